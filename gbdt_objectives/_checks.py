@@ -1,0 +1,169 @@
+"""Validation of arguments: reject with a clear error, never repair.
+
+Every function returns the argument in the form the maths wants, or raises
+``TypeError`` (wrong kind of thing) or ``ValueError`` (wrong value) with a
+message that names the argument, the value found and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+
+
+def number(name: str, value: object) -> float:
+    """A finite real number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number, found {type(value).__name__} {value!r}")
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, found {value!r}")
+    return float(value)
+
+
+def keep_rate(name: str, value: object) -> float:
+    """A sampling rate in (0, 1]."""
+    rate = number(name, value)
+    if not 0 < rate <= 1:
+        raise ValueError(
+            f"{name} must be in (0, 1], found {rate!r}: it is the fraction of rows that was kept, "
+            "0.02 if one negative in fifty is in the training data"
+        )
+    return rate
+
+
+def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ValueError(f"{name} must be one of {words}, found {value!r}")
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False, nothing that merely looks like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, found {type(value).__name__} {value!r}")
+    return bool(value)
+
+
+def vector(name: str, values: ArrayLike) -> Array:
+    """A non-empty one-dimensional array of finite real numbers (floats keep their dtype)."""
+    array = real_array(name, values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, found shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty: there must be at least one row")
+    finite(name, array)
+    return array
+
+
+def real_array(name: str, values: ArrayLike) -> Array:
+    """Numbers of any shape as a float array; not yet checked for NaN."""
+    if hasattr(values, "get_label"):
+        raise TypeError(
+            f"{name} must be an array, found a {type(values).__name__}: "
+            "are the arguments swapped? Pass the labels, e.g. data.get_label()"
+        )
+    array = np.asarray(values)
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if array.dtype.kind != "f":
+        raise TypeError(
+            f"{name} must hold real numbers, found dtype {array.dtype}: "
+            "convert it first (missing values and strings are not labels or scores)"
+        )
+    if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array
+
+
+def finite(name: str, array: Array) -> None:
+    """Raise if any element is NaN or infinite."""
+    bad = ~np.isfinite(array)
+    if bad.any():
+        first = int(np.flatnonzero(bad.ravel())[0])
+        raise ValueError(
+            f"{name} must be finite, found {array.ravel()[first]} at row {first} "
+            f"({int(bad.sum())} such of {array.size}): remove or repair these rows first"
+        )
+
+
+def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
+    """None, or one finite weight >= 0 a row, not all of them zero."""
+    if values is None:
+        return None
+    array = vector(name, values)
+    same_length(name, array, "the labels", rows)
+    if array.min() < 0:
+        row = int(np.argmin(array))
+        raise ValueError(f"{name} must not be negative, found {array[row]} at row {row}")
+    if not array.any():
+        raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
+    return array
+
+
+def same_length(name: str, array: Array, other: str, rows: int) -> None:
+    """Raise if ``array`` has not ``rows`` rows."""
+    if len(array) != rows:
+        raise ValueError(f"{name} has {len(array)} rows, but {other} have {rows}: they must match")
+
+
+def binary_labels(name: str, y: Array) -> None:
+    """Raise unless every label is 0 or 1."""
+    wrong = (y != 0) & (y != 1)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} must be 0 (negative) or 1 (positive), found {y[row]} at row {row}: "
+            "encode the rare event as 1 and everything else as 0"
+        )
+
+
+def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
+    """Raise if a label lies outside ``label_range``."""
+    low, high = label_range
+    wrong = ~((y >= low) & (y <= high))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} must lie in label_range {label_range}, found {y[row]} at row {row}: "
+            "give the range of all labels, e.g. label_range=(0, 5), or make the objective or "
+            "metric from the labels of all the rows"
+        )
+
+
+def label_range(name: str, value: object) -> tuple[float, float]:
+    """(lowest label, highest label), the first below the second."""
+    if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair (lowest, highest label), found {value!r}")
+    low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
+    if low == high:
+        raise ValueError(
+            f"{name} is the single value {low:g}: there must be at least two different labels"
+        )
+    if low > high:
+        raise ValueError(f"{name} must be (lowest, highest), found {value!r}: swap the two")
+    return low, high
+
+
+def prior(name: str, value: object) -> tuple[Array, Array]:
+    """A mapping {label: probability} as (labels, probabilities), sorted by label."""
+    if not isinstance(value, Mapping) or not value:
+        raise TypeError(f"{name} must be a mapping {{label: probability}}, found {value!r}")
+    labels = np.array(sorted(number(f"a label of {name}", key) for key in value))
+    p = np.array([number(f"{name}[{label:g}]", value[label]) for label in labels])
+    if p.min() < 0:
+        raise ValueError(f"{name} must hold probabilities >= 0, found {p.min()}")
+    if abs(p.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"the probabilities of {name} must sum to 1, found {p.sum():.9g}: "
+            "divide counts by their total first"
+        )
+    return labels, p / p.sum()

@@ -1,0 +1,139 @@
+"""Checks of the arguments that both trainers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gbdt_objectives._checks import number
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+INSTEAD = {
+    "obj": "write objective=",
+    "fobj": "write objective=",
+    "feval": "write metric=, a Metric such as qwk_metric()",
+    "custom_metric": "write metric=, a Metric such as qwk_metric()",
+    "eval_metric": "write metric=, a Metric such as qwk_metric()",
+    "maximize": "leave it out: the metric knows its direction",
+    "dtrain": "pass the data as the second argument, data",
+    "train_set": "pass the data as the second argument, data",
+    "valid_sets": "write evals=[(data, name), ...]",
+    "valid_names": "write evals=[(data, name), ...]",
+}
+"""Arguments of the boosters' own train() that have another name here, and what to write."""
+
+
+def import_error(library: str) -> ImportError:
+    return ImportError(
+        f"{library} is not installed: pip install 'gbdt_objectives[{library}]'", name=library
+    )
+
+
+def check_arguments(
+    params: object,
+    objective: object,
+    metric: object,
+    evals: object,
+    early_stopping_rounds: object,
+    num_boost_round: object,
+    others: Mapping[str, Any],
+) -> None:
+    """Raise for anything that the booster would misread or silently ignore."""
+    for name, instead in INSTEAD.items():
+        if name in others:
+            raise TypeError(f"train() got {name}=: {instead}")
+    if not isinstance(params, Mapping):
+        raise TypeError(
+            f"params must be a dict of booster parameters, found {type(params).__name__}"
+        )
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            f"objective must be an objective such as qwk_objective(y), found {objective!r}: wrap "
+            "your own gradient function with gbdt_objectives.objective(function); for a built-in "
+            "objective call the booster's own train()"
+        )
+    if metric is not None and not isinstance(metric, Metric):
+        raise TypeError(
+            f"metric must be a Metric such as qwk_metric(), found {metric!r}: "
+            "nothing else tells the direction in which to stop"
+        )
+    if isinstance(metric, Metric) and metric.input_space == "probability":
+        raise ValueError(
+            f"metric {metric.name!r} takes probabilities, but boosters hand out margins under a "
+            'custom objective: make it with input_space="margin"'
+        )
+    _positive_integer("num_boost_round", num_boost_round)
+    _check_evals(evals)
+    if metric is None and evals:
+        raise ValueError("evals is given but metric is None: nothing would be measured on them")
+    if metric is not None and not evals:
+        raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
+    if early_stopping_rounds is not None:
+        _positive_integer("early_stopping_rounds", early_stopping_rounds)
+        if metric is None:
+            raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+
+
+def check_stopping_data(data: object, evals: Sequence[tuple[Any, str]]) -> None:
+    """Early stopping looks at the last evaluation set, which must not be the training data."""
+    if evals[-1][0] is data:
+        raise ValueError(
+            f"early stopping looks at the last of evals, {evals[-1][1]!r}, which is the training "
+            "data: put held-out data last"
+        )
+
+
+def check_same_starts(what: str, has: Mapping[str, bool]) -> None:
+    """A start per row (base_margin, init_score) is given for all the data or for none."""
+    if len(set(has.values())) > 1:
+        given, missing = ([name for name in has if has[name] is state] for state in (True, False))
+        raise ValueError(
+            f"{what} is set on {', '.join(given)} but not on {', '.join(missing)}: set it on all "
+            "or on none, they would start at different places"
+        )
+
+
+def refuse(params: Mapping[str, Any], names: Sequence[str], allowed: object, reason: str) -> None:
+    """Raise if one of the ``names`` is in ``params`` with another value than ``allowed``."""
+    for name in names:
+        if name in params and params[name] is not None and not _same(params[name], allowed):
+            raise ValueError(f"params[{name!r}] = {params[name]!r} is refused: {reason}")
+
+
+def shift_value(delta: object) -> float:
+    """The number by which an intercept is moved."""
+    return number("delta", delta)
+
+
+def _same(value: object, allowed: object) -> bool:
+    """Equality that sees the booster's ways to write it: "false", "1", False, 1.0."""
+
+    def plain(x: object) -> str:
+        text = str(x).strip().lower()
+        text = {"true": "1", "+": "1", "false": "0", "-": "0"}.get(text, text)
+        try:
+            return str(float(text))
+        except ValueError:
+            return text
+
+    options = allowed if isinstance(allowed, tuple) else (allowed,)
+    return plain(value) in {plain(option) for option in options}
+
+
+def _positive_integer(name: str, value: object) -> None:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be a whole number, found {type(value).__name__} {value!r}")
+    if int(value) < 1:
+        raise ValueError(f"{name} must be at least 1, found {value!r}")
+
+
+def _check_evals(evals: object) -> None:
+    if not isinstance(evals, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)
+        for pair in evals
+    ):
+        raise TypeError(f"evals must be a list of pairs (data, name), found {evals!r}")
+    names = [name for _, name in evals]
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names in evals must differ, found {names}")

@@ -1,0 +1,302 @@
+"""LightGBM: train on an Objective, with the intercept inside the model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+try:
+    import lightgbm as lgb
+except ImportError as error:  # pragma: no cover - needs an environment without it
+    raise _arguments.import_error("lightgbm") from error
+
+ALIASES = {
+    "objective": ("objective", "objective_type", "app", "application", "loss"),
+    "metric": ("metric", "metrics", "metric_types"),
+    "boosting": ("boosting", "boosting_type", "boost"),
+    "linear_tree": ("linear_tree", "linear_trees"),
+    "num_class": ("num_class", "num_classes"),
+    "num_machines": ("num_machines", "num_machine"),
+    "scale_pos_weight": ("scale_pos_weight",),
+    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
+    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging"),
+    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging"),
+    "boost_from_average": ("boost_from_average",),
+    "early_stopping_round": (
+        "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
+    ),
+    "num_iterations": (
+        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
+        "num_rounds", "nrounds", "num_boost_round", "n_estimators", "max_iter",
+    ),
+}  # fmt: skip
+"""The parameters that train() looks at, under all the names that LightGBM takes for them."""
+
+
+def train(
+    params: Mapping[str, Any],
+    data: lgb.Dataset,
+    num_boost_round: int = 100,
+    *,
+    objective: Objective,
+    metric: Metric | None = None,
+    evals: Sequence[tuple[lgb.Dataset, str]] = (),
+    early_stopping_rounds: int | None = None,
+    **kwargs: Any,
+) -> lgb.Booster:
+    """Drop-in for ``lightgbm.train`` that starts, stops and predicts right.
+
+    Boosting starts at the objective's intercept, which ends up in the leaves of the
+    first tree. With ``early_stopping_rounds`` it stops on ``metric``, on the last of
+    ``evals``, in the metric's own direction, and the model holds the rounds up to the
+    best one only. No other metric is evaluated.
+
+    Parameters
+    ----------
+    params : mapping
+        LightGBM's parameters. What LightGBM would silently ignore under a custom
+        objective is refused, as are ``linear_tree`` and ``boosting="rf"``.
+    data : lightgbm.Dataset
+        Training data with labels. If it has an ``init_score``, training starts there
+        and the model's own intercept is 0; then all ``evals`` need one.
+    num_boost_round : int
+        Number of rounds, at most.
+    objective : Objective
+        E.g. ``qwk_objective(y)``.
+    metric : Metric, optional
+        E.g. ``qwk_metric((0, 5))``; needs ``evals``.
+    evals : sequence of (Dataset, str)
+        What to evaluate ``metric`` on.
+    early_stopping_rounds : int, optional
+        Stop after so many rounds without improvement; needs ``metric``.
+    **kwargs
+        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, ``feature_name``, ...
+
+    Returns
+    -------
+    lightgbm.Booster
+        A plain booster. ``predict`` gives natural units: the label's for an identity
+        link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
+        also after saving and loading without this package. Predict from the first
+        iteration on: ``start_iteration`` > 0 leaves the intercept out.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arguments of the wrong kind, contradictory starts, refused parameters, and
+        whatever the objective finds wrong with the data.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.adapters.lightgbm import train
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> params = {"max_depth": 2, "verbose": -1}
+    >>> booster = train(params, lgb.Dataset(X, y), 50, objective=qwk_objective(y))
+    >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
+    array([1., 3.])
+    """
+    _arguments.check_arguments(
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
+    )
+    datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
+    for name, dataset in datasets.items():
+        if not isinstance(dataset, lgb.Dataset):
+            raise TypeError(
+                f"{name} must be a lightgbm.Dataset, found {type(dataset).__name__}: "
+                "wrap it, lightgbm.Dataset(X, label=y)"
+            )
+    _check_params(params, early_stopping_rounds is not None)
+    labels = {name: _label(dataset, name) for name, dataset in datasets.items()}
+
+    callbacks = list(kwargs.pop("callbacks", None) or [])
+    if early_stopping_rounds is not None:
+        assert metric is not None
+        _arguments.check_stopping_data(data, evals)
+        callbacks.append(_stop_on_last(evals[-1][1], early_stopping_rounds))
+    has_score = {name: _field(d, "init_score") is not None for name, d in datasets.items()}
+    _arguments.check_same_starts("init_score", has_score)
+    if has_score["data"] or kwargs.get("init_model") is not None:
+        intercept = 0.0  # the start is in the data, or in the model that training goes on from
+    else:
+        intercept = objective.measured(labels["data"], _field(data, "weight")).intercept or 0.0
+    with _starting_at(intercept, [(d, len(labels[name])) for name, d in datasets.items()]):
+        booster = lgb.train(
+            {**params, "objective": objective, "metric": "None"},
+            data,
+            num_boost_round,
+            feval=None if metric is None else metric.lightgbm,
+            valid_sets=[dataset for dataset, _ in evals] or None,
+            valid_names=[name for _, name in evals] or None,
+            callbacks=callbacks,
+            **kwargs,
+        )
+    _cut_and_link(booster, objective.link)
+    return _add_to_first_tree(booster, intercept) if intercept else booster
+
+
+def shift_intercept(booster: lgb.Booster, delta: float) -> lgb.Booster:
+    """A copy of the booster whose every margin is larger by ``delta``, for good.
+
+    Adds it to the leaves of the first tree, exactly: it survives saving, loading and
+    pickling, and only the bias of the SHAP values moves. Lost when predicting with
+    ``start_iteration`` > 0.
+
+    Parameters
+    ----------
+    booster : lightgbm.Booster
+        Trained, with one output.
+    delta : float
+        In margin (raw score) units: label units, or log-odds.
+
+    Returns
+    -------
+    lightgbm.Booster
+
+    Raises
+    ------
+    TypeError
+        If it is not a Booster (from an estimator take ``booster_``).
+    ValueError
+        If the shift cannot be represented: several outputs, linear trees, a random
+        forest (which averages its trees), or no tree at all.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from gbdt_objectives.adapters.lightgbm import shift_intercept
+    >>> X = np.arange(100.0).reshape(-1, 1)
+    >>> booster = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 1)
+    >>> moved = shift_intercept(booster, 10)
+    >>> bool(np.allclose(moved.predict(X), booster.predict(X) + 10, rtol=1e-12))
+    True
+    """
+    if not isinstance(booster, lgb.Booster):
+        raise TypeError(
+            f"booster must be a lightgbm.Booster, found {type(booster).__name__}: "
+            "from an estimator take booster_"
+        )
+    delta = _arguments.shift_value(delta)
+    text = booster.model_to_string(num_iteration=-1)
+    if booster.num_model_per_iteration() > 1:
+        raise ValueError("the booster has several outputs: only a single intercept can be shifted")
+    if booster.num_trees() == 0:
+        raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
+    if "\nis_linear=1\n" in text:
+        raise ValueError("the booster has linear trees: LightGBM silently ignores changed leaves")
+    if "\naverage_output\n" in text:
+        raise ValueError("the booster is a random forest, which averages its trees")
+    moved = lgb.Booster(model_str=text)
+    moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
+    return _add_to_first_tree(moved, delta)
+
+
+def _add_to_first_tree(booster: lgb.Booster, delta: float) -> lgb.Booster:
+    tree = booster.dump_model(num_iteration=1)["tree_info"][0]
+    for leaf in range(tree["num_leaves"]):
+        booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + delta)
+    return booster
+
+
+def _cut_and_link(booster: lgb.Booster, link: str) -> None:
+    """Keep the best rounds only, and name the objective whose prediction transform is ``link``."""
+    text = booster.model_to_string()  # to the best iteration, if training stopped early
+    if link == "logit":
+        head, trees = text.split("\n\n", 1)
+        lines = [line for line in head.split("\n") if not line.startswith("objective=")]
+        text = "\n".join([*lines, "objective=binary sigmoid:1"]) + "\n\n" + trees
+    booster.model_from_string(text)
+
+
+def _check_params(params: Mapping[str, Any], stops_early: bool) -> None:
+    def refuse(name: str, allowed: object, reason: str) -> None:
+        _arguments.refuse(params, ALIASES[name], allowed, reason)
+
+    refuse("objective", (), "objective= already says what to train on; leave it out")
+    refuse("metric", ("none", "null", "custom", "na", ""),
+           "nothing but metric= is measured; leave it out")  # fmt: skip
+    refuse("boosting", ("gbdt", "gbrt", "dart", "goss"),
+           "LightGBM's random forests do not take custom objectives")  # fmt: skip
+    refuse("linear_tree", False,
+           "LightGBM silently ignores changed leaves in linear trees, so the intercept cannot "
+           "be put into the model")  # fmt: skip
+    refuse("num_class", 1,
+           "train() handles one margin a row; for several call lightgbm.train with the objective "
+           "in params")  # fmt: skip
+    refuse("num_machines", 1,
+           "each LightGBM worker would see only its own rows in sums over all rows")  # fmt: skip
+    for name in ("scale_pos_weight", "pos_bagging_fraction", "neg_bagging_fraction"):
+        refuse(name, 1, "LightGBM ignores it under a custom objective; pass weights to the Dataset")
+    refuse("is_unbalance", False,
+           "LightGBM ignores it under a custom objective; pass weights to the Dataset")  # fmt: skip
+    refuse("boost_from_average", False,
+           "LightGBM ignores it under a custom objective; boosting starts at the objective's "
+           "intercept anyway")  # fmt: skip
+    refuse("early_stopping_round", 0, "pass early_stopping_rounds= to train()")
+    refuse("num_iterations", (), "pass num_boost_round= to train()")
+    _arguments.refuse(params, ["base_score"], (),
+                      "LightGBM has no such parameter; set init_score on the data")  # fmt: skip
+    if stops_early:
+        refuse("boosting", ("gbdt", "gbrt", "goss"),
+               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
+               "leave early_stopping_rounds out")  # fmt: skip
+
+
+def _field(dataset: lgb.Dataset, name: str) -> Any:
+    """A field as the user gave it, or as the constructed dataset holds it."""
+    value = getattr(dataset, name)
+    return dataset.get_field(name) if value is None and _constructed(dataset) else value
+
+
+def _constructed(dataset: lgb.Dataset) -> bool:
+    return dataset._handle is not None
+
+
+def _label(dataset: lgb.Dataset, name: str) -> Any:
+    label = _field(dataset, "label")
+    if label is None:  # inside a data file, or in the dataset that this one is a subset of
+        label = _field(dataset.construct(), "label")
+    if label is None:
+        raise ValueError(f"{name} has no labels: pass label= to the Dataset")
+    return np.asarray(label).ravel()
+
+
+@contextmanager
+def _starting_at(intercept: float, rows: Sequence[tuple[lgb.Dataset, int]]) -> Iterator[None]:
+    """An init_score of ``intercept`` on every row while training, and none afterwards."""
+    if not intercept:
+        yield
+        return
+    try:
+        for dataset, n in rows:
+            dataset.set_init_score(np.full(n, intercept))
+        yield
+    finally:
+        for dataset, _ in rows:
+            dataset.init_score = None
+            if _constructed(dataset):
+                dataset.set_field("init_score", None)
+
+
+def _stop_on_last(data_name: str, rounds: int) -> Callable[[Any], None]:
+    """LightGBM's early stopping, shown the last evaluation set only: it stops on any."""
+    stop = lgb.early_stopping(rounds, verbose=False)
+
+    def stop_on_last(env: Any) -> None:
+        results = [result for result in env.evaluation_result_list if result[0] == data_name]
+        changed = {"evaluation_result_list": results}
+        replace = dataclasses.replace if dataclasses.is_dataclass(env) else type(env)._replace
+        stop(replace(env, **changed))
+
+    stop_on_last.order = stop.order  # type: ignore[attr-defined]
+    return stop_on_last

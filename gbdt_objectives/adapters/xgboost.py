@@ -1,0 +1,314 @@
+"""XGBoost: train on an Objective, with the intercept inside the model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+try:
+    import xgboost as xgb
+except ImportError as error:  # pragma: no cover - needs an environment without it
+    raise _arguments.import_error("xgboost") from error
+
+OBJECTIVE_OF_LINK = {"identity": "reg:squarederror", "logit": "binary:logistic"}
+"""XGBoost's objective whose prediction transform is our link; its gradient is not used."""
+
+IDENTITY = ("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror")
+LOGISTIC = ("binary:logistic", "reg:logistic")
+LEAST_PROBABILITY = 1e-6
+"""XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
+
+
+def train(
+    params: Mapping[str, Any],
+    data: xgb.DMatrix,
+    num_boost_round: int = 100,
+    *,
+    objective: Objective,
+    metric: Metric | None = None,
+    evals: Sequence[tuple[xgb.DMatrix, str]] = (),
+    early_stopping_rounds: int | None = None,
+    **kwargs: Any,
+) -> xgb.Booster:
+    """Drop-in for ``xgboost.train`` that starts, stops and predicts right.
+
+    Boosting starts at the objective's intercept, which becomes the ``base_score`` of
+    the returned model. With ``early_stopping_rounds`` it stops on ``metric``, on the
+    last of ``evals``, in the metric's own direction, and the model holds the rounds up
+    to the best one only. No other metric is evaluated.
+
+    Parameters
+    ----------
+    params : mapping
+        XGBoost's parameters. ``base_score`` (in the units of a prediction) replaces
+        the objective's intercept. What XGBoost would silently ignore or what would
+        change predictions is refused.
+    data : xgboost.DMatrix
+        Training data with labels. If it has a ``base_margin``, training starts there
+        and the model's own intercept is 0; then all ``evals`` need one.
+    num_boost_round : int
+        Number of rounds, at most.
+    objective : Objective
+        E.g. ``qwk_objective(y)``.
+    metric : Metric, optional
+        E.g. ``qwk_metric((0, 5))``; needs ``evals``.
+    evals : sequence of (DMatrix, str)
+        What to evaluate ``metric`` on.
+    early_stopping_rounds : int, optional
+        Stop after so many rounds without improvement; needs ``metric``.
+    **kwargs
+        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
+        ``verbose_eval`` (here False unless given).
+
+    Returns
+    -------
+    xgboost.Booster
+        A plain booster. ``predict`` gives natural units: the label's for an identity
+        link, the probability of label 1 for logloss (``output_margin=True`` for
+        log-odds), also after saving and loading without this package.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arguments of the wrong kind, contradictory starts, refused parameters, and
+        whatever the objective finds wrong with the data.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.adapters.xgboost import train
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> booster = train({"max_depth": 2}, xgb.DMatrix(X, y), 20, objective=qwk_objective(y))
+    >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
+    array([1., 3.], dtype=float32)
+    """
+    _arguments.check_arguments(
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
+    )
+    matrices = {"data": data, **{f"evals {name!r}": matrix for matrix, name in evals}}
+    for name, matrix in matrices.items():
+        if not isinstance(matrix, xgb.DMatrix):
+            raise TypeError(
+                f"{name} must be an xgboost.DMatrix, found {type(matrix).__name__}: "
+                "wrap it, xgboost.DMatrix(X, label=y)"
+            )
+        if matrix.get_label().size == 0:
+            raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+    if metric is not None and xgb.collective.is_distributed():
+        raise ValueError(
+            "metric is refused in distributed training: XGBoost would report the mean of each "
+            "worker's own value; evaluate the model after training"
+        )
+    transform = OBJECTIVE_OF_LINK[objective.link]
+    _check_params(params, transform, early_stopping_rounds is not None)
+
+    start = {} if _continues(params, kwargs) else _start(params, matrices, objective)
+    callbacks = list(kwargs.pop("callbacks", None) or [])
+    if early_stopping_rounds is not None:
+        assert metric is not None
+        _arguments.check_stopping_data(data, evals)
+        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+    return xgb.train(
+        {**params, "objective": transform, "disable_default_eval_metric": 1, **start},
+        data,
+        num_boost_round,
+        obj=objective,
+        custom_metric=None if metric is None else metric.xgboost,
+        evals=list(evals),
+        callbacks=callbacks,
+        **{"verbose_eval": False, **kwargs},
+    )
+
+
+def early_stopping(
+    metric: Metric, rounds: int, *, data_name: str | None = None
+) -> xgb.callback.EarlyStopping:
+    """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
+
+    For ``callbacks=`` of XGBoost's estimators and of ``xgboost.train``, which would
+    otherwise guess the direction from the metric's name.
+
+    Parameters
+    ----------
+    metric : Metric
+        The one whose ``.xgboost`` rendering is the booster's metric.
+    rounds : int
+        Stop after so many rounds without improvement.
+    data_name : str, optional
+        Evaluation set to look at; None is the last one.
+
+    Returns
+    -------
+    xgboost.callback.EarlyStopping
+
+    Raises
+    ------
+    TypeError
+        If ``metric`` is not a Metric.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import qwk_metric
+    >>> from gbdt_objectives.adapters.xgboost import early_stopping
+    >>> early_stopping(qwk_metric((0, 5)), 50).maximize
+    True
+    """
+    if not isinstance(metric, Metric):
+        raise TypeError(f"metric must be a Metric such as qwk_metric(), found {metric!r}")
+    return xgb.callback.EarlyStopping(
+        rounds=rounds,
+        metric_name=metric.name,
+        data_name=data_name,
+        maximize=metric.greater_is_better,
+        save_best=True,
+    )
+
+
+def shift_intercept(booster: xgb.Booster, delta: float) -> xgb.Booster:
+    """A copy of the booster whose every margin is larger by ``delta``, for good.
+
+    Moves ``base_score``, which survives saving, loading, pickling and slicing. Rows
+    that are predicted with a ``base_margin`` of their own do not see it.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained, with one output, and an identity or logistic link.
+    delta : float
+        In margin units: label units, or log-odds.
+
+    Returns
+    -------
+    xgboost.Booster
+
+    Raises
+    ------
+    TypeError
+        If it is not a Booster (from an estimator take ``get_booster()``).
+    ValueError
+        If the shift cannot be represented: several outputs, another link, or a
+        logistic intercept beyond XGBoost's limits of probability 1e-6 and 1 - 1e-6.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives.adapters.xgboost import shift_intercept
+    >>> data = xgb.DMatrix(np.eye(3), label=[1.0, 2.0, 3.0])
+    >>> booster = xgb.train({"base_score": 2.0}, data, 1)
+    >>> moved = shift_intercept(booster, 10)
+    >>> (moved.predict(data) - booster.predict(data)).round(4)
+    array([10., 10., 10.], dtype=float32)
+    """
+    if not isinstance(booster, xgb.Booster):
+        raise TypeError(
+            f"booster must be an xgboost.Booster, found {type(booster).__name__}: "
+            "from an estimator take get_booster()"
+        )
+    delta = _arguments.shift_value(delta)
+    config = json.loads(booster.save_config())["learner"]
+    base_score = np.atleast_1d(json.loads(config["learner_model_param"]["base_score"]))
+    name = config["objective"]["name"]
+    if int(config["learner_model_param"]["num_class"]) > 1 or base_score.size > 1:
+        raise ValueError("the booster has several outputs: only a single intercept can be shifted")
+    if name in IDENTITY:
+        shifted = float(base_score[0]) + delta
+    elif name in LOGISTIC:
+        shifted = _probability(_log_odds(float(base_score[0])) + delta)
+    else:
+        raise ValueError(
+            f"the booster's objective is {name!r}: its intercept is not a plain shift of the margin"
+        )
+    moved = booster.copy()
+    moved.set_param({"base_score": shifted})
+    return moved
+
+
+def _check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
+    refuse = _arguments.refuse
+    for name in ("reg:absoluteerror", "reg:quantileerror"):
+        if params.get("objective") == name:
+            raise ValueError(
+                f"params['objective'] = {name!r} is refused: XGBoost would replace the leaves of "
+                "objective= by its own (leaf refit)"
+            )
+    refuse(params, ["objective"], transform,
+           f"objective= already says what to train on, and predictions are transformed as "
+           f"{transform!r} does; leave it out")  # fmt: skip
+    refuse(params, ["num_class", "num_target"], (0, 1),
+           "train() handles one margin a row; for several call xgboost.train(obj=...)")  # fmt: skip
+    refuse(params, ["eval_metric"], (), "nothing but metric= is measured; leave it out")
+    refuse(params, ["scale_pos_weight"], 1,
+           "XGBoost ignores it under a custom objective; pass weights to the DMatrix")  # fmt: skip
+    refuse(params, ["booster"], ("gbtree", "dart"),
+           "gblinear has no rounds to cut back to the best one")  # fmt: skip
+    refuse(params, ["n_estimators", "num_boost_round", "num_round"], (),
+           "XGBoost ignores it here; pass num_boost_round= to train()")  # fmt: skip
+    refuse(params, ["early_stopping_rounds"], (),
+           "XGBoost ignores it here; pass early_stopping_rounds= to train()")  # fmt: skip
+    refuse(params, ["disable_default_eval_metric"], 1, "train() sets it to 1; leave it out")
+    if stops_early:
+        refuse(params, ["booster"], "gbtree",
+               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
+               "leave early_stopping_rounds out")  # fmt: skip
+
+
+def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether training goes on from an earlier model, which has its intercept already."""
+    if kwargs.get("xgb_model") is None:
+        return False
+    if params.get("base_score") is not None:
+        raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
+    return True
+
+
+def _start(
+    params: Mapping[str, Any], matrices: Mapping[str, xgb.DMatrix], objective: Objective
+) -> dict[str, float]:
+    """base_score, in the units of a prediction."""
+    has_margin = {name: _has_base_margin(matrix) for name, matrix in matrices.items()}
+    _arguments.check_same_starts("base_margin", has_margin)
+    data = matrices["data"]
+    if params.get("base_score") is not None:
+        if has_margin["data"]:
+            raise ValueError(
+                "params['base_score'] and the data's base_margin are both given: XGBoost would "
+                "ignore the first; leave one of them out"
+            )
+        return {}
+    if has_margin["data"]:
+        intercept = 0.0
+    else:
+        weight = data.get_weight()
+        complete = objective.measured(data.get_label(), weight if weight.size else None)
+        intercept = complete.intercept or 0.0
+    return {"base_score": _probability(intercept) if objective.link == "logit" else intercept}
+
+
+def _has_base_margin(data: xgb.DMatrix) -> bool:
+    return data.get_float_info("base_margin").size > 0
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p) - math.log1p(-p)
+
+
+def _probability(log_odds: float) -> float:
+    """sigmoid, if XGBoost can hold it as base_score."""
+    p = 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+    if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
+        raise ValueError(
+            f"an intercept of {log_odds:g} log-odds cannot be represented: XGBoost limits a "
+            f"logistic base_score to [{LEAST_PROBABILITY:g}, 1 - {LEAST_PROBABILITY:g}], "
+            f"log-odds of +-{_log_odds(1 - LEAST_PROBABILITY):.4g}"
+        )
+    return p

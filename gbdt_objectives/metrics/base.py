@@ -1,0 +1,117 @@
+"""Metric: a scikit-learn style metric, and its renderings for the boosters.
+
+Conventions of this folder
+--------------------------
+n rows. ``y_true``: labels, shape (n,). ``y_pred``: predictions, shape (n,), in the
+metric's ``input_space``. ``sample_weight``: shape (n,), >= 0, or None for all ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+
+InputSpace = Literal["margin", "probability", "label"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A number that says how good predictions are: the base of every metric here.
+
+    Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary
+    scikit-learn metric. Boosters want other shapes: ``metric.xgboost`` is for
+    ``custom_metric=`` and ``eval_metric=`` of XGBoost, ``metric.lightgbm`` for
+    ``feval=`` and ``eval_metric=`` of LightGBM.
+
+    Attributes
+    ----------
+    name : str
+        How boosters report it; no space or colon.
+    greater_is_better : bool
+        The direction in which to stop early.
+    input_space : {"margin", "probability", "label"}
+        What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
+    """
+
+    name: ClassVar[str]
+    greater_is_better: ClassVar[bool]
+    input_space: InputSpace = "margin"
+
+    def __call__(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
+        _checks.same_length("y_pred", p, "the labels", len(y))
+        return self._value(y, p, _checks.weights("sample_weight", sample_weight, len(y)))
+
+    def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        """The metric of checked arrays."""
+        raise NotImplementedError
+
+    @property
+    def xgboost(self) -> XGBoostMetric:
+        """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
+
+        XGBoost's early stopping guesses the direction from the name and would minimise:
+        use ``adapters.xgboost.train``, or pass ``adapters.xgboost.early_stopping(metric,
+        rounds)`` among the ``callbacks``.
+        """
+        return XGBoostMetric(self)
+
+    @property
+    def lightgbm(self) -> LightGBMMetric:
+        """For ``feval=`` of ``lightgbm.train`` and ``eval_metric=`` of its estimators."""
+        return LightGBMMetric(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Metric:
+        return self
+
+
+def _from_dataset(metric: Metric, y_pred: ArrayLike, dataset: Any) -> float:
+    weight = dataset.get_weight()
+    if weight is not None and len(weight) == 0:  # XGBoost's "no weights"
+        weight = None
+    return metric(dataset.get_label(), y_pred, weight)
+
+
+@dataclass(frozen=True)
+class XGBoostMetric:
+    """A metric in the shapes that XGBoost calls and expects."""
+
+    metric: Metric
+
+    @property
+    def __name__(self) -> str:
+        return self.metric.name
+
+    def __call__(
+        self, a: Any, b: Any, sample_weight: ArrayLike | None = None
+    ) -> tuple[str, float] | float:
+        if hasattr(b, "get_label"):
+            return self.metric.name, _from_dataset(self.metric, a, b)
+        return self.metric(a, b, sample_weight)
+
+
+@dataclass(frozen=True)
+class LightGBMMetric:
+    """A metric in the shapes that LightGBM calls and expects."""
+
+    metric: Metric
+
+    @property
+    def __name__(self) -> str:
+        return self.metric.name
+
+    def __call__(
+        self, a: Any, b: Any, sample_weight: ArrayLike | None = None
+    ) -> tuple[str, float, bool]:
+        if hasattr(b, "get_label"):
+            value = _from_dataset(self.metric, a, b)
+        else:
+            value = self.metric(a, b, sample_weight)
+        return self.metric.name, value, self.metric.greater_is_better

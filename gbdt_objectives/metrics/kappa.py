@@ -1,0 +1,290 @@
+"""Quadratic weighted kappa (QWK), of classes and of continuous scores."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.objectives import qwk_objective
+
+BLOCK = 131_072
+
+
+def quadratic_weighted_kappa(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Agreement of two sets of ordered classes, corrected for chance, errors squared.
+
+    ::
+
+        kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij
+              = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
+
+    O the (weighted) confusion counts, E those expected by chance. The second form
+    needs no confusion matrix.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n,)
+        Classes. Without ``labels`` they are integers and i-j is their difference, so
+        a class that is missing changes nothing.
+    labels : array-like of shape (K,), optional
+        All classes in order of grade, of any type (strings, uneven codes); i-j is then
+        the difference of positions in this list.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row.
+
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN,
+        with scikit-learn's UndefinedMetricWarning, if both hold one and the same class
+        only, as kappa is then 0/0.
+
+    Raises
+    ------
+    ValueError
+        Lengths that differ, empty input, fractions (apply thresholds or round first),
+        classes that are not in ``labels``, labels given twice, bad weights.
+
+    References
+    ----------
+    Cohen (1968), Psychological Bulletin 70(4).
+
+    Examples
+    --------
+    >>> from gbdt_objectives import quadratic_weighted_kappa
+    >>> round(quadratic_weighted_kappa([0, 1, 2, 3], [0, 1, 1, 3]), 4)
+    0.9
+    >>> quadratic_weighted_kappa(["low", "high"], ["low", "high"], labels=["low", "mid", "high"])
+    1.0
+    """
+    if labels is None:
+        y, p = _integers("y_true", y_true), _integers("y_pred", y_pred)
+    else:
+        order = _ordered_labels(labels)
+        y, p = _positions("y_true", y_true, order), _positions("y_pred", y_pred, order)
+    _checks.same_length("y_pred", p, "the labels", len(y))
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    return _kappa(y, p, w)
+
+
+def _kappa(y: Array, p: Array, w: Array | None) -> float:
+    """1 - F/G of classes, from additive sums around a common origin."""
+    origin = float(y[0])
+    n = s_y = s_p = s_yy = s_pp = s_dd = 0.0
+    for start in range(0, len(y), BLOCK):
+        rows = slice(start, start + BLOCK)
+        u = np.subtract(y[rows], origin, dtype=np.float64)
+        v = np.subtract(p[rows], origin, dtype=np.float64)
+        d = u - v
+        if w is None:
+            n += len(u)
+            s_y, s_p = s_y + float(u.sum()), s_p + float(v.sum())
+            s_yy, s_pp, s_dd = s_yy + float(u @ u), s_pp + float(v @ v), s_dd + float(d @ d)
+        else:
+            x = w[rows].astype(np.float64)
+            n += float(x.sum())
+            s_y, s_p = s_y + float(x @ u), s_p + float(x @ v)
+            s_yy, s_pp = s_yy + float(x @ (u * u)), s_pp + float(x @ (v * v))
+            s_dd += float(x @ (d * d))
+    expected = s_yy + s_pp - 2 * s_y * s_p / n
+    if expected <= 1e-12 * (s_yy + s_pp):  # rounding; exactly 0 when both are constant and equal
+        from sklearn.exceptions import UndefinedMetricWarning
+
+        warnings.warn(
+            "y_true and y_pred hold one and the same class only: kappa is 0/0, returned as nan",
+            UndefinedMetricWarning,
+            stacklevel=3,
+        )
+        return math.nan
+    return 1 - s_dd / expected
+
+
+def _integers(name: str, values: ArrayLike) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind in "iu" and array.ndim == 1 and array.size:
+        return array
+    array = _checks.vector(name, values)
+    fractions = array != np.rint(array)
+    if fractions.any():
+        row = int(np.flatnonzero(fractions)[0])
+        raise ValueError(
+            f"{name} must hold classes, found {array[row]} at row {row}: round scores or apply "
+            "thresholds first, or pass labels= for classes that are not integers"
+        )
+    return array
+
+
+def _ordered_labels(labels: ArrayLike) -> Array:
+    order = np.asarray(labels)
+    if order.ndim != 1 or order.size < 2:
+        raise ValueError(f"labels must list at least two classes in order, found {labels!r}")
+    if len(np.unique(order)) != len(order):
+        raise ValueError(f"labels must be different from each other, found {labels!r}")
+    return order
+
+
+def _positions(name: str, values: ArrayLike, order: Array) -> Array:
+    """Index of each value in ``order``."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {array.shape}")
+    if (array.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
+        raise TypeError(f"{name} has dtype {array.dtype}, but labels have {order.dtype}")
+    sorter = np.argsort(order)
+    at = np.minimum(np.searchsorted(order, array, sorter=sorter), len(order) - 1)
+    position: Array = sorter[at]
+    wrong = order[position] != array
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} holds {array[row]!r} at row {row}, which is not in labels {order.tolist()}: "
+            "list every class in labels"
+        )
+    return position
+
+
+@dataclass(frozen=True, kw_only=True)
+class QWKMetric(Metric):
+    """QWK of rounded or cut scores; made by :func:`qwk_metric`."""
+
+    name: ClassVar[str] = "qwk"
+    greater_is_better: ClassVar[bool] = True
+    label_range: tuple[int, int] | None = None
+    thresholds: tuple[float, ...] | None = None
+
+    def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        y = _integers("y_true", y)
+        low, high = self.label_range or (int(y.min()), int(y.max()))
+        _checks.in_label_range("y_true", y, (low, high))
+        if self.thresholds is None:
+            classes = np.floor(p + 0.5).clip(low, high)
+        else:
+            classes = low + np.searchsorted(self.thresholds, p, side="right")
+        return _kappa(y, classes, w)
+
+
+def qwk_metric(
+    label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
+) -> QWKMetric:
+    """QWK of scores turned into classes: by rounding, or by thresholds.
+
+    Takes scores in label units. Without ``thresholds`` the class is the nearest label
+    in the range (halves upwards); with them it is class k (counted from the lowest
+    label) where ``thresholds[k-1] <= score < thresholds[k]``.
+
+    Parameters
+    ----------
+    label_range : (int, int), optional
+        Lowest and highest label. None: those of the rows that are scored.
+    thresholds : array-like of shape (K-1,), optional
+        Sorted cuts for the K integer labels in ``label_range``, which is then required.
+
+    Returns
+    -------
+    Metric
+        ``name`` "qwk", greater is better, input space "margin" (label units).
+
+    Raises
+    ------
+    ValueError
+        A range that is no range, thresholds that are not sorted or not K-1 of them;
+        when called, labels that are fractions or outside the range.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import qwk_metric
+    >>> round(qwk_metric((0, 3))([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7]), 4)
+    0.9
+    >>> qwk_metric((0, 3), thresholds=[0.5, 1.3, 2.5])([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7])
+    1.0
+    """
+    whole = None
+    if label_range is not None:
+        low, high = _checks.label_range("label_range", label_range)
+        if low != int(low) or high != int(high):
+            raise ValueError(f"label_range must hold integers, found {label_range!r}")
+        whole = (int(low), int(high))
+    cuts = None
+    if thresholds is not None:
+        if whole is None:
+            raise ValueError("thresholds need label_range=(lowest, highest) as well")
+        array = _checks.vector("thresholds", thresholds)
+        if len(array) != whole[1] - whole[0]:
+            raise ValueError(
+                f"thresholds must be {whole[1] - whole[0]} numbers for labels {whole[0]} to "
+                f"{whole[1]}, found {len(array)}"
+            )
+        if (np.diff(array) < 0).any():
+            raise ValueError(f"thresholds must be sorted, found {array.tolist()}")
+        cuts = tuple(array.tolist())
+    return QWKMetric(label_range=whole, thresholds=cuts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtendedQWKMetric(Metric):
+    """QWK of continuous scores as they are; made by :func:`extended_qwk_metric`."""
+
+    name: ClassVar[str] = "extended_qwk"
+    greater_is_better: ClassVar[bool] = True
+    center: float | None = None
+    spread: float | None = None
+
+    def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
+        n = float(len(y) if w is None else w.sum(dtype=np.float64))
+        return 1 - objective.loss(y, p, w) / n
+
+
+def extended_qwk_metric(
+    labels: ArrayLike | None = None,
+    *,
+    label_prior: Mapping[float, float] | None = None,
+    center: float | None = None,
+    spread: float | None = None,
+) -> ExtendedQWKMetric:
+    """QWK extended to continuous scores: smooth, and equal to QWK on whole labels.
+
+    ::
+
+        kappa~ = 1 - sum w (p-y)^2 / sum w ((p-a)^2 + b)
+
+    Parameters
+    ----------
+    labels, label_prior, center, spread
+        As in :func:`qwk_objective`: where the mean a and the variance b of the labels
+        come from. None at all: from the rows that are scored, and kappa~ is then Lin's
+        concordance correlation coefficient.
+
+    Returns
+    -------
+    Metric
+        ``name`` "extended_qwk", greater is better, input space "margin" (label units).
+
+    Raises
+    ------
+    ValueError
+        As :func:`qwk_objective`.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import extended_qwk_metric
+    >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
+    0.9
+    """
+    measured = qwk_objective(labels, label_prior=label_prior, center=center, spread=spread)
+    return ExtendedQWKMetric(center=measured.center, spread=measured.spread)

@@ -1,0 +1,83 @@
+"""Logloss of the full population, measured on rows of which some negatives were dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.metrics.base import InputSpace, Metric
+from gbdt_objectives.objectives import weighted_logloss_objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedLoglossMetric(Metric):
+    """Logloss with kept negatives weighted back; made by :func:`weighted_logloss_metric`."""
+
+    name: ClassVar[str] = "weighted_logloss"
+    greater_is_better: ClassVar[bool] = False
+    negative_keep_rate: float
+
+    def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        c = np.where(y == 1, 1.0, 1 / self.negative_keep_rate)
+        if w is not None:
+            c *= w
+        if self.input_space == "margin":
+            return weighted_logloss_objective(self.negative_keep_rate).loss(y, p, w) / float(
+                c.sum()
+            )
+        _checks.binary_labels("y_true", y)
+        wrong = (p < 0) | (p > 1)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"y_pred must be probabilities in [0, 1], found {p[row]} at row {row}: "
+                'for log-odds use input_space="margin"'
+            )
+        with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
+            log_likelihood = np.where(y == 1, np.log(p), np.log1p(-p))
+        return float(-np.average(log_likelihood, weights=c))
+
+
+def weighted_logloss_metric(
+    negative_keep_rate: float, *, input_space: InputSpace = "margin"
+) -> WeightedLoglossMetric:
+    """Mean logloss of the full population, from rows with only some negatives kept.
+
+    ::
+
+        sum w c l / sum w c,   l = -y log p - (1-y) log(1-p),   c = 1 if y = 1 else 1/r
+
+    Parameters
+    ----------
+    negative_keep_rate : float in (0, 1]
+        r, the fraction of negatives that is in the rows that are scored; 1 if none
+        were dropped.
+    input_space : {"margin", "probability"}
+        What is scored: log-odds, as boosters hand out under a custom objective
+        (exact also where the probability rounds to 0 or 1), or probabilities, as under
+        a built-in one.
+
+    Returns
+    -------
+    Metric
+        ``name`` "weighted_logloss", smaller is better.
+
+    Raises
+    ------
+    ValueError
+        A rate outside (0, 1]; when called, labels that are not 0 or 1 or probabilities
+        outside [0, 1].
+
+    Examples
+    --------
+    >>> from gbdt_objectives import weighted_logloss_metric
+    >>> round(weighted_logloss_metric(0.1)([1, 0], [0.0, 0.0]), 4)
+    0.6931
+    """
+    rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    _checks.choice("input_space", input_space, ("margin", "probability"))
+    return WeightedLoglossMetric(negative_keep_rate=rate, input_space=input_space)

@@ -1,0 +1,336 @@
+"""Extended quadratic weighted kappa: the metric as a differentiable loss.
+
+Symbols, as in the equations: p margin (a score in label units), y label, w weight,
+a centre, b spread, F and G half the observed and half the expected squared
+disagreement, R = F/G, n the sum of the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives.distributed import sum_over_workers
+from gbdt_objectives.objectives.base import Array, HessianKind, Objective, blocks
+
+Reduce = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QWKObjective(Objective):
+    """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
+
+    hessian_kind: ClassVar[HessianKind] = "constant"
+    center: float | None = None
+    spread: float | None = None
+    label_range: tuple[float, float] | None = None
+    scale: Literal["residual", "kappa"] = "residual"
+    clip: bool = True
+    reduce: Reduce | None = None
+
+    @property
+    def intercept(self) -> float | None:
+        return self.center
+
+    @property
+    def start_tolerance(self) -> float | None:
+        return None if self.spread is None else 0.5 * math.sqrt(self.spread)
+
+    def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> QWKObjective:
+        """Centre, spread and label range, as far as not given, from the training labels."""
+        needs_range = self.clip and self.label_range is None
+        if self.center is not None and self.spread is not None and not needs_range:
+            return self
+        if needs_range and not self._one_machine():
+            raise ValueError(
+                "label_range is not given and no worker sees all labels: "
+                "give label_range=(lowest, highest) to qwk_objective"
+            )
+        y = _checks.vector("y_true", y_true)
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w)))
+        return dataclasses.replace(
+            self,
+            center=a if self.center is None else self.center,
+            spread=b if self.spread is None else self.spread,
+            label_range=(float(y.min()), float(y.max())) if needs_range else self.label_range,
+        )
+
+    def sums(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Array:
+        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
+        y, p, w = self._checked(y_true, margin, sample_weight)
+        return self.measured(y, w)._sums(y, p, w)
+
+    def loss(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """n F/G, with p clipped to the label range if ``clip``."""
+        y, p, w = self._checked(y_true, margin, sample_weight)
+        n, F, G = self.measured(y, w)._n_F_G(y, p, w)
+        return n * F / G
+
+    def _gradient_hessian(
+        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
+    ) -> tuple[Array, Array]:
+        complete = self.measured(y, w)
+        return super(QWKObjective, complete)._gradient_hessian(y, f, w, dtype)
+
+    def _totals(self, y: Array, f: Array, w: Array | None) -> tuple[float, float, float]:
+        return self._n_F_G(y, f, w)
+
+    def _n_F_G(self, y: Array, p: Array, w: Array | None) -> tuple[float, float, float]:
+        n, F, D = (float(total) for total in self._reduced(self._sums(y, p, w)))
+        assert self.spread is not None
+        return n, F, D + 0.5 * n * self.spread
+
+    def _sums(self, y: Array, p: Array, w: Array | None) -> Array:
+        a = self.center
+        n, F, D = 0.0, 0.0, 0.0
+        for rows in blocks(len(p)):
+            y_block, p_block = y[rows], p[rows]
+            self._check_block(y_block, p_block)
+            t = self._clipped(p_block)
+            r = t - y_block
+            t = t - a
+            if w is None:
+                n += len(r)
+                F += 0.5 * float(r.dot(r))
+                D += 0.5 * float(t.dot(t))
+            else:
+                w_block = w[rows]
+                n += float(w_block.sum(dtype=np.float64))
+                F += 0.5 * float(r.dot(w_block * r))
+                D += 0.5 * float(t.dot(w_block * t))
+        return np.array([n, F, D])
+
+    def _rows(
+        self, y: Array, f: Array, w: Array | None, totals: Any
+    ) -> tuple[Array | float, Array | float]:
+        n, F, G = totals
+        R = F / G
+        a = self.center
+        gradient = self._clipped(f) * (1 - R)  # (p - y) - R (p - a), in fewer passes
+        gradient -= y
+        gradient += R * a
+        if self.scale == "kappa":
+            gradient *= n / G
+        if w is None:
+            return gradient, 1.0
+        gradient *= w
+        return gradient, w
+
+    def _clipped(self, p: Array) -> Array:
+        if not self.clip:
+            return p
+        assert self.label_range is not None
+        return p.clip(*self.label_range)
+
+    def _check_block(self, y: Array, p: Array) -> None:
+        """Cheap tests while the block is in cache; the slow one that explains only on failure."""
+        if not math.isfinite(p.dot(p)):
+            _checks.finite("margin", p)
+        if self.label_range is None:
+            if not math.isfinite(y.dot(y)):
+                _checks.finite("y_true", y)
+        elif not (y.min() >= self.label_range[0] and y.max() <= self.label_range[1]):
+            _checks.finite("y_true", y)
+            _checks.in_label_range("y_true", y, self.label_range)
+
+    def _reduced(self, sums: Array) -> Array:
+        return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
+
+    def _one_machine(self) -> bool:
+        """Whether the reduction leaves a number as it is: then there is one worker, this one."""
+        return float(self._reduced(np.ones(1))[0]) == 1.0
+
+
+def qwk_objective(
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    label_prior: Mapping[float, float] | None = None,
+    center: float | None = None,
+    spread: float | None = None,
+    label_range: tuple[float, float] | None = None,
+    scale: Literal["residual", "kappa"] = "residual",
+    clip: bool = True,
+    reduce: Reduce | None = None,
+) -> QWKObjective:
+    """Train on quadratic weighted kappa, extended to continuous predictions.
+
+    ::
+
+        kappa~ = 1 - F/G,   F = 1/2 sum w (p-y)^2,   G = 1/2 sum w ((p-a)^2 + b)
+
+        loss      n F/G,   n = sum w
+        gradient  w ((p-y) - R (p-a)),  R = F/G        scale="residual"
+                  that times n/G                       scale="kappa", as published
+        hessian   w
+
+    with a the mean and b the variance of the labels (``center``, ``spread``). For
+    integer p, kappa~ is the metric itself. The function is not convex, so the
+    hessian is a constant, not the second derivative, and the start matters: begin
+    at ``center`` (``train`` of the adapters does; a bare booster starts at 0 or 0.5).
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,), optional
+        The training labels, any finite numbers in order of grade. They give what is
+        not given below: ``center`` = weighted mean, ``spread`` = weighted variance,
+        ``label_range`` = (min, max). None: taken from the training data in each call.
+    sample_weight : array-like of shape (n,), optional
+        Weights of ``labels``; pass them if the booster gets weights.
+    label_prior : mapping of label to probability, optional
+        The label distribution where the model will be used, if it differs from
+        training. Changes ``center`` and ``spread`` only, as published.
+    center, spread : float, optional
+        a and b, in label units and squared label units; they win over ``labels``.
+    label_range : (float, float), optional
+        Lowest and highest label. Labels outside are refused.
+    scale : {"residual", "kappa"}
+        "residual" has the units of a residual, like squared error: learning rates
+        carry over and multiplying labels and scores by a constant changes nothing.
+        Its gradient is the loss's times G/n. "kappa" is the published form.
+    clip : bool
+        Evaluate at p clipped to ``label_range``, as published: rows beyond the range
+        get the gradient of its edge.
+    reduce : callable, optional
+        Sums a float64 array over workers. None is right on one machine and under
+        XGBoost's collective.
+
+    Returns
+    -------
+    QWKObjective
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
+
+    Raises
+    ------
+    ValueError
+        Labels that are empty, not finite, constant or outside ``label_range``; a
+        ``label_prior`` that does not sum to 1 or misses a label; a ``center`` outside
+        the range or a ``spread`` that no distribution on the range can have.
+    TypeError
+        Arguments of the wrong kind.
+
+    References
+    ----------
+    The write-up of 2020-11-09 on the 2019 Data Science Bowl, which introduced the
+    extended metric; Lin (1989), Biometrics 45, for the concordance correlation
+    coefficient, which kappa~ is when a and b are the sample's mean and variance.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import qwk_objective
+    >>> obj = qwk_objective([0, 1, 2, 3, 3])
+    >>> obj.intercept, obj.label_range
+    (1.8, (0.0, 3.0))
+    >>> gradient, hessian = obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])
+    >>> gradient.round(2)
+    array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
+    """
+    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
+    clip = _checks.flag("clip", clip)
+    if label_range is not None:
+        label_range = _checks.label_range("label_range", label_range)
+    if reduce is not None and not callable(reduce):
+        raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
+    if center is not None:
+        center = _checks.number("center", center)
+    if spread is not None:
+        spread = _checks.number("spread", spread)
+        if spread <= 0:
+            raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
+    if labels is None and sample_weight is not None:
+        raise ValueError("sample_weight is given without labels: it would be ignored")
+    if label_prior is not None:
+        if center is not None and spread is not None:
+            raise ValueError("label_prior, center and spread are all given: leave one of them out")
+        prior_labels, prior = _checks.prior("label_prior", label_prior)
+        mean = float(prior @ prior_labels)
+        center = mean if center is None else center
+        if spread is None:
+            spread = _positive("label_prior", float(prior @ (prior_labels - mean) ** 2), mean)
+    if labels is not None:
+        y = _checks.vector("labels", labels)
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        if label_range is None:
+            low, high = float(y.min()), float(y.max())
+            if low == high:
+                raise ValueError(
+                    f"labels are constant, all {low:g}: kappa is undefined with a single class"
+                )
+            label_range = (low, high)
+        _checks.in_label_range("labels", y, label_range)
+        if label_prior is not None and not np.isin(y, prior_labels).all():
+            missing = float(y[~np.isin(y, prior_labels)][0])
+            raise ValueError(
+                f"label {missing:g} occurs in labels but not in label_prior: give its probability, "
+                "0 if it will never occur"
+            )
+        if center is None or spread is None:
+            a, b = _mean_variance("labels", _label_sums(y, w))
+            center = a if center is None else center
+            spread = b if spread is None else spread
+    _check_moments(center, spread, label_range)
+    return QWKObjective(
+        center=center,
+        spread=spread,
+        label_range=label_range,
+        scale=scale,
+        clip=clip,
+        reduce=reduce,
+    )
+
+
+def _label_sums(y: Array, w: Array | None) -> Array:
+    """Additive float64 (n, sum w y, sum w y^2)."""
+    total = np.zeros(3)
+    for rows in blocks(len(y)):
+        d = y[rows].astype(np.float64)
+        v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
+        total += v.sum(), v @ d, v @ (d * d)
+    return total
+
+
+def _mean_variance(name: str, label_sums: Array) -> tuple[float, float]:
+    n, s1, s2 = label_sums
+    mean = float(s1 / n)
+    return mean, _positive(name, float(s2 / n - mean**2), mean)
+
+
+def _positive(name: str, variance: float, mean: float) -> float:
+    if variance <= 1e-12 * max(1.0, mean**2):  # float64 rounding of s2/n - mean^2
+        raise ValueError(
+            f"{name}: the labels that count are constant, all {mean:g}: kappa is undefined with a "
+            "single class"
+        )
+    return variance
+
+
+def _check_moments(
+    center: float | None, spread: float | None, label_range: tuple[float, float] | None
+) -> None:
+    """A mean lies in the range, and a variance is at most (high - mean) (mean - low)."""
+    if label_range is None or center is None:
+        return
+    low, high = label_range
+    if not low <= center <= high:
+        raise ValueError(
+            f"center {center:g} lies outside label_range {label_range}: it is the mean label, "
+            "in the units of the labels"
+        )
+    most = (high - center) * (center - low)
+    if spread is not None and spread > most * (1 + 1e-6):
+        raise ValueError(
+            f"spread {spread:g} is impossible: labels in {label_range} with mean {center:g} have a "
+            f"variance of at most {most:g}; spread is the variance, and center comes first"
+        )
