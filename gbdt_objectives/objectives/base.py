@@ -85,7 +85,7 @@ class Objective:
     ) -> tuple[Array, Array]:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         y, f, w = self._checked(y_true, margin, sample_weight)
-        return self._gradient_hessian(y, f, w, f.dtype)
+        return self._ready(y, w)._gradient_hessian(y, f, w, f.dtype)
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
@@ -108,8 +108,9 @@ class Objective:
         else:
             y_true, margin = a, b
         y, f, w = self._checked(y_true, margin, sample_weight)
-        self._warn_of_far_start(f)
-        return self._gradient_hessian(y, f, w, np.dtype(np.float32))
+        ready = self._ready(y, w)
+        ready._warn_of_far_start(f)
+        return ready._gradient_hessian(y, f, w, np.dtype(np.float32))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
@@ -151,6 +152,10 @@ class Objective:
                 y[rows], f[rows], None if w is None else w[rows], totals
             )
         return gradient, hessian
+
+    def _ready(self: Self, y: Array, w: Array | None) -> Self:
+        """This objective with all that its gradient needs."""
+        return self
 
     def _totals(self, y: Array, f: Array, w: Array | None) -> Any:
         """What the row-wise part needs to know of all rows together: nothing, for most losses."""

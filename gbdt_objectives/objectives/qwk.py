@@ -78,11 +78,8 @@ class QWKObjective(Objective):
         n, F, G = self.measured(y, w)._n_F_G(y, p, w)
         return n * F / G
 
-    def _gradient_hessian(
-        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        complete = self.measured(y, w)
-        return super(QWKObjective, complete)._gradient_hessian(y, f, w, dtype)
+    def _ready(self, y: Array, w: Array | None) -> QWKObjective:
+        return self.measured(y, w)
 
     def _totals(self, y: Array, f: Array, w: Array | None) -> tuple[float, float, float]:
         return self._n_F_G(y, f, w)

@@ -1,0 +1,129 @@
+"""Every objective and metric, listed once: the tables that drive the contract tests.
+
+To add an objective or a metric, add a row here; all of its tests then exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import gbdt_objectives as go
+
+Array = np.ndarray[Any, Any]
+
+
+def squared_error(y_true: Array, margin: Array, sample_weight: Array | None) -> tuple[Array, Array]:
+    """A user's own gradient function."""
+    w = np.ones_like(margin) if sample_weight is None else sample_weight
+    return w * (margin - y_true), w
+
+
+def squared_error_loss(y_true: Array, margin: Array, sample_weight: Array | None) -> float:
+    w = np.ones_like(margin) if sample_weight is None else sample_weight
+    return float(0.5 * (w * (margin - y_true) ** 2).sum())
+
+
+def ones(y: Array, p: Array, w: Array) -> float:
+    return 1.0
+
+
+def mean_expected_disagreement(a: float, b: float) -> Callable[[Array, Array, Array], float]:
+    """G/n, by which the residual scale multiplies the gradient of the loss."""
+    return lambda y, p, w: float(0.5 * np.average((p - a) ** 2 + b, weights=w))
+
+
+@dataclass(frozen=True)
+class ObjectiveCase:
+    name: str
+    objective: go.Objective
+    labels: tuple[float, ...]  # what the labels are drawn from
+    margins: tuple[float, float]  # where the loss is differentiable, both tails included
+    gradient_over_loss: Callable[[Array, Array, Array], float] = ones
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
+        """Labels, margins and weights, float64; every label occurs."""
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.resize(self.labels, n))
+        return y, rng.uniform(*self.margins, n), rng.integers(1, 4, n).astype(float)
+
+
+def qwk_case(
+    name: str, labels: tuple[float, ...], margins: tuple[float, float], **options: Any
+) -> ObjectiveCase:
+    a, b = float(np.mean(labels)), float(np.var(labels))
+    objective = go.qwk_objective(list(labels), **options)
+    residual = options.get("scale", "residual") == "residual"
+    factor = mean_expected_disagreement(a, b) if residual else ones
+    return ObjectiveCase(name, objective, labels, margins, factor)
+
+
+def labels_between(low: int, high: int) -> tuple[float, ...]:
+    return tuple(float(label) for label in range(low, high + 1))
+
+
+OBJECTIVES = [
+    qwk_case("qwk", labels_between(0, 3), (0, 3)),
+    qwk_case("qwk-unclipped", labels_between(0, 3), (-40, 40), clip=False),
+    qwk_case("qwk-kappa", labels_between(0, 3), (0, 3), scale="kappa"),
+    qwk_case("qwk-kappa-unclipped", labels_between(0, 3), (-40, 40), scale="kappa", clip=False),
+    qwk_case("qwk-from-1", labels_between(1, 6), (1, 6)),
+    qwk_case("qwk-wide", labels_between(0, 60), (0, 60)),
+    qwk_case("qwk-far", labels_between(1000, 1003), (1000, 1003)),
+    ObjectiveCase(
+        "qwk-prior",
+        go.qwk_objective([0, 1, 2, 3], label_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}),
+        labels_between(0, 3),
+        (0, 3),
+        mean_expected_disagreement(1.0, 1.0),
+    ),
+    ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30)),
+    ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30)),
+    ObjectiveCase(
+        "user-function",
+        go.objective(squared_error, loss=squared_error_loss, intercept=1.5),
+        labels_between(0, 3),
+        (-40, 40),
+    ),
+]
+
+
+@dataclass(frozen=True)
+class MetricCase:
+    name: str
+    metric: go.Metric
+    labels: tuple[float, ...]
+    predictions: tuple[float, float]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.resize(self.labels, n))
+        return y, rng.uniform(*self.predictions, n), rng.integers(1, 4, n).astype(float)
+
+
+METRICS = [
+    MetricCase("qwk", go.qwk_metric((0, 3)), labels_between(0, 3), (-1, 4)),
+    MetricCase("qwk-measured", go.qwk_metric(), labels_between(1, 6), (0, 7)),
+    MetricCase(
+        "qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4), (0, 5)
+    ),
+    MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
+    MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
+    MetricCase("weighted-logloss", go.weighted_logloss_metric(0.1), (0, 1), (-30, 30)),
+    MetricCase(
+        "weighted-logloss-probability",
+        go.weighted_logloss_metric(0.1, input_space="probability"),
+        (0, 1),
+        (0, 1),
+    ),
+    MetricCase("squared-error", go.squared_error_metric(), labels_between(0, 3), (-40, 40)),
+]

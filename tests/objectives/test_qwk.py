@@ -1,0 +1,255 @@
+"""Extended QWK: the published formula, its invariances, its arguments."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import gbdt_objectives as go
+
+
+def published(y: np.ndarray, p: np.ndarray, a: float, b: float, low: float, high: float):
+    """The gradient as published, for labels from low to high."""
+    p = np.clip(p, low, high)
+    f = 0.5 * np.sum((p - y) ** 2)
+    g = 0.5 * np.sum((p - a) ** 2 + b)
+    return ((p - y) / g - f * (p - a) / g**2) * len(p)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 3), (1, 6), (0, 60)])
+def test_kappa_scale_is_the_published_formula(low: int, high: int) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(low, high + 1, 10_000).astype(float)
+    p = rng.normal(y.mean(), 2 * y.std(), 10_000)  # well beyond the range on both sides
+    gradient, hessian = go.qwk_objective(y, scale="kappa").gradient_hessian(y, p)
+    expected = published(y, p, y.mean(), y.var(), low, high)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    assert (hessian == 1).all()
+
+
+def test_published_constants() -> None:
+    """a = 1.85 and b = 1.63, as fitted in the write-up to that competition's labels."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, 1000).astype(float)
+    p = rng.normal(1.5, 2, 1000)
+    obj = go.qwk_objective(center=1.85, spread=1.63, label_range=(0, 3), scale="kappa")
+    expected = published(y, p, 1.85, 1.63, 0, 3)
+    np.testing.assert_allclose(obj.gradient_hessian(y, p)[0], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_residual_scale_is_the_published_direction() -> None:
+    rng = np.random.default_rng(2)
+    y, p = rng.integers(0, 4, 500).astype(float), rng.normal(1.5, 2, 500)
+    residual, _ = go.qwk_objective(y, scale="residual").gradient_hessian(y, p)
+    kappa, _ = go.qwk_objective(y, scale="kappa").gradient_hessian(y, p)
+    ratio = kappa / residual
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-9)
+    assert ratio[0] > 0
+    q = p.clip(0, 3)
+    F, G = ((q - y) ** 2).sum() / 2, ((q - y.mean()) ** 2 + y.var()).sum() / 2
+    np.testing.assert_allclose(residual, (q - y) - F / G * (q - y.mean()), rtol=1e-9, atol=1e-12)
+
+
+@given(
+    scale=st.floats(0.01, 100),
+    shift=st.floats(-50, 50),
+    p=hnp.arrays(float, 30, elements=st.floats(-2, 8)),
+    clip=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_residual_scale_follows_the_label_scale(scale, shift, p, clip) -> None:
+    y = np.resize([0.0, 1.0, 2.0, 5.0], 30)
+    plain, _ = go.qwk_objective(y, clip=clip).gradient_hessian(y, p)
+    moved_y, moved_p = scale * y + shift, scale * p + shift
+    moved, _ = go.qwk_objective(moved_y, clip=clip).gradient_hessian(moved_y, moved_p)
+    # rounding of labels up to |shift| + scale * 8, seen through a spread of scale^2
+    np.testing.assert_allclose(moved / scale, plain, rtol=0, atol=1e-9 * (1 + abs(shift) / scale))
+
+
+def test_training_on_scaled_labels_gives_the_scaled_model(ordinal) -> None:
+    X, y, _ = ordinal
+    scores = []
+    for scale in (1.0, 8.0):  # a power of two: no rounding at all
+        data = xgb.DMatrix(X, scale * y)
+        obj = go.qwk_objective(scale * y)
+        booster = xgb.train({"base_score": scale * y.mean(), "lambda": 1}, data, 20, obj=obj)
+        scores.append(booster.predict(data) / scale)
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)
+
+
+def test_loss_of_classes_is_the_metric() -> None:
+    rng = np.random.default_rng(3)
+    y, p = rng.integers(1, 7, (2, 400))
+    obj = go.qwk_objective(y)
+    kappa = go.quadratic_weighted_kappa(y, p)
+    assert 1 - obj.loss(y, p) / 400 == pytest.approx(kappa, abs=1e-12)
+
+
+def test_constant_prediction_is_a_saddle() -> None:
+    """R = 1 and gradient a - y at any constant: nothing moves the mean (facts, section 2)."""
+    y = np.array([0.0, 1.0, 3.0, 3.0])
+    for start in (0.0, 1.75, 3.0):
+        gradient, _ = go.qwk_objective(y).gradient_hessian(y, np.full(4, start))
+        np.testing.assert_allclose(gradient, y.mean() - y, atol=1e-12)
+
+
+def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge() -> None:
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    obj = go.qwk_objective(y)
+    beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
+    edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(beyond, edge)
+    unclipped = dataclasses.replace(obj, clip=False)
+    assert (unclipped.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])[0] != edge).all()
+
+
+def test_measures_labels_weights_and_prior() -> None:
+    obj = go.qwk_objective([0, 0, 1, 5], sample_weight=[1, 1, 2, 4])
+    y = [0, 0, 1, 1, 5, 5, 5, 5]
+    assert (obj.center, obj.spread) == (pytest.approx(np.mean(y)), pytest.approx(np.var(y)))
+    assert obj.label_range == (0, 5)
+    prior = go.qwk_objective([0, 1, 2], label_prior={0: 0.7, 1: 0.2, 2: 0.1})
+    assert prior.center == pytest.approx(0.4)
+    assert prior.spread == pytest.approx(0.2 + 0.4 - 0.16)
+    assert prior.label_range == (0, 2)
+    explicit = go.qwk_objective([0, 1, 2], center=0.5, spread=0.6, label_range=(0, 4))
+    assert (explicit.center, explicit.spread, explicit.label_range) == (0.5, 0.6, (0, 4))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_without_labels_it_measures_the_training_data(weighted: bool, ordinal) -> None:
+    X, y, w = ordinal
+    weight = w if weighted else None
+    now, later = go.qwk_objective(y, sample_weight=weight), go.qwk_objective()
+    p = X[:, 0] * 5
+    np.testing.assert_allclose(later(y, p, weight)[0], now(y, p, weight)[0], rtol=1e-6, atol=1e-6)
+    assert later.loss(y, p, weight) == pytest.approx(now.loss(y, p, weight), rel=1e-12)
+    measured = later.measured(y, weight)
+    assert measured.center == pytest.approx(now.center, rel=1e-12)
+    assert measured.label_range == now.label_range
+    assert later.intercept is None
+
+
+def test_sums_add_up_over_parts() -> None:
+    rng = np.random.default_rng(4)
+    y, p, w = rng.integers(0, 4, 90), rng.normal(1.5, 1, 90), rng.random(90)
+    parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
+    obj = go.qwk_objective(y, sample_weight=w)
+    total = sum(obj.sums(y[i], p[i], w[i]) for i in parts)
+    assert total.dtype == np.float64
+    np.testing.assert_allclose(total, obj.sums(y, p, w), rtol=1e-13)
+    # a worker that is handed the sums of all workers computes its rows of the whole gradient
+    whole, _ = obj.gradient_hessian(y, p, w)
+    worker = dataclasses.replace(obj, reduce=lambda own: total)
+    for i in parts:
+        part, _ = worker.gradient_hessian(y[i], p[i], w[i])
+        np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
+
+
+def test_float32_gradient_is_accurate_at_a_million_rows() -> None:
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 6, 1_000_000).astype(np.float32)
+    p = rng.normal(2.5, 2, 1_000_000).astype(np.float32)
+    obj = go.qwk_objective(y)
+    exact, _ = obj.gradient_hessian(y.astype(float), p.astype(float))
+    # float32 rounding of numbers up to 5 is 2e-7; sums in float32 over all rows would give 4e-6
+    assert np.abs(obj(y, p)[0] - exact).max() <= 1e-6
+
+
+start_warning = "boosting starts at .* far from the labels' centre"
+
+
+def test_far_start_warns_once_and_names_the_remedy(ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    with pytest.warns(UserWarning, match=start_warning) as record:
+        xgb.train({}, xgb.DMatrix(X, y), 10, obj=obj)
+    assert len(record) == 1
+    assert f"base_score={y.mean():g}" in str(record[0].message)
+    assert "train()" in str(record[0].message)
+    with pytest.warns(UserWarning, match=start_warning) as record:
+        lgb.train({"objective": obj, "verbose": -1}, lgb.Dataset(X, y), 10)
+    assert len(record) == 1
+    assert f"init_score={y.mean():g}" in str(record[0].message)
+    with pytest.warns(UserWarning, match=start_warning):  # also when it measures the labels itself
+        xgb.train({}, xgb.DMatrix(X, y), 2, obj=go.qwk_objective())
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_start_near_the_centre_does_not_warn(ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    near = y.mean() + 0.49 * y.std()
+    xgb.train({"base_score": near}, xgb.DMatrix(X, y), 3, obj=obj)
+    lgb.train(
+        {"objective": obj, "verbose": -1}, lgb.Dataset(X, y, init_score=np.full(len(y), near)), 3
+    )
+    margin = np.full(len(y), -3.0)
+    margin[0] = 2.0  # a model, though a bad one: not the first call
+    obj(y, margin)
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"labels": []}, ValueError, "labels is empty"),
+        ({"labels": [0, 1, NAN]}, ValueError, "labels must be finite, found nan at row 2"),
+        ({"labels": [0, INF]}, ValueError, "labels must be finite, found inf at row 1"),
+        ({"labels": [2, 2, 2]}, ValueError, "labels are constant, all 2"),
+        ({"labels": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
+        ({"labels": [[0, 1]]}, ValueError, r"one-dimensional, found shape \(1, 2\)"),
+        ({"labels": ["a", "b"]}, TypeError, "labels must hold real numbers, found dtype"),
+        ({"labels": [0, 1], "sample_weight": [1]}, ValueError, "1 rows, but the labels have 2"),
+        ({"labels": [0, 1], "sample_weight": [1, -2]}, ValueError, "negative, found -2.0 at row 1"),
+        ({"labels": [0, 1], "sample_weight": [0, 0]}, ValueError, "0 in all 2 rows"),
+        ({"sample_weight": [1, 1]}, ValueError, "sample_weight is given without labels"),
+        ({"labels": [0, 1], "label_range": (1, 1)}, ValueError, "single value 1"),
+        ({"labels": [0, 1], "label_range": (3, 0)}, ValueError, "swap the two"),
+        ({"labels": [0, 1], "label_range": 3}, TypeError, "label_range must be a pair"),
+        ({"labels": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
+        ({"labels": [0, 1], "center": NAN}, ValueError, "center must be finite, found nan"),
+        ({"labels": [0, 1], "center": "1"}, TypeError, "center must be a number, found str"),
+        ({"labels": [0, 3], "center": 5}, ValueError, "center 5 lies outside label_range"),
+        ({"labels": [0, 1], "spread": 0}, ValueError, "spread must be > 0"),
+        (
+            {"label_range": (0, 3), "center": 2.9, "spread": 1.6},
+            ValueError,
+            "spread 1.6 is impossible",
+        ),
+        (
+            {"labels": [0, 1], "scale": "log"},
+            ValueError,
+            "scale must be one of 'residual', 'kappa'",
+        ),
+        ({"labels": [0, 1], "clip": "yes"}, TypeError, "clip must be True or False"),
+        ({"labels": [0, 1], "reduce": 3}, TypeError, "reduce must be callable"),
+        ({"label_prior": {0: 0.5, 1: 0.6}}, ValueError, "must sum to 1, found 1.1"),
+        ({"label_prior": {0: 1.5, 1: -0.5}}, ValueError, "probabilities >= 0, found -0.5"),
+        ({"label_prior": {0: 1.0, 1: 0.0}}, ValueError, "label_prior: .* constant, all 0"),
+        ({"label_prior": [0.5, 0.5]}, TypeError, "label_prior must be a mapping"),
+        ({"labels": [0, 2], "label_prior": {0: 0.5, 1: 0.5}}, ValueError, "label 2 occurs"),
+        (
+            {"label_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2},
+            ValueError,
+            "all given",
+        ),
+    ],
+)
+def test_bad_arguments(arguments, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.qwk_objective(**arguments)
+
+
+def test_options_are_keywords() -> None:
+    with pytest.raises(TypeError):
+        go.qwk_objective([0, 1], [1, 1])
