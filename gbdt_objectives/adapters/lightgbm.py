@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -268,7 +269,7 @@ def _label(dataset: lgb.Dataset, name: str) -> Any:
         label = _field(dataset.construct(), "label")
     if label is None:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
-    return np.asarray(label).ravel()
+    return _checks.vector(f"the label of {name}", np.asarray(label).ravel())
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
@@ -72,11 +73,21 @@ class Metric:
         return self
 
 
-def _from_dataset(metric: Metric, y_pred: ArrayLike, dataset: Any) -> float:
-    weight = dataset.get_weight()
-    if weight is not None and len(weight) == 0:  # XGBoost's "no weights"
-        weight = None
-    return metric(dataset.get_label(), y_pred, weight)
+def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
+    """The metric, called with (prediction, dataset) or with (labels, prediction, weights)."""
+    if hasattr(b, "get_label"):
+        y_true, y_pred, sample_weight = b.get_label(), a, b.get_weight()
+        if sample_weight is not None and np.size(sample_weight) == 0:  # XGBoost's "no weights"
+            sample_weight = None
+    else:
+        y_true, y_pred = a, b
+    value = metric(y_true, y_pred, sample_weight)
+    if np.isnan(value):  # no comparison with nan holds: boosters would stop anywhere
+        raise ValueError(
+            f"{metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is undefined "
+            "there (a single class); evaluate on data with several classes"
+        )
+    return value
 
 
 @dataclass(frozen=True)
@@ -92,9 +103,8 @@ class XGBoostMetric:
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float] | float:
-        if hasattr(b, "get_label"):
-            return self.metric.name, _from_dataset(self.metric, a, b)
-        return self.metric(a, b, sample_weight)
+        value = _evaluate(self.metric, a, b, sample_weight)
+        return (self.metric.name, value) if hasattr(b, "get_label") else value
 
 
 @dataclass(frozen=True)
@@ -110,8 +120,5 @@ class LightGBMMetric:
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float, bool]:
-        if hasattr(b, "get_label"):
-            value = _from_dataset(self.metric, a, b)
-        else:
-            value = self.metric(a, b, sample_weight)
+        value = _evaluate(self.metric, a, b, sample_weight)
         return self.metric.name, value, self.metric.greater_is_better

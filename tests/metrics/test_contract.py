@@ -1,0 +1,150 @@
+"""What every metric must do, driven by the table in tests/contract.py."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.base import clone
+
+import gbdt_objectives as go
+from tests.contract import METRICS, MetricCase
+
+every_metric = pytest.mark.parametrize("case", METRICS, ids=repr)
+margin_metric = pytest.mark.parametrize(
+    "case", [case for case in METRICS if case.metric.input_space == "margin"], ids=repr
+)
+
+
+@every_metric
+def test_weight_is_repetition_and_zero_is_absence(case: MetricCase) -> None:
+    y, p, w = case.rows(60)
+    at = np.repeat(np.arange(60), w.astype(int))
+    assert case.metric(y, p, w) == pytest.approx(case.metric(y[at], p[at]), rel=1e-12)
+    w[: len(w) // 3] = 0
+    keep = w > 0
+    assert case.metric(y, p, w) == pytest.approx(case.metric(y[keep], p[keep], w[keep]), rel=1e-12)
+
+
+@every_metric
+def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
+    y, p, w = case.rows(60)
+    assert case.metric(y, p, 7 * w) == pytest.approx(case.metric(y, p, w), rel=1e-12)
+    assert case.metric(y, p, np.full(60, 0.1)) == pytest.approx(case.metric(y, p), rel=1e-12)
+
+
+@every_metric
+def test_direction(case: MetricCase) -> None:
+    y, p, _ = case.rows(400)
+    truth = np.where(y == 1, 0.999, 0.001) if case.metric.input_space == "probability" else y
+    if isinstance(case.metric, type(go.weighted_logloss_metric(1))) and truth is y:
+        truth = np.where(y == 1, 9.0, -9.0)
+    good, bad = case.metric(y, truth), case.metric(y, p)
+    assert (good > bad) is case.metric.greater_is_better
+    assert isinstance(bad, float)
+
+
+@every_metric
+def test_is_a_value(case: MetricCase) -> None:
+    for thing in (case.metric, case.metric.xgboost, case.metric.lightgbm):
+        assert pickle.loads(pickle.dumps(thing)) == thing
+        assert copy.deepcopy(thing) == thing
+        assert hash(thing) == hash(copy.copy(thing))
+    assert case.metric.name == case.metric.xgboost.__name__ == case.metric.lightgbm.__name__
+    assert not set(case.metric.name) & {" ", ":"}  # XGBoost refuses them
+    estimator = xgb.XGBRegressor(eval_metric=case.metric.xgboost)
+    assert clone(estimator).get_params()["eval_metric"] == case.metric.xgboost
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
+@margin_metric
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
+def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool) -> None:
+    y, _, w = case.rows(500)
+    rng = np.random.default_rng(1)
+    X = np.column_stack([y + rng.normal(0, 1, 500), rng.random(500)])
+    weight = w if weighted else None
+    name = case.metric.name
+    obj = go.objective(squared_error)  # a custom objective: metrics get margins
+
+    data = xgb.DMatrix(X, y, weight=weight)
+    native: dict = {}
+    booster = xgb.train(
+        {"disable_default_eval_metric": 1}, data, 4, obj=obj, custom_metric=case.metric.xgboost,
+        evals=[(data, "t")], evals_result=native, verbose_eval=False,
+    )  # fmt: skip
+    prediction = booster.predict(data)
+    expected = case.metric(y, prediction, weight)
+    assert native["t"][name][-1] == pytest.approx(expected, abs=1e-6)  # XGBoost prints with %f
+    estimator = xgb.XGBRegressor(n_estimators=4, objective=obj, eval_metric=case.metric.xgboost)
+    estimator.fit(
+        X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False,
+        sample_weight_eval_set=None if weight is None else [weight],
+    )  # fmt: skip
+    assert estimator.evals_result()["validation_0"][name][-1] == native["t"][name][-1]
+
+    record: dict = {}
+    dataset = lgb.Dataset(X, y, weight=weight)
+    booster = lgb.train(
+        {"objective": obj, "metric": "None", "verbose": -1}, dataset, 4,
+        feval=case.metric.lightgbm, valid_sets=[dataset], valid_names=["t"],
+        callbacks=[lgb.record_evaluation(record)],
+    )  # fmt: skip
+    expected = case.metric(y, booster.predict(X), weight)
+    assert record["t"][name][-1] == pytest.approx(expected, rel=1e-9)
+    estimator = lgb.LGBMRegressor(n_estimators=4, objective=obj, verbose=-1)
+    estimator.fit(
+        X, y, sample_weight=weight, eval_set=[(X, y)], eval_metric=case.metric.lightgbm,
+        eval_sample_weight=None if weight is None else [weight],
+    )  # fmt: skip
+    # the scikit-learn interface hands labels and weights on as float32
+    (reported,) = (result[name][-1] for result in estimator.evals_result_.values())
+    assert reported == pytest.approx(record["t"][name][-1], rel=1e-6)
+
+
+def squared_error(y_true, margin, sample_weight):
+    w = np.ones_like(margin) if sample_weight is None else sample_weight
+    return w * (margin - y_true), w
+
+
+@every_metric
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y, p, w: (y[:-1], p, None), "y_pred has 60 rows, but the labels have 59"),
+        (lambda y, p, w: (y, p, w[:-1]), "sample_weight has 59 rows"),
+        (lambda y, p, w: (y, np.where(y == y[0], np.nan, p), None), "y_pred must be finite"),
+        (lambda y, p, w: (np.where(y == y[0], np.inf, y), p, None), "y_true must be finite"),
+        (lambda y, p, w: (y, p, -w), "sample_weight must not be negative"),
+        (lambda y, p, w: (y, p, 0 * w), "sample_weight is 0 in all"),
+        (lambda y, p, w: ([], [], None), "y_true is empty"),
+        (lambda y, p, w: (y, p[:, None], None), "y_pred must be one-dimensional"),
+        (lambda y, p, w: (y.astype(str), p, None), "y_true must hold real numbers"),
+    ],
+)
+def test_bad_input(case: MetricCase, change, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        case.metric(*change(*case.rows(60)))
+
+
+@pytest.mark.filterwarnings("ignore:boosting starts at", "ignore:y_true and y_pred hold one")
+def test_an_undefined_metric_stops_training_instead_of_misleading_it() -> None:
+    X, y = np.random.default_rng(0).random((50, 2)), np.resize([0, 1], 50)
+    one_class = np.zeros(10)
+    obj = go.qwk_objective(y)
+    with pytest.raises(ValueError, match="qwk is nan"):
+        xgb.train(
+            {"base_score": 0.1}, xgb.DMatrix(X, y), 2, obj=obj,
+            custom_metric=go.qwk_metric((0, 1)).xgboost,
+            evals=[(xgb.DMatrix(X[:10], one_class), "v")],
+        )  # fmt: skip
+    train = lgb.Dataset(X, y)
+    with pytest.raises(ValueError, match="qwk is nan"):
+        lgb.train(
+            {"objective": obj, "verbose": -1}, train, 2, feval=go.qwk_metric((0, 1)).lightgbm,
+            valid_sets=[lgb.Dataset(X[:10], one_class, reference=train)],
+        )  # fmt: skip

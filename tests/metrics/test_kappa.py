@@ -1,0 +1,188 @@
+"""QWK against scikit-learn and the definition; its extended form against Lin's coefficient."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import cohen_kappa_score
+
+import gbdt_objectives as go
+from gbdt_objectives import quadratic_weighted_kappa
+
+classes = st.integers(1, 60).flatmap(
+    lambda n: st.tuples(
+        hnp.arrays(int, n, elements=st.integers(0, 5)),
+        hnp.arrays(int, n, elements=st.integers(0, 5)),
+        hnp.arrays(float, n, elements=st.floats(0, 10)),
+    )
+)
+
+
+@given(rows=classes, offset=st.sampled_from([0, 1, -7, 1_000_000]))
+@settings(max_examples=300, deadline=None)
+def test_equals_scikit_learn(rows, offset) -> None:
+    y, p, w = rows
+    assume(w.sum() > 1e-3)
+    counted = np.concatenate([y[w > 0], p[w > 0]])
+    assume(len(np.unique(counted)) > 1)
+    for weight in (None, w):
+        if weight is None:
+            assume(len(np.unique(np.concatenate([y, p]))) > 1)
+        ours = quadratic_weighted_kappa(y + offset, p + offset, sample_weight=weight)
+        theirs = cohen_kappa_score(y, p, labels=range(6), weights="quadratic", sample_weight=weight)
+        assert ours == pytest.approx(theirs, abs=1e-9)
+
+
+def test_definition_by_confusion_counts() -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(0, 4, (2, 200))
+    O = np.zeros((4, 4))
+    np.add.at(O, (y, p), 1)
+    W = np.subtract.outer(np.arange(4), np.arange(4)) ** 2
+    E = np.outer(O.sum(1), O.sum(0)) / 200
+    assert quadratic_weighted_kappa(y, p) == pytest.approx(1 - (W * O).sum() / (W * E).sum())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64, bool])
+def test_any_dtype_of_whole_numbers(dtype) -> None:
+    y, p = np.array([0, 1, 1, 0, 1], dtype), np.array([0, 1, 0, 1, 1], dtype)
+    assert quadratic_weighted_kappa(y, p) == pytest.approx(1 / 6)
+
+
+def test_missing_class_changes_nothing_on_integers_but_codes_need_labels() -> None:
+    y, p = [0, 1, 3, 3], [0, 0, 3, 1]  # no 2
+    with_all = cohen_kappa_score(y, p, labels=[0, 1, 2, 3], weights="quadratic")
+    assert quadratic_weighted_kappa(y, p) == pytest.approx(with_all)
+    assert quadratic_weighted_kappa(y, p, labels=[0, 1, 2, 3]) == pytest.approx(with_all)
+    codes = np.array([10, 20, 30, 70])
+    by_position = quadratic_weighted_kappa(codes[y], codes[p], labels=codes)
+    assert by_position == pytest.approx(with_all)
+    assert quadratic_weighted_kappa(codes[y], codes[p]) != pytest.approx(with_all)
+
+
+def test_ordered_names() -> None:
+    names = np.array(["low", "middle", "high", "top"])  # not in alphabetical order
+    y, p = np.random.default_rng(0).integers(0, 4, (2, 50))
+    expected = quadratic_weighted_kappa(y, p)
+    assert quadratic_weighted_kappa(names[y], names[p], labels=names) == pytest.approx(expected)
+
+
+def test_constant_prediction_scores_zero_and_perfect_one() -> None:
+    assert quadratic_weighted_kappa([0, 1, 2], [1, 1, 1]) == 0
+    assert quadratic_weighted_kappa([0, 1, 2], [0, 1, 2]) == 1
+    assert quadratic_weighted_kappa([1, 1, 1], [0, 1, 2]) == 0
+    assert quadratic_weighted_kappa([1, 1], [0, 0]) == 0
+
+
+def test_undefined_is_nan_with_a_warning_as_in_scikit_learn() -> None:
+    for weight in (None, [0.1, 0.2, 0.7]):
+        with pytest.warns(UndefinedMetricWarning, match="one and the same class only"):
+            assert math.isnan(quadratic_weighted_kappa([2, 2, 2], [2, 2, 2], sample_weight=weight))
+    with pytest.warns(UndefinedMetricWarning):  # the rows that count hold one class
+        value = quadratic_weighted_kappa([0, 2, 2], [1, 2, 2], sample_weight=[0, 0.1, 0.7])
+    assert math.isnan(value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (([0, 1], [0.5, 1]), {}, ValueError, "y_pred must hold classes, found 0.5 at row 0"),
+        (([0, 1.5], [0, 1]), {}, ValueError, "y_true must hold classes, found 1.5 at row 1"),
+        (([0, 1], [0]), {}, ValueError, "y_pred has 1 rows, but the labels have 2"),
+        (([], []), {}, ValueError, "y_true is empty"),
+        (([[0, 1]], [0, 1]), {}, ValueError, "one-dimensional"),
+        (([0, np.nan], [0, 1]), {}, ValueError, "y_true must be finite"),
+        ((["a", "b"], ["a", "b"]), {}, TypeError, "y_true must hold real numbers"),
+        (([0, 1], [0, 1]), {"sample_weight": [1, -1]}, ValueError, "negative"),
+        (([0, 1], [0, 3]), {"labels": [0, 1]}, ValueError, r"y_pred holds .*3.* at row 1"),
+        (([0, 1], [0, 1]), {"labels": [0, 1, 1]}, ValueError, "different from each other"),
+        (([0, 1], [0, 1]), {"labels": [0]}, ValueError, "at least two classes"),
+        (([0, 1], [0, 1]), {"labels": ["a", "b"]}, TypeError, "y_true has dtype"),
+        ((["a", "c"], ["a", "b"]), {"labels": ["a", "b"]}, ValueError, "not in labels"),
+    ],
+)
+def test_bad_input(arguments, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        quadratic_weighted_kappa(*arguments, **options)
+
+
+def test_metric_rounds_to_the_nearest_label_in_the_range() -> None:
+    y, score = [0, 1, 2, 3, 3], [-5.0, 0.5, 1.5, 2.49, 11.0]
+    expected = quadratic_weighted_kappa(y, [0, 1, 2, 2, 3])
+    assert go.qwk_metric((0, 3))(y, score) == pytest.approx(expected)
+    assert go.qwk_metric()(y, score) == pytest.approx(expected)
+    wide = quadratic_weighted_kappa(y, [0, 1, 2, 2, 5])
+    assert go.qwk_metric((0, 5))(y, score) == pytest.approx(wide)
+
+
+def test_metric_cuts_at_thresholds() -> None:
+    metric = go.qwk_metric((1, 3), thresholds=[0.2, 0.4])
+    y = [1, 2, 3, 3]
+    score = [0.19, 0.2, 0.39, 0.4]  # class k where thresholds[k-1] <= score < thresholds[k]
+    assert metric(y, score) == pytest.approx(quadratic_weighted_kappa(y, [1, 2, 2, 3]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (((0, 0),), {}, "single value 0"),
+        (((3, 0),), {}, "swap the two"),
+        (((0, 2.5),), {}, "must hold integers"),
+        ((), {"thresholds": [0.5]}, "thresholds need label_range"),
+        (((0, 3),), {"thresholds": [0.5]}, "must be 3 numbers for labels 0 to 3, found 1"),
+        (((0, 2),), {"thresholds": [1, 0]}, "must be sorted"),
+        (((0, 2),), {"thresholds": [1, float("nan")]}, "thresholds must be finite"),
+    ],
+)
+def test_bad_arguments_of_the_metric(arguments, options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        go.qwk_metric(*arguments, **options)
+
+
+def test_metric_refuses_labels_outside_its_range() -> None:
+    with pytest.raises(ValueError, match=r"label_range \(0, 2\), found 3"):
+        go.qwk_metric((0, 2))([0, 3], [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"y_true must hold classes, found 0.5"):
+        go.qwk_metric((0, 2))([0, 0.5], [0.0, 1.0])
+
+
+@given(rows=classes)
+@settings(max_examples=200, deadline=None)
+def test_extended_is_lins_concordance_coefficient(rows) -> None:
+    y, p, _ = rows
+    assume(np.ptp(y) > 0)
+    score = p + 0.25
+    cov = np.mean((score - score.mean()) * (y - y.mean()))
+    ccc = 2 * cov / (score.var() + y.var() + (score.mean() - y.mean()) ** 2)
+    assert go.extended_qwk_metric()(y, score) == pytest.approx(ccc, abs=1e-12)
+    assert go.extended_qwk_metric()(y, p) == pytest.approx(quadratic_weighted_kappa(y, p), abs=1e-9)
+
+
+def test_extended_uses_the_given_moments() -> None:
+    y, p = np.array([0.0, 1, 2, 3]), np.array([0.2, 0.8, 2.5, 2.0])
+    value = go.extended_qwk_metric(center=1.85, spread=1.63)(y, p)
+    assert value == pytest.approx(1 - ((p - y) ** 2).sum() / ((p - 1.85) ** 2 + 1.63).sum())
+    from_prior = go.extended_qwk_metric(label_prior={0: 0.5, 1: 0.5})
+    assert (from_prior.center, from_prior.spread) == (0.5, 0.25)
+    assert go.extended_qwk_metric([0, 1, 2]).center == 1
+
+
+def test_best_score_is_a_stretch_of_the_conditional_mean() -> None:
+    """p* = mu + (m - mu)/(1-R), and then kappa~ is the correlation (facts, section 2)."""
+    rng = np.random.default_rng(0)
+    m = rng.normal(2, 0.7, 4000)
+    y = m + rng.normal(0, 0.9, 4000)
+    m = m + (y - m).mean()  # exactly calibrated in this sample
+    m = y.mean() + (m - m.mean()) * np.cov(m, y)[0, 1] / m.var(ddof=1)
+    rho = np.corrcoef(m, y)[0, 1]
+    best = y.mean() + (m - y.mean()) / rho
+    metric = go.extended_qwk_metric()
+    assert metric(y, best) == pytest.approx(rho, abs=1e-9)
+    for stretch in (0.9, 0.99, 1.01, 1.1):
+        assert metric(y, y.mean() + stretch * (best - y.mean())) < rho

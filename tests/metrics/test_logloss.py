@@ -1,0 +1,53 @@
+"""Weighted logloss and squared error against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.metrics import log_loss, mean_squared_error
+
+import gbdt_objectives as go
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rate", [1.0, 0.1])
+def test_equals_scikit_learn_with_negatives_weighted_back(weighted: bool, rate: float) -> None:
+    rng = np.random.default_rng(0)
+    y, z, w = rng.integers(0, 2, 300), rng.normal(0, 3, 300), rng.random(300)
+    c = np.where(y == 1, 1, 1 / rate) * (w if weighted else 1)
+    expected = log_loss(y, expit(z), sample_weight=c)
+    weight = w if weighted else None
+    assert go.weighted_logloss_metric(rate)(y, z, weight) == pytest.approx(expected, rel=1e-12)
+    probability = go.weighted_logloss_metric(rate, input_space="probability")
+    assert probability(y, expit(z), weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_margins_beyond_float_probabilities() -> None:
+    metric = go.weighted_logloss_metric(1)
+    assert metric([1, 0], [-1e4, 1e4]) == 1e4
+    assert metric([1, 0], [1e4, -1e4]) == 0
+    probability = go.weighted_logloss_metric(1, input_space="probability")
+    assert probability([1, 0], [1.0, 0.0]) == 0
+    assert probability([1, 0], [0.0, 0.5]) == np.inf
+
+
+def test_bad_input() -> None:
+    for space in ("margin", "probability"):
+        with pytest.raises(ValueError, match="must be 0 .*found 2.0"):
+            go.weighted_logloss_metric(0.5, input_space=space)([0, 2], [0.1, 0.2])
+    probability = go.weighted_logloss_metric(0.5, input_space="probability")
+    with pytest.raises(ValueError, match=r"probabilities in \[0, 1\], found 1.5 at row 1"):
+        probability([0, 1], [0.5, 1.5])
+    with pytest.raises(ValueError, match="input_space must be one of"):
+        go.weighted_logloss_metric(0.5, input_space="label")
+    with pytest.raises(ValueError, match=r"negative_keep_rate must be in \(0, 1\]"):
+        go.weighted_logloss_metric(0)
+
+
+def test_squared_error_equals_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    y, p, w = rng.random((3, 100))
+    assert go.squared_error_metric()(y, p, w) == pytest.approx(
+        mean_squared_error(y, p, sample_weight=w), rel=1e-12
+    )

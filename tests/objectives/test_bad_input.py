@@ -1,0 +1,215 @@
+"""Bad data: an error that names argument, value and remedy, through both boosters' training."""
+
+from __future__ import annotations
+
+import re
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import gbdt_objectives as go
+
+pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
+
+NAN, INF = float("nan"), float("inf")
+QWK = go.qwk_objective([0, 1, 2, 3])
+LOGLOSS = go.weighted_logloss_objective(0.1)
+
+
+def squared_error(y_true, margin, sample_weight):
+    return margin - y_true, np.ones_like(margin)
+
+
+USER = go.objective(squared_error)
+
+
+@pytest.mark.parametrize("obj", [QWK, LOGLOSS, USER], ids=["qwk", "logloss", "user"])
+@pytest.mark.parametrize(
+    ("y", "margin", "weight", "message"),
+    [
+        ([0, NAN], [0, 0], None, "y_true must .*found nan at row 1"),
+        ([0, INF], [0, 0], None, "y_true must .*found inf at row 1"),
+        ([0, 1], [NAN, 0], None, "margin must be finite, found nan at row 0"),
+        ([0, 1], [0, -INF], None, "margin must be finite, found -inf at row 1"),
+        ([0, 1, 0], [0, 0], None, "y_true has 3 rows, but the margins have 2"),
+        ([0, 1], [0, 0], [1], "sample_weight has 1 rows, but the labels have 2"),
+        ([0, 1], [0, 0], [1, -1], "sample_weight must not be negative, found -1.0 at row 1"),
+        ([0, 1], [0, 0], [0, 0], "sample_weight is 0 in all 2 rows"),
+        ([0, 1], [0, 0], [1, NAN], "sample_weight must be finite, found nan at row 1"),
+        ([0, 1], [0, 0], [[1], [1]], "sample_weight must be one-dimensional"),
+        ([], [], None, "empty"),
+        ([[0, 1]], [0, 0], None, r"y_true must be one-dimensional, found shape \(1, 2\)"),
+        (["a", "b"], [0, 0], None, "y_true must hold real numbers, found dtype"),
+        ([0, 1], [[[0], [0]]], None, "margin|one margin a row"),
+    ],
+)
+def test_rejected_in_a_direct_call(obj, y, margin, weight, message) -> None:
+    for call in (obj, obj.gradient_hessian):
+        with pytest.raises((ValueError, TypeError), match=message):
+            call(y, margin, weight)
+
+
+def test_labels_outside_the_range() -> None:
+    with pytest.raises(ValueError, match=r"label_range \(0.0, 3.0\), found 4.0 at row 1"):
+        QWK([0, 4], [1, 1])
+    with pytest.raises(ValueError, match=r"must be 0 \(negative\) or 1 \(positive\), found 2.0"):
+        LOGLOSS([0, 2], [0, 0])
+    with pytest.raises(ValueError, match="found -1"):
+        LOGLOSS([-1, 1], [0, 0])
+
+
+def test_bad_value_in_a_late_block_is_found() -> None:
+    y, margin = np.zeros(400_000), np.zeros(400_000)
+    y[0] = 1
+    margin[399_999] = NAN
+    for obj in (QWK, LOGLOSS, USER):
+        with pytest.raises(ValueError, match="margin must be finite, found nan"):
+            obj(y, margin)
+    margin[399_999] = 0
+    y[399_999] = 9
+    for obj in (QWK, LOGLOSS):
+        with pytest.raises(ValueError, match="found 9.0"):
+            obj(y, margin)
+
+
+def test_two_outputs_and_swapped_arguments() -> None:
+    with pytest.raises(
+        ValueError, match=r"one margin a row, found shape \(2, 3\): remove num_class"
+    ):
+        QWK([0, 1], np.zeros((2, 3)))
+    data = xgb.DMatrix(np.eye(2), label=[0, 1])
+    with pytest.raises(TypeError, match="swap the two"):
+        QWK(data, np.zeros(2))
+    with pytest.raises(TypeError, match="found a DMatrix"):
+        QWK.gradient_hessian(data, np.zeros(2))
+
+
+X = np.random.default_rng(0).random((200, 2))
+GOOD = np.resize([0.0, 1.0], 200)
+
+
+def labels(bad: float) -> np.ndarray:
+    y = GOOD.copy()
+    y[7] = bad
+    return y
+
+
+def short_gradient(y_true, margin, sample_weight):
+    return margin[1:] - y_true[1:], np.ones(len(margin) - 1)
+
+
+def nan_gradient(y_true, margin, sample_weight):
+    gradient = margin - y_true
+    gradient[3] = NAN
+    return gradient, np.ones_like(margin)
+
+
+def negative_hessian(y_true, margin, sample_weight):
+    return margin - y_true, -np.ones_like(margin)
+
+
+def zero_hessian(y_true, margin, sample_weight):
+    return margin - y_true, np.zeros_like(margin)
+
+
+def only_gradient(y_true, margin, sample_weight):
+    return margin - y_true
+
+
+def writes_to_margin(y_true, margin, sample_weight):
+    margin -= y_true
+    return margin, np.ones_like(margin)
+
+
+IN_TRAINING = [
+    ("label outside the range", QWK, labels(7), None, "found 7.0 at row 7"),
+    ("label not 0 or 1", LOGLOSS, labels(3), None, "must be 0 .*found 3.0 at row 7"),
+    ("constant labels", go.qwk_objective(), np.ones(200), None, "constant, all 1"),
+    ("all weights 0", QWK, GOOD, np.zeros(200), "(?i)weight"),
+    ("nan gradient", go.objective(nan_gradient), GOOD, None,
+     "gradient returned by nan_gradient must be finite, found nan at row 3"),
+    ("short gradient", go.objective(short_gradient), GOOD, None, "must have the margin's shape"),
+    ("negative hessian", go.objective(negative_hessian), GOOD, None, "hessian .* must be >= 0"),
+    ("zero hessian", go.objective(zero_hessian), GOOD, None, "not 0 everywhere"),
+    ("only a gradient", go.objective(only_gradient), GOOD, None, "must return a tuple"),
+    ("writes to its input", go.objective(writes_to_margin), GOOD, None, "read-only"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("obj", "y", "weight", "message"),
+    [row[1:] for row in IN_TRAINING],
+    ids=[row[0] for row in IN_TRAINING],
+)
+def test_raised_through_training_in_all_four_interfaces(obj, y, weight, message) -> None:
+    fits = [
+        lambda: xgb.train({}, xgb.DMatrix(X, y, weight=weight), 2, obj=obj),
+        lambda: lgb.train({"objective": obj, "verbose": -1}, lgb.Dataset(X, y, weight=weight), 2),
+        lambda: xgb.XGBRegressor(objective=obj).fit(X, y, sample_weight=weight),
+        lambda: lgb.LGBMRegressor(objective=obj, verbose=-1).fit(X, y, sample_weight=weight),
+    ]
+    for fit in fits:
+        with pytest.raises((ValueError, TypeError), match=message):
+            fit()
+
+
+def test_labels_that_lightgbm_replaces() -> None:
+    """A constructed Dataset holds 0 for nan and 1e38 for inf: only what is out of range shows.
+
+    The train() of the adapters looks at the labels before that. XGBoost refuses them itself.
+    """
+    for bad, seen in ((NAN, 0.0), (INF, 1e38)):
+        data = lgb.Dataset(X, labels(bad)).construct()
+        assert data.get_label()[7] == pytest.approx(seen, rel=1e-6)
+        with pytest.raises(ValueError, match="(?i)label"):
+            xgb.train({}, xgb.DMatrix(X, labels(bad)), 2, obj=QWK)
+    params = {"objective": go.qwk_objective([1, 2]), "verbose": -1}
+    for bad in (NAN, INF):
+        with pytest.raises(ValueError, match="y_true must lie in label_range"):
+            lgb.train(params, lgb.Dataset(X, labels(bad) + 1), 2)
+
+
+def test_negative_weights_in_training() -> None:
+    weight = np.ones(200)
+    weight[5] = -1
+    with pytest.raises(ValueError, match="negative, found -1.0 at row 5"):
+        lgb.train({"objective": QWK, "verbose": -1}, lgb.Dataset(X, GOOD, weight=weight), 2)
+    with pytest.raises(ValueError, match="(?i)weight"):
+        xgb.train({}, xgb.DMatrix(X, GOOD, weight=weight), 2, obj=QWK)
+
+
+def test_wrapping_what_is_no_gradient_function() -> None:
+    with pytest.raises(TypeError, match="function must be callable, found str"):
+        go.objective("reg:squarederror")
+    with pytest.raises(TypeError, match=re.escape("(y_true, margin, sample_weight), found (y, p)")):
+        go.objective(lambda y, p: (p - y, p))
+    with pytest.raises(TypeError, match="already an objective"):
+        go.objective(QWK)
+    with pytest.raises(TypeError, match="loss must be callable"):
+        go.objective(squared_error, loss=3)
+    with pytest.raises(ValueError, match="intercept must be finite"):
+        go.objective(squared_error, intercept=NAN)
+    with pytest.raises(NotImplementedError, match="no loss"):
+        USER.loss([0, 1], [0, 0])
+
+
+def softmax_gradient(y_true, margin, sample_weight):
+    p = np.exp(margin - margin.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    w = np.ones(len(y_true)) if sample_weight is None else sample_weight
+    gradient = (p - np.eye(margin.shape[1])[y_true.astype(int)]) * w[:, None]
+    return gradient, np.maximum(2 * p * (1 - p), 1e-6) * w[:, None]
+
+
+def test_a_users_multi_class_function_trains_as_the_built_in_one() -> None:
+    y = np.digitize(X[:, 0], [0.3, 0.7])
+    data, obj = xgb.DMatrix(X, y), go.objective(softmax_gradient)
+    params = {"num_class": 3, "max_depth": 2, "base_score": 0.5}
+    ours = xgb.train(params, data, 5, obj=obj).predict(data, output_margin=True)
+    built_in = xgb.train({**params, "objective": "multi:softprob"}, data, 5)
+    # float32 margins; XGBoost computes its own softmax in float32
+    np.testing.assert_allclose(ours, built_in.predict(data, output_margin=True), atol=1e-4)
+    booster = lgb.train({"objective": obj, "num_class": 3, "verbose": -1}, lgb.Dataset(X, y), 20)
+    assert (booster.predict(X).argmax(axis=1) == y).mean() > 0.95
