@@ -135,5 +135,11 @@ def _check_evals(evals: object) -> None:
     ):
         raise TypeError(f"evals must be a list of pairs (data, name), found {evals!r}")
     names = [name for _, name in evals]
+    for name in names:
+        if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
+            raise ValueError(
+                f"a name in evals must hold no blank, ':' or '-', found {name!r}: "
+                "write 'held_out' for 'held out'"
+            )
     if len(set(names)) < len(names):
         raise ValueError(f"the names in evals must differ, found {names}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -265,10 +266,10 @@ def _constructed(dataset: lgb.Dataset) -> bool:
 
 def _label(dataset: lgb.Dataset, name: str) -> Any:
     label = _field(dataset, "label")
-    if label is None:  # inside a data file, or in the dataset that this one is a subset of
-        label = _field(dataset.construct(), "label")
-    if label is None:
-        raise ValueError(f"{name} has no labels: pass label= to the Dataset")
+    if label is None and dataset.used_indices is None and not isinstance(dataset.data, str | Path):
+        raise ValueError(f"{name} has no labels: pass label= to the Dataset")  # it would use zeros
+    if label is None:  # they are in a data file, or in the dataset that this one is a subset of
+        label = dataset.construct().get_label()
     return _checks.vector(f"the label of {name}", np.asarray(label).ravel())
 
 

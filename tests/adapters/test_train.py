@@ -1,0 +1,613 @@
+"""train(): the same promises, kept by both adapters on real training."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from scipy.special import expit
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
+from gbdt_objectives.adapters import xgboost as xgboost_adapter
+
+
+@dataclass(frozen=True)
+class Library:
+    """What differs between the two libraries: how data is wrapped and a model asked."""
+
+    name: str
+    train: Callable[..., Any]
+    shift_intercept: Callable[..., Any]
+    params: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def data(self, X, y=None, weight=None, start=None, reference=None):
+        if self.name == "xgboost":
+            return xgb.DMatrix(X, y, weight=weight, base_margin=start)
+        return lgb.Dataset(X, y, weight=weight, init_score=start, reference=reference)
+
+    def predict(self, booster, X, raw=False):
+        if self.name == "xgboost":
+            return booster.predict(xgb.DMatrix(X), output_margin=raw)
+        return booster.predict(X, raw_score=raw)
+
+    def rounds(self, booster) -> int:
+        return (
+            booster.num_boosted_rounds() if self.name == "xgboost" else booster.current_iteration()
+        )
+
+
+XGB = Library(
+    "xgboost", xgboost_adapter.train, xgboost_adapter.shift_intercept, {"max_depth": 3, "seed": 0}
+)
+LGB = Library(
+    "lightgbm",
+    lightgbm_adapter.train,
+    lightgbm_adapter.shift_intercept,
+    {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True},
+)
+both = pytest.mark.parametrize("lib", [XGB, LGB], ids=repr)
+start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
+
+
+@both
+@pytest.mark.filterwarnings("error")
+def test_starts_at_the_centre_and_predicts_label_units(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    y = y + 10  # far from where the boosters would start
+    obj = go.qwk_objective(y)
+    one = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1, objective=obj)
+    np.testing.assert_allclose(lib.predict(one, X), y.mean(), rtol=1e-6)
+    booster = lib.train(lib.params, lib.data(X, y), 40, objective=obj)
+    classes = np.rint(lib.predict(booster, X)).clip(11, 14)
+    assert go.quadratic_weighted_kappa(y, classes) > 0.75
+
+
+@both
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_training_from_a_start_per_row(lib: Library, weighted: bool, ordinal) -> None:
+    """The intercept in the model is worth base_margin or init_score on every row."""
+    X, y, w = ordinal
+    weight = w if weighted else None
+    obj = go.qwk_objective(y, sample_weight=weight)
+    ours = lib.train(lib.params, lib.data(X, y, weight), 20, objective=obj)
+    start = np.full(len(y), obj.intercept)
+    if lib is XGB:
+        data = lib.data(X, y, weight, start)
+        plain = xgb.train({**lib.params, "base_score": 0}, data, 20, obj=obj).predict(data)
+        tolerance = 4e-6  # margins are float32
+    else:
+        plain = lgb.train({**lib.params, "objective": obj}, lib.data(X, y, weight, start), 20)
+        plain = plain.predict(X) + obj.intercept
+        tolerance = 1e-13
+    np.testing.assert_allclose(lib.predict(ours, X), plain, atol=tolerance)
+
+
+@both
+def test_stops_on_the_metric_in_its_direction_on_the_last_set(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    train, other, last = slice(0, 300), slice(300, 450), slice(450, 600)
+    rng = np.random.default_rng(0)
+    for metric in (go.extended_qwk_metric(), go.squared_error_metric()):
+        data = lib.data(X[train], y[train])
+        noise = lib.data(X[other], rng.permutation(y[other]), reference=data)  # best at once
+        held_out = lib.data(X[last], y[last], reference=data)
+        rounds = 400
+        booster = lib.train(
+            {**lib.params, "learning_rate": 0.1}, data, rounds, objective=go.qwk_objective(y),
+            metric=metric, evals=[(data, "train"), (noise, "noise"), (held_out, "held_out")],
+            early_stopping_rounds=25,
+        )  # fmt: skip
+        kept = lib.rounds(booster)
+        assert 5 < kept < rounds - 25
+        best = metric(y[last], lib.predict(booster, X[last]))
+        # the value at every round of an uncut model, from which the best is picked by hand
+        full = lib.train(
+            {**lib.params, "learning_rate": 0.1}, lib.data(X[train], y[train]), kept + 30,
+            objective=go.qwk_objective(y),
+        )  # fmt: skip
+        values = []
+        for k in range(1, lib.rounds(full) + 1):
+            if lib is XGB:
+                score = full.predict(xgb.DMatrix(X[last]), iteration_range=(0, k))
+            else:
+                score = full.predict(X[last], num_iteration=k)
+            values.append(metric(y[last], score))
+        pick = np.argmax if metric.greater_is_better else np.argmin
+        assert pick(values) + 1 == kept
+        assert best == pytest.approx(values[kept - 1], abs=1e-6)
+
+
+@both
+def test_best_iteration_only_even_if_it_never_stops(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data = lib.data(X[:300], y[:300])
+    held_out = lib.data(X[300:], y[300:], reference=data)
+    booster = lib.train(
+        lib.params, data, 60, objective=go.qwk_objective(y), metric=go.extended_qwk_metric(),
+        evals=[(held_out, "v")], early_stopping_rounds=1000,
+    )  # fmt: skip
+    assert lib.rounds(booster) < 60
+    zero_based = 1 if lib is XGB else 0
+    assert booster.best_iteration + zero_based == lib.rounds(booster)
+    again = pickle.loads(pickle.dumps(booster))
+    np.testing.assert_array_equal(lib.predict(again, X), lib.predict(booster, X))
+
+
+@both
+def test_nothing_else_is_measured(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data = lib.data(X, y)
+    record: dict[str, Any] = {}
+    extra = {"evals_result": record} if lib is XGB else {
+        "callbacks": [lgb.record_evaluation(record)]
+    }  # fmt: skip
+    lib.train(
+        lib.params, data, 3, objective=go.qwk_objective(y), metric=go.qwk_metric((1, 4)),
+        evals=[(data, "train")], **extra,
+    )  # fmt: skip
+    assert {name: list(values) for name, values in record.items()} == {"train": ["qwk"]}
+
+
+@both
+def test_training_leaves_data_params_and_lists_as_they_were(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data, params = lib.data(X, y), dict(lib.params)
+    evals, callbacks = [(data, "train")], []
+    arguments = {
+        "objective": go.qwk_objective(y), "metric": go.squared_error_metric(), "evals": evals,
+        "callbacks": callbacks,
+    }  # fmt: skip
+    first = lib.train(params, data, 10, **arguments)
+    assert params == lib.params
+    assert (evals, callbacks) == ([(data, "train")], [])
+    if lib is LGB:
+        assert data.get_init_score() is None
+    second = lib.train(params, data, 10, **arguments)  # the very same data again
+    np.testing.assert_array_equal(lib.predict(first, X), lib.predict(second, X))
+    y_far = go.qwk_objective(y + 0.0, label_range=(-50, 50))
+    failing = go.objective(raises)
+    with pytest.raises(RuntimeError, match="on purpose"):
+        lib.train(params, data, 3, objective=failing)
+    third = lib.train(params, data, 10, objective=y_far)  # a failed run left nothing behind
+    assert np.isfinite(lib.predict(third, X)).all()
+    if lib is LGB:
+        assert data.get_init_score() is None
+
+
+def raises(y_true, margin, sample_weight):
+    raise RuntimeError("on purpose")
+
+
+@both
+def test_logloss_predicts_probabilities(lib: Library, rare) -> None:
+    X, y, w = rare
+    for obj in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
+        booster = lib.train(lib.params, lib.data(X, y, w), 25, objective=obj)
+        p, z = lib.predict(booster, X), lib.predict(booster, X, raw=True)
+        np.testing.assert_allclose(p, expit(z), rtol=1e-5 if lib is XGB else 1e-12)
+        assert p.min() < 0.05
+        assert p.max() > 0.5
+        # both aim at the full population, where each negative stands for two
+        c = w * np.where(y == 1, 1, 2)
+        assert p.mean() < y.mean()
+        assert np.average(p, weights=c) == pytest.approx(np.average(y, weights=c), rel=0.08)
+
+
+@both
+def test_offset_of_one_is_the_built_in_objective(lib: Library, rare) -> None:
+    X, y, w = rare
+    ours = lib.train(lib.params, lib.data(X, y, w), 15, objective=go.offset_logloss_objective(1.0))
+    prior = np.average(y, weights=w)
+    if lib is XGB:
+        params = {**lib.params, "objective": "binary:logistic", "base_score": prior}
+        plain = xgb.train(params, lib.data(X, y, w), 15)
+        tolerance = 2e-5  # float32 gradients of another order of rounding
+    else:
+        plain = lgb.train({**lib.params, "objective": "binary"}, lib.data(X, y, w), 15)
+        tolerance = 1e-4
+    np.testing.assert_allclose(lib.predict(ours, X), lib.predict(plain, X), atol=tolerance)
+
+
+FRESH_PROCESS = """
+import sys
+import numpy as np
+X = np.load(sys.argv[2])
+if sys.argv[1] == "xgboost":
+    import xgboost as xgb
+    prediction = xgb.Booster(model_file=sys.argv[3]).predict(xgb.DMatrix(X))
+else:
+    import lightgbm as lgb
+    prediction = lgb.Booster(model_file=sys.argv[3]).predict(X)
+assert not [name for name in sys.modules if name.startswith("gbdt_objectives")]
+np.save(sys.argv[4], prediction)
+"""
+
+
+@both
+@pytest.mark.parametrize("kind", ["qwk", "logloss", "shifted"])
+def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare, tmp_path) -> None:
+    X, y, _ = rare if kind == "logloss" else ordinal
+    obj = go.weighted_logloss_objective(0.3) if kind == "logloss" else go.qwk_objective(y)
+    booster = lib.train(lib.params, lib.data(X, y), 12, objective=obj)
+    if kind == "shifted":
+        booster = lib.shift_intercept(booster, -2.5)
+    model = tmp_path / ("model.ubj" if lib is XGB else "model.txt")
+    booster.save_model(model)
+    np.save(tmp_path / "X.npy", X)
+    subprocess.run(
+        [sys.executable, "-c", FRESH_PROCESS, lib.name, tmp_path / "X.npy", model,
+         tmp_path / "out.npy"],
+        check=True, cwd=tmp_path,
+    )  # fmt: skip
+    loaded, here = np.load(tmp_path / "out.npy"), lib.predict(booster, X)
+    np.testing.assert_array_equal(loaded, here)
+    centre = {"qwk": y.mean(), "shifted": y.mean() - 2.5, "logloss": y.mean() * 0.3}[kind]
+    assert here.mean() == pytest.approx(centre, abs=0.15)  # natural units
+
+
+@both
+def test_shift_intercept(lib: Library, ordinal, rare) -> None:
+    X, y, _ = ordinal
+    qwk = lib.train(lib.params, lib.data(X, y), 12, objective=go.qwk_objective(y))
+    Z, t, _ = rare
+    logit = lib.train(lib.params, lib.data(Z, t), 12, objective=go.offset_logloss_objective(0.5))
+    tolerance = 4e-6 if lib is XGB else 1e-12
+    for booster, rows in ((qwk, X), (logit, Z)):
+        before = lib.predict(booster, rows, raw=True)
+        for function in (lib.shift_intercept, go.shift_intercept):
+            moved = function(booster, 1.25)
+            np.testing.assert_allclose(
+                lib.predict(moved, rows, raw=True), before + 1.25, atol=tolerance
+            )
+            assert type(moved) is type(booster)
+        np.testing.assert_array_equal(lib.predict(booster, rows, raw=True), before)  # a copy
+        back = lib.shift_intercept(lib.shift_intercept(booster, 1.25), -1.25)
+        np.testing.assert_allclose(lib.predict(back, rows, raw=True), before, atol=tolerance)
+        copy = pickle.loads(pickle.dumps(moved))
+        np.testing.assert_array_equal(lib.predict(copy, rows), lib.predict(moved, rows))
+    shifted = lib.shift_intercept(logit, 1.25)
+    np.testing.assert_allclose(
+        lib.predict(shifted, Z), expit(lib.predict(logit, Z, raw=True) + 1.25), atol=1e-6
+    )
+
+
+@both
+def test_shift_moves_only_the_bias_of_shap_values(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    booster = lib.train(lib.params, lib.data(X, y), 12, objective=go.qwk_objective(y))
+    moved = lib.shift_intercept(booster, 2)
+    if lib is XGB:
+        contributions = [b.predict(xgb.DMatrix(X), pred_contribs=True) for b in (booster, moved)]
+    else:
+        contributions = [b.predict(X, pred_contrib=True) for b in (booster, moved)]
+    difference = contributions[1] - contributions[0]
+    np.testing.assert_allclose(difference[:, :-1], 0, atol=1e-6)
+    np.testing.assert_allclose(difference[:, -1], 2, atol=1e-5)
+
+
+@both
+@start_warning
+def test_a_start_per_row_is_respected(lib: Library, ordinal) -> None:
+    """base_margin, init_score: training starts there; the model holds the trees alone."""
+    X, y, _ = ordinal
+    start = y.mean() + X[:, 3]
+    obj = go.qwk_objective(y)
+    booster = lib.train(lib.params, lib.data(X, y, start=start), 15, objective=obj)
+    if lib is XGB:
+        data = lib.data(X, y, start=start)
+        plain = xgb.train({**lib.params, "base_score": 0}, data, 15, obj=obj)
+        np.testing.assert_array_equal(booster.predict(data), plain.predict(data))
+    else:
+        plain = lgb.train({**lib.params, "objective": obj}, lib.data(X, y, start=start), 15)
+    np.testing.assert_array_equal(lib.predict(booster, X), lib.predict(plain, X))
+    data = lib.data(X, y, start=start)
+    without = lib.data(X, y, reference=data)
+    with pytest.raises(ValueError, match="is set on data but not on evals 'v'"):
+        lib.train({}, data, 3, objective=obj, metric=go.qwk_metric(), evals=[(without, "v")])
+    with pytest.raises(ValueError, match="is set on evals 'v' but not on data"):
+        lib.train({}, without, 3, objective=obj, metric=go.qwk_metric(), evals=[(data, "v")])
+
+
+@start_warning
+def test_base_score_replaces_the_intercept_in_xgboost(ordinal, rare) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    params = {**XGB.params, "base_score": 1.0}
+    ours = XGB.train(params, XGB.data(X, y), 5, objective=obj)
+    plain = xgb.train(params, XGB.data(X, y), 5, obj=obj)
+    np.testing.assert_array_equal(XGB.predict(ours, X), XGB.predict(plain, X))
+    with pytest.raises(ValueError, match="base_score.* and the data's base_margin are both given"):
+        XGB.train(params, XGB.data(X, y, start=np.ones(len(y))), 5, objective=obj)
+    with pytest.raises(ValueError, match="base_score and xgb_model are both given"):
+        XGB.train(params, XGB.data(X, y), 5, objective=obj, xgb_model=ours)
+    Z, t, _ = rare
+    logit = XGB.train({"base_score": 0.25, "learning_rate": 1e-9}, XGB.data(Z, t), 1,
+                      objective=go.weighted_logloss_objective(1))  # fmt: skip
+    np.testing.assert_allclose(XGB.predict(logit, Z), 0.25, atol=1e-6)  # a probability
+
+
+@both
+def test_training_can_go_on_from_a_model(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    name = "xgb_model" if lib is XGB else "init_model"
+    first = lib.train(lib.params, lib.data(X, y), 6, objective=obj)
+    resumed = lib.train(lib.params, lib.data(X, y), 6, objective=obj, **{name: first})
+    whole = lib.train(lib.params, lib.data(X, y), 12, objective=obj)
+    assert lib.rounds(resumed) == 12
+    # LightGBM resumes from float64 predictions, of which sums differ in the last digits
+    np.testing.assert_allclose(lib.predict(resumed, X), lib.predict(whole, X), atol=1e-5)
+
+
+@both
+def test_dart_is_right_without_early_stopping(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    y = y + 20
+    dart = {"booster": "dart", "rate_drop": 0.3} if lib is XGB else {
+        "boosting": "dart", "drop_rate": 0.3
+    }  # fmt: skip
+    obj = go.qwk_objective(y)
+    booster = lib.train({**lib.params, **dart}, lib.data(X, y), 40, objective=obj)
+    score = lib.predict(booster, X)
+    assert go.qwk_metric((21, 24))(y, score) > 0.7
+    assert obj.loss(y, score) < 0.5 * obj.loss(y, np.full(len(y), y.mean()))
+
+
+@both
+def test_a_model_that_cannot_split_predicts_the_intercept(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    never = {"gamma": 1e9} if lib is XGB else {"min_gain_to_split": 1e9}
+    booster = lib.train({**lib.params, **never}, lib.data(X, y), 5, objective=go.qwk_objective(y))
+    np.testing.assert_allclose(lib.predict(booster, X), y.mean(), rtol=1e-6)
+
+
+@both
+def test_a_users_function(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.objective(squared_error, intercept=float(y.mean()))
+    score = lib.predict(lib.train(lib.params, lib.data(X, y), 30, objective=obj), X)
+    assert ((score - y) ** 2).mean() < 0.5 * y.var()
+    at_zero = lib.train({**lib.params, "learning_rate": 1e-9}, lib.data(X, y), 1,
+                        objective=go.objective(squared_error))  # fmt: skip
+    np.testing.assert_allclose(lib.predict(at_zero, X), 0, atol=1e-6)
+
+
+def squared_error(y_true, margin, sample_weight):
+    return margin - y_true, np.ones_like(margin)
+
+
+GOOD = {"objective": go.qwk_objective([1, 2, 3, 4])}
+METRIC = go.qwk_metric((1, 4))
+
+
+def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str]]:
+    """(name, call, message) for every misuse that both adapters refuse."""
+
+    def call(params=None, data=data, rounds=3, **kwargs):
+        given = {} if params is None else params
+        return lambda: lib.train(given, data, rounds, **{**GOOD, **kwargs})
+
+    evals = {"metric": METRIC, "evals": [(data, "v")]}
+    dart = {"booster": "dart"} if lib is XGB else {"boosting": "dart"}
+    held_out = {"metric": METRIC, "evals": [(lib.data(np.eye(4), [1, 2, 3, 4]), "v")]}
+    return [
+        ("obj", call(obj=GOOD["objective"]), "got obj=: write objective="),
+        ("fobj", call(fobj=GOOD["objective"]), "got fobj=: write objective="),
+        ("feval", call(feval=len), "got feval=: write metric="),
+        ("custom_metric", call(custom_metric=len), "got custom_metric=: write metric="),
+        ("valid_sets", call(valid_sets=[data]), r"got valid_sets=: write evals=\["),
+        ("maximize", call(maximize=True), "got maximize=: leave it out"),
+        ("built-in objective", call(objective="binary"), "objective must be an objective"),
+        ("plain function", call(objective=squared_error), r"objective\(function\)"),
+        ("metric function", call(metric=len, evals=[(data, "v")]), "metric must be a Metric"),
+        ("metric name", call(metric="qwk", evals=[(data, "v")]), "metric must be a Metric"),
+        ("probability metric", call(metric=go.weighted_logloss_metric(1, input_space="probability"),
+                                    evals=[(data, "v")]), "takes probabilities"),
+        ("metric alone", call(metric=METRIC), "evals is empty"),
+        ("evals alone", call(evals=[(data, "v")]), "metric is None"),
+        ("stopping alone", call(early_stopping_rounds=3), "needs metric= and evals="),
+        ("stopping on training data", call(early_stopping_rounds=3, **evals), "the training data"),
+        ("zero stopping", call(early_stopping_rounds=0, **held_out), "must be at least 1"),
+        ("stopping type", call(early_stopping_rounds=True, **held_out), "must be a whole number"),
+        ("no rounds", call(rounds=0), "num_boost_round must be at least 1, found 0"),
+        ("rounds type", call(rounds=2.5), "num_boost_round must be a whole number"),
+        ("evals not pairs", call(metric=METRIC, evals=[data]), "list of pairs"),
+        ("evals one name", call(metric=METRIC, evals=[(data, "v"), (data, "v")]), "must differ"),
+        ("evals blank name", call(metric=METRIC, evals=[(data, "held out")]), "found 'held out'"),
+        ("evals no data", call(metric=METRIC, evals=[(np.eye(2), "v")]), "evals 'v' must be a"),
+        ("array data", call(data=np.eye(2)), "data must be a.* found ndarray: wrap it"),
+        ("no labels", call(data=lib.data(np.eye(4))), "data has no labels"),
+        ("params list", call(params=[("eta", 1)]), "params must be a dict"),
+        ("objective twice", call({"objective": "regression"}), "objective= already says"),
+        ("classes", call({"num_class": 3}), "one margin a row"),
+        ("second metric", call({"metric": "l2"} if lib is LGB else {"eval_metric": "rmse"}),
+         "nothing but metric="),
+        ("pos weight", call({"scale_pos_weight": 5}), "ignores it under a custom objective"),
+        ("stopping in params", call({"early_stopping_rounds": 5}), "pass early_stopping_rounds="),
+        ("rounds in params", call({"n_estimators": 5}), "pass num_boost_round="),
+        ("dart and stopping", call(dart, early_stopping_rounds=3, **held_out), "dart rescales"),
+    ]  # fmt: skip
+
+
+LGB_PARAMS = [
+    ({"linear_tree": True}, "silently ignores changed leaves"),
+    ({"linear_trees": "true"}, "silently ignores changed leaves"),
+    ({"boosting": "rf"}, "random forests do not take custom objectives"),
+    ({"boost_from_average": True}, "boosting starts at the objective's intercept anyway"),
+    ({"is_unbalance": True}, "ignores it under a custom objective"),
+    ({"neg_bagging_fraction": 0.5}, "ignores it under a custom objective"),
+    ({"num_machines": 2}, "only its own rows"),
+    ({"base_score": 0.5}, "set init_score on the data"),
+    ({"application": "binary"}, "objective= already says"),
+]
+XGB_PARAMS = [
+    ({"objective": "reg:absoluteerror"}, "leaf refit"),
+    ({"objective": "reg:quantileerror"}, "leaf refit"),
+    ({"objective": "count:poisson"}, "objective= already says"),
+    ({"objective": "binary:logistic"}, "transformed as 'reg:squarederror'"),
+    ({"booster": "gblinear"}, "no rounds to cut back"),
+    ({"disable_default_eval_metric": 0}, "leave it out"),
+]
+
+
+@both
+def test_misuse(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data = lib.data(X, y)
+    calls = bad_calls(lib, data)
+    assert len({name for name, _, _ in calls}) == len(calls)
+    for name, call, message in calls:
+        print(name)  # shown if it is not refused
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
+    for params, message in LGB_PARAMS if lib is LGB else XGB_PARAMS:
+        print(params)
+        with pytest.raises(ValueError, match=message):
+            lib.train(params, data, 3, **GOOD)
+
+
+@both
+def test_harmless_parameters_are_not_refused(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    params = {"num_class": 1, "scale_pos_weight": 1.0}
+    params |= (
+        {"objective": "reg:squarederror", "booster": "gbtree", "disable_default_eval_metric": "1"}
+        if lib is XGB
+        else {"metric": "None", "boosting": "goss", "linear_tree": "false", "max_bin": 31}
+    )
+    booster = lib.train({**lib.params, **params}, lib.data(X, y), 3, **GOOD)
+    assert lib.rounds(booster) == 3
+
+
+@both
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_labels_that_are_not_finite(lib: Library, bad: float, ordinal) -> None:
+    X, y, _ = ordinal
+    y = y.astype(float)
+    y[5] = bad
+    with pytest.raises(ValueError, match="(?i)label"):
+        lib.train({}, lib.data(X, y), 3, **GOOD)
+
+
+@both
+def test_other_bad_data(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    with pytest.raises(ValueError, match="must lie in label_range"):
+        lib.train({}, lib.data(X, y + 1), 3, **GOOD)
+    with pytest.raises(ValueError, match="constant"):
+        lib.train({}, lib.data(X, np.ones(len(y))), 3, objective=go.qwk_objective())
+    with pytest.raises(ValueError, match="one class only"):
+        lib.train({}, lib.data(X, np.ones(len(y))), 3, objective=go.offset_logloss_objective(0.1))
+    with pytest.raises(ValueError, match=r"must be 0 \(negative\) or 1"):
+        lib.train({}, lib.data(X, y), 3, objective=go.offset_logloss_objective(0.1))
+    with pytest.raises(ValueError, match="(?i)weight"):
+        lib.train({}, lib.data(X, y, np.zeros(len(y))), 3, **GOOD)
+
+
+@both
+def test_shift_intercept_refuses_what_it_cannot_do(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    with pytest.raises(TypeError, match="must be a"):
+        lib.shift_intercept("model", 1)
+    with pytest.raises(TypeError, match="booster of|Booster of"):
+        go.shift_intercept(np.ones(3), 1)
+    estimator = (xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor)(n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match="from an estimator take"):
+        go.shift_intercept(estimator, 1)
+    booster = estimator.get_booster() if lib is XGB else estimator.booster_
+    for delta, error in ((float("nan"), ValueError), ("1", TypeError), (None, TypeError)):
+        with pytest.raises(error, match="delta must be"):
+            lib.shift_intercept(booster, delta)
+    classes = {"num_class": 4, **lib.params}
+    if lib is XGB:
+        several = xgb.train({**classes, "objective": "multi:softprob"}, lib.data(X, y - 1), 2)
+    else:
+        several = lgb.train({**classes, "objective": "multiclass"}, lib.data(X, y - 1), 2)
+    with pytest.raises(ValueError, match="several outputs"):
+        lib.shift_intercept(several, 1)
+
+
+def test_xgboost_intercepts_that_cannot_be_represented(ordinal, rare) -> None:
+    X, y, _ = ordinal
+    poisson = xgb.train({"objective": "count:poisson"}, XGB.data(X, y), 2)
+    with pytest.raises(ValueError, match="'count:poisson'"):
+        XGB.shift_intercept(poisson, 1)
+    Z, t, _ = rare
+    logit = xgb.train({"objective": "binary:logistic", "base_score": 0.1}, XGB.data(Z, t), 2)
+    for delta in (-12, 17, 1e4, -1e4):
+        with pytest.raises(ValueError, match="log-odds cannot be represented"):
+            XGB.shift_intercept(logit, delta)
+    with pytest.raises(ValueError, match="log-odds cannot be represented"):
+        XGB.train({}, XGB.data(Z, t), 2, objective=go.offset_logloss_objective(1e-6))
+
+
+def test_lightgbm_intercepts_that_cannot_be_represented(ordinal) -> None:
+    X, y, _ = ordinal
+    quiet = {"verbose": -1}
+    linear = lgb.train({**quiet, "linear_tree": True}, lgb.Dataset(X, y), 2)
+    with pytest.raises(ValueError, match="linear trees"):
+        LGB.shift_intercept(linear, 1)
+    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+    with pytest.raises(ValueError, match="random forest"):
+        LGB.shift_intercept(lgb.train({**quiet, **forest}, lgb.Dataset(X, y), 2), 1)
+    empty = lgb.Booster(params=quiet, train_set=lgb.Dataset(X, y))
+    with pytest.raises(ValueError, match="no tree"):
+        LGB.shift_intercept(empty, 1)
+
+
+def test_lightgbm_aliases_are_complete() -> None:
+    from lightgbm.basic import _ConfigAliases
+
+    for name, aliases in lightgbm_adapter.ALIASES.items():
+        assert set(aliases) == set(_ConfigAliases.get(name)), name
+
+
+def test_early_stopping_of_the_xgboost_estimator(ordinal) -> None:
+    """XGBRegressor would minimise the metric: the callback knows better."""
+    X, y, _ = ordinal
+    metric, obj = go.extended_qwk_metric(), go.qwk_objective(y)
+    estimator = xgb.XGBRegressor(
+        n_estimators=200, objective=obj, base_score=y.mean(), eval_metric=metric.xgboost,
+        callbacks=[xgboost_adapter.early_stopping(metric, 10)],
+    )  # fmt: skip
+    estimator.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])], verbose=False)
+    history = estimator.evals_result()["validation_0"]["extended_qwk"]
+    assert estimator.get_booster().num_boosted_rounds() == np.argmax(history) + 1 > 1
+    with pytest.raises(TypeError, match="metric must be a Metric"):
+        xgboost_adapter.early_stopping("qwk", 10)
+
+
+def test_lightgbm_dataset_that_is_a_subset_a_file_or_constructed(ordinal, tmp_path) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    plain = LGB.train(LGB.params, lgb.Dataset(X, y), 8, objective=obj)
+    constructed = lgb.Dataset(X, y).construct()
+    same = LGB.train(LGB.params, constructed, 8, objective=obj)
+    np.testing.assert_array_equal(same.predict(X), plain.predict(X))
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+    from_file = LGB.train(LGB.params, lgb.Dataset(str(tmp_path / "rows.csv")), 8, objective=obj)
+    np.testing.assert_allclose(from_file.predict(X), plain.predict(X), atol=1e-9)
+    half = lgb.Dataset(X, y, free_raw_data=False).subset(range(0, 600, 2))
+    booster = LGB.train(LGB.params, half, 40, objective=obj)
+    assert go.qwk_metric((1, 4))(y, booster.predict(X)) > 0.6
+
+
+def test_xgboost_quantile_matrix(ordinal) -> None:
+    X, y, w = ordinal
+    obj = go.qwk_objective(y, sample_weight=w)
+    params = {**XGB.params, "tree_method": "hist", "max_bin": 64}
+    quantile = XGB.train(params, xgb.QuantileDMatrix(X, y, weight=w, max_bin=64), 8, objective=obj)
+    plain = XGB.train(params, xgb.DMatrix(X, y, weight=w), 8, objective=obj)
+    np.testing.assert_allclose(XGB.predict(quantile, X), XGB.predict(plain, X), atol=1e-5)
