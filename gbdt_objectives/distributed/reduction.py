@@ -16,7 +16,7 @@ def sum_over_workers(values: NDArray[Any]) -> NDArray[Any]:
     looked up, never imported, since whoever trains with it has imported it. Every
     worker must call it equally often.
     """
-    if "xgboost" not in sys.modules:
+    if sys.modules.get("xgboost") is None:
         return values
     from xgboost import collective
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives.distributed import sum_over_workers
 from gbdt_objectives.objectives.base import Array, HessianKind, Objective, blocks
 
 
@@ -41,8 +42,8 @@ class LoglossObjective(Objective):
         y = _checks.vector("y_true", y_true)
         _checks.binary_labels("y_true", y)
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        positive = float(y.sum(dtype=np.float64)) if w is None else float(w @ y.astype(np.float64))
-        negative = (len(y) if w is None else float(w.sum(dtype=np.float64))) - positive
+        v = np.ones(len(y)) if w is None else w
+        positive, negative = sum_over_workers(np.array([v @ (y == 1), v @ (y == 0)], np.float64))
         if not (positive > 0 and negative > 0):
             raise ValueError(
                 f"y_true has one class only, found weight {positive:g} of label 1 and "

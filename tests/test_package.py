@@ -1,0 +1,119 @@
+"""The rules of the house: who imports whom, what is public, what documentation it has."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gbdt_objectives as go
+
+PACKAGE = Path(go.__file__).parent
+MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
+BOOSTERS = {"xgboost", "lightgbm", "dask"}
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = ["xgboost", "lightgbm", "scipy", "sklearn", "matplotlib", "pandas"]
+    code = (
+        "import sys, gbdt_objectives as go; go.qwk_objective; go.qwk_metric; go.LabelShift; "
+        "go.qwk_objective([0, 1])([0, 1], [0.4, 0.5]); "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "[]"
+
+
+def imports(path: Path) -> set[str]:
+    """Every module imported anywhere in a file, inside functions too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_maths_knows_no_booster(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0]
+    for name in imports(path):
+        if room not in {"adapters", "estimators", "distributed"}:
+            assert name.split(".")[0] not in BOOSTERS, f"{path} imports {name}"
+        if room in MATHS:
+            ours = name.split(".")[1] if name.startswith("gbdt_objectives.") else None
+            assert ours in {None, "_checks", "distributed", *MATHS}, f"{path} imports {name}"
+            if ours in MATHS - {room}:  # another room's public names only, not its insides
+                assert name.count(".") <= 2, f"{path} imports {name}"
+                inside = (PACKAGE / ours / f"{name.split('.')[-1]}.py").exists()
+                assert name.count(".") < 2 or not inside, f"{path} imports {name}"
+
+
+def test_public_names_are_importable_and_listed_once() -> None:
+    rooms = [name for names in go._ROOMS.values() for name in names]
+    assert sorted(rooms) == sorted(set(rooms)) == go.__all__
+    for name in go.__all__:
+        assert getattr(go, name) is not None
+        assert name in dir(go)
+    with pytest.raises(AttributeError, match="no attribute 'qwk'"):
+        _ = go.qwk
+    for room, names in go._ROOMS.items():
+        module = importlib.import_module(f"gbdt_objectives.{room}")
+        assert names <= set(module.__all__)
+    assert (PACKAGE / "py.typed").exists()
+
+
+def public() -> list[object]:
+    from gbdt_objectives.adapters import lightgbm, xgboost
+
+    things = [getattr(go, name) for name in go.__all__]
+    adapters = [xgboost.train, xgboost.shift_intercept, xgboost.early_stopping]
+    return [*things, *adapters, lightgbm.train, lightgbm.shift_intercept]
+
+
+@pytest.mark.parametrize("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")
+def test_public_names_are_documented(thing) -> None:
+    doc = inspect.getdoc(thing) or ""
+    first = doc.split("\n")[0]
+    assert first.endswith("."), f"one line of purpose, found {first!r}"
+    assert doc.split("\n")[1:2] in ([""], []), "the purpose is one line"
+    if inspect.isfunction(thing):
+        sections = ["Returns", "Examples"]
+        sections += ["Parameters"] if inspect.signature(thing).parameters else []
+        for section in sections:
+            assert f"\n{section}\n{'-' * len(section)}\n" in doc, f"no section {section}"
+        assert ">>>" in doc
+        hints = inspect.get_annotations(thing)
+        missing = set(inspect.signature(thing).parameters) - set(hints)
+        assert not missing, f"no type hints for {missing}"
+
+
+def test_missing_booster_names_the_command() -> None:
+    for library in ("xgboost", "lightgbm"):
+        code = (
+            f"import sys; sys.modules[{library!r}] = None\n"
+            f"from gbdt_objectives.adapters import {library}"
+        )
+        out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert out.returncode == 1
+        assert f"pip install 'gbdt_objectives[{library}]'" in out.stderr
+
+
+def test_maths_works_without_any_booster() -> None:
+    code = (
+        "import sys; sys.modules['xgboost'] = sys.modules['lightgbm'] = None\n"
+        "import gbdt_objectives as go\n"
+        "print(go.qwk_objective([0, 1, 2])([0, 1, 2], [0.5, 1, 1.5])[0].sum())"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
