@@ -84,7 +84,7 @@ def quadratic_weighted_kappa(
 
 def _kappa(y: Array, p: Array, w: Array | None) -> float:
     """1 - F/G of classes, from additive sums around a common origin."""
-    origin = float(y[0])
+    origin = float(y[0 if w is None else np.argmax(w)])  # a value that counts
     n = s_y = s_p = s_yy = s_pp = s_dd = 0.0
     for start in range(0, len(y), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -102,7 +102,7 @@ def _kappa(y: Array, p: Array, w: Array | None) -> float:
             s_yy, s_pp = s_yy + float(x @ (u * u)), s_pp + float(x @ (v * v))
             s_dd += float(x @ (d * d))
     expected = s_yy + s_pp - 2 * s_y * s_p / n
-    if expected <= 1e-12 * (s_yy + s_pp):  # rounding; exactly 0 when both are constant and equal
+    if not expected > 0:  # both are constant and equal to the origin: no rounding at all
         from sklearn.exceptions import UndefinedMetricWarning
 
         warnings.warn(

@@ -26,14 +26,15 @@ Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
 
-BLOCK = 131_072
-"""Rows worked on at a time: temporaries stay in the processor's cache."""
+BLOCK_BYTES = 1 << 20
+"""Size of a block of margins: small enough for temporaries to stay in the processor's cache."""
 
 
-def blocks(rows: int) -> Iterator[slice]:
-    """Slices of at most ``BLOCK`` rows that cover ``rows`` rows."""
-    for start in range(0, rows, BLOCK):
-        yield slice(start, min(start + BLOCK, rows))
+def blocks(array: Array) -> Iterator[slice]:
+    """Slices of at most ``BLOCK_BYTES`` each that cover a one-dimensional array."""
+    size = BLOCK_BYTES // array.itemsize
+    for start in range(0, len(array), size):
+        yield slice(start, min(start + size, len(array)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,26 +146,28 @@ class Objective:
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         """The row-wise part, block by block into fresh arrays, after the sums if there are any."""
-        totals = self._totals(y, f, w)
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        for rows in blocks(len(f)):
-            gradient[rows], hessian[rows] = self._rows(
-                y[rows], f[rows], None if w is None else w[rows], totals
-            )
+        totals = self._totals(y, f, w, gradient)
+        for rows in blocks(f):
+            w_block = None if w is None else w[rows]
+            self._rows(y[rows], f[rows], w_block, totals, gradient[rows], hessian[rows])
         return gradient, hessian
 
     def _ready(self: Self, y: Array, w: Array | None) -> Self:
         """This objective with all that its gradient needs."""
         return self
 
-    def _totals(self, y: Array, f: Array, w: Array | None) -> Any:
-        """What the row-wise part needs to know of all rows together: nothing, for most losses."""
+    def _totals(self, y: Array, f: Array, w: Array | None, scratch: Array) -> Any:
+        """What the row-wise part needs to know of all rows together: nothing, for most losses.
+
+        ``scratch`` is the gradient to be: what is left there, ``_rows`` finds there.
+        """
         return None
 
     def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any
-    ) -> tuple[Array | float, Array | float]:
-        """Gradient and hessian of a block of rows."""
+        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        """Write gradient and hessian of a block of rows."""
         raise NotImplementedError
 
     def _warn_of_far_start(self, f: Array) -> None:

@@ -58,24 +58,24 @@ class LoglossObjective(Objective):
         """Total weighted logistic loss."""
         y, z, w = self._checked(y_true, margin, sample_weight)
         total = 0.0
-        for rows in blocks(len(z)):
+        for rows in blocks(z):
             c = self._weight(y[rows], z[rows], None if w is None else w[rows])
             s = z[rows].astype(np.float64) + self.offset
             total += float(c @ np.logaddexp(0, np.where(y[rows] == 1, -s, s)))
         return total
 
     def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any
-    ) -> tuple[Array | float, Array | float]:
+        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
         c = self._weight(y, f, w)
         s = f + self.offset
         e = np.exp(-np.abs(s))
         small, large = e / (1 + e), 1 / (1 + e)  # sigma(-|s|), sigma(|s|): no cancellation
         # sigma(s) - y is sigma(s) for a negative and -sigma(-s) for a positive
         positive = y == 1
-        gradient = np.where((s > 0) == positive, small, large)
-        np.negative(gradient, out=gradient, where=positive)
-        return c * gradient, c * small * large
+        wrong = np.where((s > 0) == positive, small, large)
+        gradient[:] = c * np.where(positive, -wrong, wrong)
+        hessian[:] = c * small * large
 
     def _weight(self, y: Array, z: Array, w: Array | None) -> Array:
         """w c(y); the block's labels and margins are checked on the way."""

@@ -68,68 +68,64 @@ class QWKObjective(Objective):
     ) -> Array:
         """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        return self.measured(y, w)._sums(y, p, w)
+        return self.measured(y, w)._sums(y, p, w, np.empty_like(p))
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        n, F, G = self.measured(y, w)._n_F_G(y, p, w)
+        n, F, G = self.measured(y, w)._totals(y, p, w, np.empty_like(p))
         return n * F / G
 
     def _ready(self, y: Array, w: Array | None) -> QWKObjective:
         return self.measured(y, w)
 
-    def _totals(self, y: Array, f: Array, w: Array | None) -> tuple[float, float, float]:
-        return self._n_F_G(y, f, w)
-
-    def _n_F_G(self, y: Array, p: Array, w: Array | None) -> tuple[float, float, float]:
-        n, F, D = (float(total) for total in self._reduced(self._sums(y, p, w)))
+    def _totals(
+        self, y: Array, f: Array, w: Array | None, scratch: Array
+    ) -> tuple[float, float, float]:
+        """n, F, G over all rows of all workers."""
+        n, F, D = (float(total) for total in self._reduced(self._sums(y, f, w, scratch)))
         assert self.spread is not None
         return n, F, D + 0.5 * n * self.spread
 
-    def _sums(self, y: Array, p: Array, w: Array | None) -> Array:
-        a = self.center
+    def _sums(self, y: Array, p: Array, w: Array | None, scratch: Array) -> Array:
+        """n, F, D of these rows; p - a, clipped, is left in ``scratch``."""
+        a, label_range = self.center, self.label_range
+        assert a is not None
         n, F, D = 0.0, 0.0, 0.0
-        for rows in blocks(len(p)):
+        for rows in blocks(p):
             y_block, p_block = y[rows], p[rows]
             self._check_block(y_block, p_block)
-            t = self._clipped(p_block)
-            r = t - y_block
-            t = t - a
+            if self.clip and label_range is not None:
+                p_block = p_block.clip(*label_range)
+            r = p_block - y_block
+            t = np.subtract(p_block, a, out=scratch[rows])
             if w is None:
                 n += len(r)
                 F += 0.5 * float(r.dot(r))
                 D += 0.5 * float(t.dot(t))
             else:
-                w_block = w[rows]
-                n += float(w_block.sum(dtype=np.float64))
-                F += 0.5 * float(r.dot(w_block * r))
-                D += 0.5 * float(t.dot(w_block * t))
+                v = w[rows]
+                n += float(v.sum(dtype=np.float64))
+                F += 0.5 * float(r.dot(v * r))
+                D += 0.5 * float(t.dot(v * t))
         return np.array([n, F, D])
 
     def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any
-    ) -> tuple[Array | float, Array | float]:
+        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
         n, F, G = totals
         R = F / G
-        a = self.center
-        gradient = self._clipped(f) * (1 - R)  # (p - y) - R (p - a), in fewer passes
-        gradient -= y
-        gradient += R * a
+        g = gradient  # holds p - a, clipped
+        g *= 1 - R
+        g -= y  # (p - y) - R (p - a) = (1 - R) (p - a) - (y - a)
+        g += self.center
         if self.scale == "kappa":
-            gradient *= n / G
-        if w is None:
-            return gradient, 1.0
-        gradient *= w
-        return gradient, w
-
-    def _clipped(self, p: Array) -> Array:
-        if not self.clip:
-            return p
-        assert self.label_range is not None
-        return p.clip(*self.label_range)
+            g *= n / G
+        if w is not None:
+            g *= w
+        hessian[:] = 1 if w is None else w
 
     def _check_block(self, y: Array, p: Array) -> None:
         """Cheap tests while the block is in cache; the slow one that explains only on failure."""
@@ -291,7 +287,7 @@ def qwk_objective(
 def _label_sums(y: Array, w: Array | None) -> Array:
     """Additive float64 (n, sum w y, sum w y^2)."""
     total = np.zeros(3)
-    for rows in blocks(len(y)):
+    for rows in blocks(y):
         d = y[rows].astype(np.float64)
         v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
         total += v.sum(), v @ d, v @ (d * d)

@@ -1,0 +1,40 @@
+"""Ratios measured in one run: the things compared take turns, so that they share the noise."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def fastest(functions: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """The fastest of ``repeats`` calls of each function, in seconds, called in turns."""
+    seconds = {name: float("inf") for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            start = time.perf_counter()
+            function()
+            seconds[name] = min(seconds[name], time.perf_counter() - start)
+    return seconds
+
+
+def peak_bytes(function: Callable[[], Any]) -> int:
+    """Most memory that a call holds beyond what was held before, its result included."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        result = function()
+        peak = tracemalloc.get_traced_memory()[1]
+        del result
+    finally:
+        tracemalloc.stop()
+    return peak - before
+
+
+def report(what: str, found: float, limit: float, *, at_least: bool = False) -> None:
+    """One line: a ratio beside its goal."""
+    met = found >= limit if at_least else found <= limit
+    goal = f"{'at least' if at_least else 'at most'} {limit:g}"
+    print(f"{what:<78} {found:7.2f}  {goal:<14} {'met' if met else 'MISSED'}", flush=True)

@@ -1,0 +1,160 @@
+"""Speed and memory of the QWK objective and metric, as ratios measured in one run.
+
+    python -m benchmarks.objective [--quick]
+
+Against: the published formula in numpy, a plain read and write of the same memory, a custom
+objective that only returns squared-error gradients, scikit-learn's cohen_kappa_score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+from sklearn.metrics import cohen_kappa_score
+
+import gbdt_objectives as go
+from benchmarks._timing import fastest, peak_bytes, report
+
+Array = np.ndarray[Any, Any]
+
+
+def rows(n: int) -> tuple[Array, Array]:
+    """Labels 0..3 and scores, some beyond the range, float32 as boosters hand them out."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, n).astype(np.float32)
+    return y, (0.5 * y + 0.75 + rng.normal(size=n)).astype(np.float32)
+
+
+def published(y: Array, p: Array, a: float, b: float) -> tuple[Array, Array]:
+    """The published formula, labels 0..3."""
+    p = np.clip(p, 0, 3)
+    f = 1 / 2 * np.sum((p - y) ** 2)
+    g = 1 / 2 * np.sum((p - a) ** 2 + b)
+    return ((p - y) / g - f * (p - a) / g**2) * len(y), np.ones(len(y))
+
+
+def plain_read_and_write(y: Array, p: Array) -> Array:
+    """Read score and label twice, write once: the least that a gradient needs."""
+    for _ in range(2):
+        y.sum()
+        p.sum()
+    return np.ones_like(p)
+
+
+def gradients(quick: bool) -> None:
+    for n in (100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000):
+        y, p = rows(n)
+        obj = go.qwk_objective(y, scale="kappa")
+        a, b = float(obj.center), float(obj.spread)
+        seconds = fastest(
+            {
+                "ours": lambda y=y, p=p, obj=obj: obj(y, p),
+                "published": lambda y=y, p=p, a=a, b=b: published(y, p, a, b),
+                "plain": lambda y=y, p=p: plain_read_and_write(y, p),
+            },
+            repeats=10 if n > 1_000_000 else 40,
+        )
+        milliseconds = ", ".join(f"{name} {1e3 * s:.2f} ms" for name, s in seconds.items())
+        print(f"gradient, {n:,} rows: {milliseconds}")
+        faster = {100_000: 1, 1_000_000: 6, 10_000_000: 1}[n]
+        report("  times faster than the published formula",
+               seconds["published"] / seconds["ours"], faster, at_least=True)  # fmt: skip
+        if n == 10_000_000:
+            report("  times a plain read of score and label twice plus one write",
+                   seconds["ours"] / seconds["plain"], 2)  # fmt: skip
+        wide = p.astype(float)  # as LightGBM hands them out
+        for what, call in (
+            ("float32 margins", lambda y=y, p=p, obj=obj: obj(y, p)),
+            ("float64 margins", lambda y=y, p=wide, obj=obj: obj(y, p)),
+            ("weights", lambda y=y, p=p, obj=obj: obj(y, p, y + 1)),
+            ("labels not given", lambda y=y, p=p: go.qwk_objective()(y, p)),
+        ):
+            extra = y.nbytes if what == "weights" else 0  # y + 1 itself
+            if n >= 1_000_000:
+                report(f"  peak extra memory, float32 vectors of n, {what}",
+                       (peak_bytes(call) - extra) / y.nbytes, 3)  # fmt: skip
+
+
+class SquaredErrorToBuffer:
+    """The cheapest custom objective there is: one subtraction into a buffer of its own."""
+
+    def __init__(self, n: int) -> None:
+        self.gradient, self.hessian = np.empty(n, np.float32), np.ones(n, np.float32)
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        np.subtract(margin, data.get_label(), out=self.gradient, casting="same_kind")
+        return self.gradient, self.hessian
+
+    def __deepcopy__(self, memo: object) -> SquaredErrorToBuffer:
+        return self
+
+
+def training(quick: bool) -> None:
+    n = 100_000 if quick else 1_000_000
+    rounds, turns = (20, 3) if quick else (30, 7)
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 10), dtype=np.float32)
+    y = np.digitize(X[:, :5].mean(1) + rng.normal(0, 0.1, n), [0.4, 0.5, 0.6]).astype(np.float32)
+    qwk, cheapest = go.qwk_objective(y), SquaredErrorToBuffer(n)
+    matrix, dataset = xgb.QuantileDMatrix(X, y), lgb.Dataset(X, y, init_score=np.full(n, y.mean()))
+    dataset.construct()
+
+    def train_xgboost(obj: Callable[..., Any]) -> None:
+        xgb.train({"base_score": float(y.mean())}, matrix, rounds, obj=obj)
+
+    def train_lightgbm(obj: Callable[..., Any]) -> None:
+        lgb.train({"objective": obj, "verbose": -1}, dataset, rounds)
+
+    for name, train in (("XGBoost", train_xgboost), ("LightGBM", train_lightgbm)):
+        train(cheapest)  # warm up
+        seconds: dict[str, list[float]] = {"qwk": [], "cheapest": []}
+        for _ in range(turns):
+            for which, obj in (("qwk", qwk), ("cheapest", cheapest)):
+                start = time.perf_counter()
+                train(obj)
+                seconds[which].append((time.perf_counter() - start) / rounds)
+        each = {which: statistics.median(values) for which, values in seconds.items()}
+        print(f"{name} round, {n:,} x 10, {turns} turns of {rounds} rounds: "
+              f"QWK {1e3 * each['qwk']:.1f} ms, squared error to a buffer "
+              f"{1e3 * each['cheapest']:.1f} ms (medians)")  # fmt: skip
+        report("  times a custom objective that only returns squared-error gradients",
+               each["qwk"] / each["cheapest"], 1.05)  # fmt: skip
+
+
+def metric(quick: bool) -> None:
+    n = 100_000 if quick else 1_000_000
+    y, p = rows(n)
+    y, c = y.astype(int), p.round().clip(0, 3).astype(int)
+    seconds = fastest(
+        {
+            "ours": lambda: go.quadratic_weighted_kappa(y, c),
+            "scikit-learn": lambda: cohen_kappa_score(y, c, weights="quadratic"),
+        },
+        repeats=3 if quick else 7,
+    )
+    print(f"QWK, {n:,} rows: ours {1e3 * seconds['ours']:.2f} ms, "
+          f"scikit-learn {1e3 * seconds['scikit-learn']:.0f} ms")  # fmt: skip
+    report("  times faster than cohen_kappa_score",
+           seconds["scikit-learn"] / seconds["ours"], 20, at_least=True)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rows; the goals do not apply")
+    quick = parser.parse_args().quick
+    versions = f"numpy {np.__version__}, xgboost {xgb.__version__}, lightgbm {lgb.__version__}"
+    print(versions + (", quick: the goals are for the full size" if quick else ""))
+    gradients(quick)
+    metric(quick)
+    training(quick)
+
+
+if __name__ == "__main__":
+    main()
