@@ -1,0 +1,1 @@
+"""The published QWK experiment, on synthetic data."""

@@ -1,0 +1,131 @@
+"""The published experiment: its data, its acceptance check, its committed results."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import _common
+from experiments.qwk_synthetic import __main__ as experiment
+
+
+def published_summary() -> pd.DataFrame:
+    """A summary that holds the published numbers themselves."""
+    lines = []
+    for method in experiment.METHODS:
+        rounded, cut, thresholds = experiment.PUBLISHED[method.booster, method.objective]
+        line = {
+            "booster": method.booster,
+            "objective": method.objective,
+            "way": method.way,
+            "repetition": 0,
+            "rounds": 100,
+            "qwk_rounded": rounded,
+            "qwk_thresholds": cut,
+            "ceiling": 0.6364,
+            "seconds": 1.0,
+        }
+        lines.append(line | {f"threshold_{i}": t for i, t in enumerate(thresholds, start=1)})
+    return experiment.summary_frame(pd.DataFrame(lines))
+
+
+def test_rows_are_the_published_ones():
+    X, y = experiment.make_rows(seed=0, rows=1000)
+    drawn = np.random.RandomState(0).rand(1000, 10)
+    np.testing.assert_array_equal(X, drawn[:, :5])
+    np.testing.assert_array_equal(np.bincount(y), [250] * 4)
+    means = drawn.mean(axis=1)
+    assert all(means[y == k].max() < means[y == k + 1].min() for k in range(3))
+
+
+def test_draws_of_all_repetitions_differ():
+    seeds = [seed for r in range(5) for seed in experiment.seeds_of(r).values()]
+    assert len(set(seeds)) == len(seeds)
+    assert experiment.seeds_of(0)["train"] == 0
+
+
+def test_published_numbers_pass_their_own_check():
+    assert experiment.check(published_summary(), experiment.FULL) == []
+
+
+@pytest.mark.parametrize("row", range(len(experiment.METHODS)))
+@pytest.mark.parametrize("column", ["qwk_rounded", "qwk_thresholds"])
+@pytest.mark.parametrize("found", [-0.0061, 0.0061, np.nan])
+def test_check_fails_when_a_cell_is_off(row, column, found):
+    summary = published_summary()
+    summary.loc[row, column] += found
+    failures = experiment.check(summary, experiment.FULL)
+    name = experiment.METHODS[row].name
+    message = next(text for text in failures if text.startswith(f"{name}, {column}:"))
+    assert f"expected {summary.loc[row, column + '_published']:.4f}" in message
+    assert "tolerance 0.0060" in message
+
+
+def test_check_fails_when_the_gap_is_small_or_rounding_is_not_enough():
+    loose = dataclasses.replace(experiment.FULL, cell=1.0)
+    summary = published_summary()
+    summary.loc[summary.objective == "squared error", "qwk_rounded"] = 0.6
+    assert sum("above squared error" in text for text in experiment.check(summary, loose)) == 3
+    summary = published_summary()
+    summary.loc[1, "qwk_thresholds"] += 0.0032
+    (failure,) = experiment.check(summary, loose)
+    assert "rounding against thresholds" in failure
+
+
+def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
+    tiny = dataclasses.replace(experiment.QUICK, rows=1500, rounds=20, patience=3, cell=1.0)
+    monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, gap=-1.0, rounding=1.0))
+    arguments = ["--quick", "--seeds", "2", "--output", str(tmp_path)]
+    assert experiment.main(arguments) == 0
+    assert "XGBoost, squared error" in capsys.readouterr().out
+    names = {"cells.csv", "summary.csv", "table.md", "scores.png", "qwk.png", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == 2 * len(experiment.METHODS)
+    shifted, ours = (cells[cells.way == m.way].qwk_rounded for m in experiment.METHODS[3:])
+    np.testing.assert_allclose(shifted, ours, atol=0.02)
+
+    monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, cell=0.0))
+    assert experiment.main(arguments) == 1
+    assert "FAILED  XGBoost, squared error, qwk_rounded: found" in capsys.readouterr().err
+
+
+def test_thresholds_improve_on_rounding_where_they_are_fitted():
+    X, y = experiment.make_rows(seed=3, rows=4000)
+    score = 1.5 + 2.0 * (X.mean(axis=1) - 0.5)  # too narrow to be rounded
+    thresholds = _common.fit_thresholds(y, score, (0, 3))
+    cut = _common.cut_qwk(y, score, (0, 3), thresholds)
+    assert cut > _common.rounded_qwk(y, score, (0, 3)) + 0.02
+
+
+def rows_of_table(text: str) -> dict[str, list[float]]:
+    """Name of each row of the result table to its QWKs, rounded and with thresholds."""
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 8 and cells[0].startswith(("XGBoost", "LightGBM")):
+            rows[cells[0]] = [float(cells[i].split()[0]) for i in (1, 3)]
+    return rows
+
+
+def test_results_pass_and_are_what_the_readme_says():
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv", keep_default_na=False)
+    assert experiment.check(summary, experiment.FULL) == []
+    readme = rows_of_table((experiment.RESULTS.parent / "README.md").read_text(encoding="utf-8"))
+    results = rows_of_table((experiment.RESULTS / "table.md").read_text(encoding="utf-8"))
+    assert readme.keys() == results.keys()
+    assert len(results) == len(experiment.METHODS)
+    for name, found in results.items():
+        # a reader's own run, with other versions, may have rewritten results/
+        np.testing.assert_allclose(found, readme[name], atol=0.002)
+
+
+def test_environment_has_no_path(tmp_path):
+    _common.write_environment(tmp_path, seeds={"a": 1}, settings={})
+    text = (tmp_path / "environment.json").read_text(encoding="utf-8")
+    assert "/" not in text
+    assert set(json.loads(text)) == {"python", "libraries", "platform", "seeds", "settings"}
