@@ -103,7 +103,7 @@ def train(
     >>> from gbdt_objectives.adapters.lightgbm import train
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> params = {"max_depth": 2, "verbose": -1}
+    >>> params = {"num_leaves": 4, "verbose": -1}
     >>> booster = train(params, lgb.Dataset(X, y), 50, objective=qwk_objective(y))
     >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
     array([1., 3.])
