@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
-
-BLOCK = 131_072
 
 
 def quadratic_weighted_kappa(
@@ -86,21 +85,20 @@ def _kappa(y: Array, p: Array, w: Array | None) -> float:
     """1 - F/G of classes, from additive sums around a common origin."""
     origin = float(y[0 if w is None else np.argmax(w)])  # a value that counts
     n = s_y = s_p = s_yy = s_pp = s_dd = 0.0
-    for start in range(0, len(y), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in blocks(y):
         u = np.subtract(y[rows], origin, dtype=np.float64)
         v = np.subtract(p[rows], origin, dtype=np.float64)
         d = u - v
         if w is None:
             n += len(u)
             s_y, s_p = s_y + float(u.sum()), s_p + float(v.sum())
-            s_yy, s_pp, s_dd = s_yy + float(u @ u), s_pp + float(v @ v), s_dd + float(d @ d)
+            s_yy, s_pp, s_dd = s_yy + dot(u, u), s_pp + dot(v, v), s_dd + dot(d, d)
         else:
             x = w[rows].astype(np.float64)
             n += float(x.sum())
-            s_y, s_p = s_y + float(x @ u), s_p + float(x @ v)
-            s_yy, s_pp = s_yy + float(x @ (u * u)), s_pp + float(x @ (v * v))
-            s_dd += float(x @ (d * d))
+            s_y, s_p = s_y + dot(x, u), s_p + dot(x, v)
+            s_yy, s_pp = s_yy + dot(x, u * u), s_pp + dot(x, v * v)
+            s_dd += dot(x, d * d)
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 0:  # both are constant and equal to the origin: no rounding at all
         from sklearn.exceptions import UndefinedMetricWarning

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -21,20 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks
 
 Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
-
-BLOCK_BYTES = 1 << 20
-"""Size of a block of margins: small enough for temporaries to stay in the processor's cache."""
-
-
-def blocks(array: Array) -> Iterator[slice]:
-    """Slices of at most ``BLOCK_BYTES`` each that cover a one-dimensional array."""
-    size = BLOCK_BYTES // array.itemsize
-    for start in range(0, len(array), size):
-        yield slice(start, min(start + size, len(array)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +138,8 @@ class Objective:
     ) -> tuple[Array, Array]:
         """The row-wise part, block by block into fresh arrays, after the sums if there are any."""
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        totals = self._totals(y, f, w, gradient)
-        for rows in blocks(f):
+        totals = self._totals(y, f, w, gradient, hessian)
+        for rows in blocks(gradient):
             w_block = None if w is None else w[rows]
             self._rows(y[rows], f[rows], w_block, totals, gradient[rows], hessian[rows])
         return gradient, hessian
@@ -157,10 +148,10 @@ class Objective:
         """This objective with all that its gradient needs."""
         return self
 
-    def _totals(self, y: Array, f: Array, w: Array | None, scratch: Array) -> Any:
+    def _totals(self, y: Array, f: Array, w: Array | None, gradient: Array, hessian: Array) -> Any:
         """What the row-wise part needs to know of all rows together: nothing, for most losses.
 
-        ``scratch`` is the gradient to be: what is left there, ``_rows`` finds there.
+        ``gradient`` and ``hessian`` are free to use: what is left there, ``_rows`` finds there.
         """
         return None
 

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, HessianKind, Objective, blocks
+from gbdt_objectives.objectives.base import Array, HessianKind, Objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +62,7 @@ class LoglossObjective(Objective):
         for rows in blocks(z):
             c = self._weight(y[rows], z[rows], None if w is None else w[rows])
             s = z[rows].astype(np.float64) + self.offset
-            total += float(c @ np.logaddexp(0, np.where(y[rows] == 1, -s, s)))
+            total += dot(c, np.logaddexp(0, np.where(y[rows] == 1, -s, s)))
         return total
 
     def _rows(
@@ -80,7 +81,7 @@ class LoglossObjective(Objective):
     def _weight(self, y: Array, z: Array, w: Array | None) -> Array:
         """w c(y); the block's labels and margins are checked on the way."""
         _checks.binary_labels("y_true", y)
-        if not math.isfinite(z.dot(z)):
+        if not math.isfinite(dot(z, z)):
             _checks.finite("margin", z)
         c = np.where(y == 1, 1.0, self.negative_weight).astype(z.dtype, copy=False)
         return c if w is None else c * w

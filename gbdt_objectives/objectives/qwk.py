@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, HessianKind, Objective, blocks
+from gbdt_objectives.objectives.base import Array, HessianKind, Objective
 
 Reduce = Callable[[Array], Array]
 
@@ -68,48 +69,50 @@ class QWKObjective(Objective):
     ) -> Array:
         """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        return self.measured(y, w)._sums(y, p, w, np.empty_like(p))
+        return self.measured(y, w)._sums(y, p, w, *np.empty((2, len(p)), p.dtype))
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        n, F, G = self.measured(y, w)._totals(y, p, w, np.empty_like(p))
+        n, F, G = self.measured(y, w)._totals(y, p, w, *np.empty((2, len(p)), p.dtype))
         return n * F / G
 
     def _ready(self, y: Array, w: Array | None) -> QWKObjective:
         return self.measured(y, w)
 
     def _totals(
-        self, y: Array, f: Array, w: Array | None, scratch: Array
+        self, y: Array, f: Array, w: Array | None, gradient: Array, hessian: Array
     ) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = (float(total) for total in self._reduced(self._sums(y, f, w, scratch)))
+        n, F, D = (float(total) for total in self._reduced(self._sums(y, f, w, gradient, hessian)))
         assert self.spread is not None
         return n, F, D + 0.5 * n * self.spread
 
-    def _sums(self, y: Array, p: Array, w: Array | None, scratch: Array) -> Array:
-        """n, F, D of these rows; p - a, clipped, is left in ``scratch``."""
-        a, label_range = self.center, self.label_range
+    def _sums(self, y: Array, p: Array, w: Array | None, t: Array, r: Array) -> Array:
+        """n, F, D of these rows; t = p - a and r = p - y, p clipped, are filled for ``_rows``."""
+        a, n, F, D = self.center, 0.0, 0.0, 0.0
         assert a is not None
-        n, F, D = 0.0, 0.0, 0.0
-        for rows in blocks(p):
-            y_block, p_block = y[rows], p[rows]
+        for rows in blocks(t):
+            y_block, p_block, t_block, r_block = y[rows], p[rows], t[rows], r[rows]
+            if p_block.dtype != t_block.dtype:  # float64 from LightGBM: one cast, then float32
+                t_block[:] = p_block
+                p_block = t_block
             self._check_block(y_block, p_block)
-            if self.clip and label_range is not None:
-                p_block = p_block.clip(*label_range)
-            r = p_block - y_block
-            t = np.subtract(p_block, a, out=scratch[rows])
+            if self.clip and self.label_range is not None:
+                p_block = p_block.clip(*self.label_range, out=t_block)
+            np.subtract(p_block, y_block, out=r_block, casting="same_kind")
+            np.subtract(p_block, a, out=t_block)
             if w is None:
-                n += len(r)
-                F += 0.5 * float(r.dot(r))
-                D += 0.5 * float(t.dot(t))
+                n += len(r_block)
+                F += 0.5 * dot(r_block, r_block)
+                D += 0.5 * dot(t_block, t_block)
             else:
                 v = w[rows]
                 n += float(v.sum(dtype=np.float64))
-                F += 0.5 * float(r.dot(v * r))
-                D += 0.5 * float(t.dot(v * t))
+                F += 0.5 * dot(r_block, v * r_block)
+                D += 0.5 * dot(t_block, v * t_block)
         return np.array([n, F, D])
 
     def _rows(
@@ -117,22 +120,20 @@ class QWKObjective(Objective):
     ) -> None:
         n, F, G = totals
         R = F / G
-        g = gradient  # holds p - a, clipped
-        g *= 1 - R
-        g -= y  # (p - y) - R (p - a) = (1 - R) (p - a) - (y - a)
-        g += self.center
+        gradient *= -R  # held p - a
+        gradient += hessian  # held p - y
         if self.scale == "kappa":
-            g *= n / G
+            gradient *= n / G
         if w is not None:
-            g *= w
+            gradient *= w
         hessian[:] = 1 if w is None else w
 
     def _check_block(self, y: Array, p: Array) -> None:
         """Cheap tests while the block is in cache; the slow one that explains only on failure."""
-        if not math.isfinite(p.dot(p)):
+        if not math.isfinite(dot(p, p)):
             _checks.finite("margin", p)
         if self.label_range is None:
-            if not math.isfinite(y.dot(y)):
+            if not math.isfinite(dot(y, y)):
                 _checks.finite("y_true", y)
         elif not (y.min() >= self.label_range[0] and y.max() <= self.label_range[1]):
             _checks.finite("y_true", y)
@@ -290,7 +291,7 @@ def _label_sums(y: Array, w: Array | None) -> Array:
     for rows in blocks(y):
         d = y[rows].astype(np.float64)
         v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
-        total += v.sum(), v @ d, v @ (d * d)
+        total += v.sum(), dot(v, d), dot(v, d * d)
     return total
 
 
