@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def fastest(functions: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The fastest of ``repeats`` turns of each function, in seconds a call.
+def in_turns(functions: Mapping[str, Callable[[], Any]], turns: int) -> dict[str, float]:
+    """Seconds a call of each function: the median over turns of the fastest call of a turn.
 
     A turn is five calls, as training makes them one after the other: the first one finds the
     heap as the other functions left it, and what it pays for that is no cost of its own.
     """
-    seconds = {name: float("inf") for name in functions}
-    for _ in range(repeats):
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(turns):
         for name, function in functions.items():
+            calls = []
             for _ in range(5):
                 start = time.perf_counter()
                 function()
-                seconds[name] = min(seconds[name], time.perf_counter() - start)
-    return seconds
+                calls.append(time.perf_counter() - start)
+            seconds[name].append(min(calls))
+    return {name: statistics.median(turn) for name, turn in seconds.items()}
 
 
 def peak_bytes(function: Callable[[], Any]) -> int:

@@ -25,6 +25,16 @@ if TYPE_CHECKING:
         qwk_objective,
         weighted_logloss_objective,
     )
+    from gbdt_objectives.thresholds import (
+        ThresholdMetric,
+        ThresholdStatistics,
+        apply_thresholds,
+        cost_metric,
+        f_beta,
+        kappa_cost,
+        optimize_thresholds,
+        threshold_metric,
+    )
 
 __version__ = "0.1.0"
 
@@ -32,14 +42,22 @@ __all__ = [
     "LabelShift",
     "Metric",
     "Objective",
+    "ThresholdMetric",
+    "ThresholdStatistics",
+    "apply_thresholds",
+    "cost_metric",
     "extended_qwk_metric",
+    "f_beta",
+    "kappa_cost",
     "objective",
     "offset_logloss_objective",
+    "optimize_thresholds",
     "quadratic_weighted_kappa",
     "qwk_metric",
     "qwk_objective",
     "shift_intercept",
     "squared_error_metric",
+    "threshold_metric",
     "weighted_logloss_metric",
     "weighted_logloss_objective",
 ]
@@ -60,6 +78,16 @@ _ROOMS = {
         "offset_logloss_objective",
         "qwk_objective",
         "weighted_logloss_objective",
+    },
+    "thresholds": {
+        "ThresholdMetric",
+        "ThresholdStatistics",
+        "apply_thresholds",
+        "cost_metric",
+        "f_beta",
+        "kappa_cost",
+        "optimize_thresholds",
+        "threshold_metric",
     },
 }
 

@@ -1,0 +1,109 @@
+"""Speed and memory of thresholds, as ratios measured in one run.
+
+    python benchmarks/thresholds.py [--quick]
+
+Times are minima over repetitions. Nelder-Mead over ``cohen_kappa_score`` is run at a
+tenth of the rows, once, from the half-integers, and scaled by the rows. Memory is the
+peak of a fresh process that makes the data and places exact thresholds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
+
+CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
+
+
+def data(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Six classes, and a score near their scale with correlation 0.7 to the latent one."""
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal(n)
+    y = np.searchsorted(CUTS, latent)
+    latent += rng.standard_normal(n)
+    latent *= 0.6
+    latent += 2.5
+    return y, latent
+
+
+def seconds(call: Callable[[], object], repeat: int) -> float:
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def nelder_mead(y: np.ndarray, score: np.ndarray) -> object:
+    """What people run: scipy's Nelder-Mead over scikit-learn's kappa."""
+    from scipy.optimize import minimize
+    from sklearn.metrics import cohen_kappa_score
+
+    def loss(thresholds: np.ndarray) -> float:
+        p = np.searchsorted(np.sort(thresholds), score, side="right")
+        return -float(cohen_kappa_score(y, p, weights="quadratic"))
+
+    return minimize(loss, np.arange(5) + 0.5, method="Nelder-Mead")
+
+
+def peak_memory(n: int) -> float:
+    """GB of a fresh process with n rows, everything included."""
+    code = f"import runpy; runpy.run_path({__file__!r})['one_large_problem']({n})"
+    return float(subprocess.run([sys.executable, "-c", code], check=True, stdout=-1).stdout)
+
+
+def one_large_problem(n: int) -> None:
+    y, score = data(n)
+    optimize_thresholds(y, score, method="exact")
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    quick = parser.parse_args().quick
+    n, repeat = (100_000, 3) if quick else (1_000_000, 9)
+    y, score = data(n)
+    w = np.random.default_rng(1).exponential(size=n)
+    optimize_thresholds(y[:1000], score[:1000], method="exact")  # imports
+    sort = seconds(lambda: np.argsort(score), repeat)
+    print(f"{n:,} rows, 6 classes; numpy.argsort {sort * 1e3:.1f} ms")
+    exact = seconds(lambda: optimize_thresholds(y, score, method="exact"), repeat)
+    plugin = seconds(lambda: optimize_thresholds(y, score, method="plugin"), repeat)
+    print(f"exact / argsort            {exact / sort:8.2f}   target <= 5")
+    print(f"plugin / exact             {plugin / exact:8.2f}   target <= 1")
+    small = slice(0, n // 10)
+    search = 10 * seconds(lambda: nelder_mead(y[small], score[small]), 1)
+    print(
+        f"Nelder-Mead / exact        {search / exact:8.0f}   target >= 200, 10 x {n // 10:,} rows"
+    )
+    others = {
+        "exact, weights": lambda: optimize_thresholds(y, score, method="exact", sample_weight=w),
+        "exact, ties": lambda: optimize_thresholds(y, score.round(3), method="exact"),
+        "exact, accuracy": lambda: optimize_thresholds(y, score, method="exact", metric="accuracy"),
+        "exact, linear kappa": lambda: optimize_thresholds(
+            y, score, method="exact", metric="linear"
+        ),
+        "statistics, 10,000 bins": lambda: (
+            ThresholdStatistics.empty(range(6), edges=np.linspace(-2, 7, 10_001))
+            .add(y, score)
+            .thresholds(method="exact")
+        ),
+    }
+    for name, call in others.items():
+        print(f"{name + ' / argsort':<33}{seconds(call, 3) / sort:5.2f}")
+    rows = 10 * n
+    print(f"peak memory, {rows:,} rows {peak_memory(rows):8.2f} GB   target <= 1.5 at 10,000,000")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Cumulative curves over the distinct scores: everything a threshold can change.
+
+A *pool* is the set of rows that no threshold separates: one distinct score, or one bin.
+d pools in order of score; a *cut* is a number i in 0..d, the number of pools below it.
+``low``, ``high``: the score range of each pool, shape (d,), equal for a distinct score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives.thresholds.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCurve:
+    """N[i], S[i]: total weight and weighted position in the first i pools, float64 (d+1,)."""
+
+    low: Array
+    high: Array
+    N: Array
+    S: Array
+    class_weight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCurve:
+    """C[k, i]: weight of class k in the first i pools, float64 (K, d+1)."""
+
+    low: Array
+    high: Array
+    C: Array
+
+    @property
+    def class_weight(self) -> Array:
+        """Total weight of each class, (K,)."""
+        total: Array = self.C[:, -1]
+        return total
+
+
+def label_curve(rows: Rows) -> LabelCurve:
+    """The curve of rows, from one sort."""
+    class_weight = rows.class_weight
+    order = np.argsort(rows.score)
+    score, y = rows.score[order], rows.position[order]
+    if rows.weight is None:
+        del order
+        last = last_of_ties(score)
+        N = np.arange(len(score) + 1, dtype=np.float64)
+        S = from_zero(y)
+    else:
+        w = rows.weight[order].astype(np.float64)
+        N = from_zero(w)
+        w *= y
+        S = from_zero(w)
+        last = last_of_ties(score)
+        last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding do not exist
+    if len(last) < len(score):
+        score = score[last]
+        N, S = at_ends(N, last), at_ends(S, last)
+    return LabelCurve(score, score, N, S, class_weight)
+
+
+def class_curve(rows: Rows) -> ClassCurve:
+    """The curves of all classes, from one sort."""
+    order = np.argsort(rows.score)
+    score, y = rows.score[order], rows.position[order]
+    w = None if rows.weight is None else rows.weight[order]
+    last = last_of_ties(score)
+    C = np.empty((len(rows.labels), len(last) + 1))
+    for k in range(len(C)):
+        C[k] = at_ends(from_zero(y == k if w is None else w * (y == k)), last)
+    return ClassCurve(score[last], score[last], C)
+
+
+def from_zero(values: Array) -> Array:
+    """Cumulative sums with the empty sum first, float64 (d+1,)."""
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    np.cumsum(values, dtype=np.float64, out=sums[1:])
+    return sums
+
+
+def last_of_ties(score: Array) -> Array:
+    """The last row of each distinct score, given sorted scores."""
+    return np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)
+
+
+def at_ends(sums: Array, last: Array) -> Array:
+    """Cumulative sums at the ends of pools only."""
+    return np.append(0.0, sums[1:][last])
+
+
+def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
+    """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
+
+    high[i-1] < threshold <= low[i], also where the midpoint rounds to the lower score.
+    """
+    thresholds = np.where(cuts == 0, -np.inf, np.inf)
+    inside = (cuts > 0) & (cuts < len(low))
+    below = high[cuts[inside] - 1].astype(np.float64)
+    above = low[cuts[inside]].astype(np.float64)
+    middle = 0.5 * below + 0.5 * above
+    thresholds[inside] = np.where((middle > below) & (middle < above), middle, above)
+    return thresholds
+
+
+def threshold_to_cut(low: Array, high: Array, thresholds: Array) -> Array:
+    """Number of pools below each threshold (of bins: whose middle is)."""
+    middle = low if low is high else 0.5 * low + 0.5 * high
+    return np.searchsorted(middle, thresholds, side="left")

@@ -1,0 +1,66 @@
+"""Exact cuts for any ratio-of-sums metric: a dynamic program inside Dinkelbach's iteration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives.thresholds.metrics import ThresholdMetric
+
+
+def optimal_cuts(C: Array, metric: ThresholdMetric) -> Array:
+    """The cuts of least F/G, given cumulative class weights C (K, d+1).
+
+    Dinkelbach: for the best ratio R so far, minimise F - R G, which is a sum over
+    rows; R falls until it is the minimum. Starts at the best single class. A constant G
+    leaves the sum F.
+    """
+    F, G = metric.ratio_costs(C[:, -1])
+    if np.ptp(G) == 0:
+        return additive_cuts(F.T @ C)
+    best, R = best_single_class(C, F, G)
+    while True:
+        cuts = additive_cuts((F - R * G).T @ C)
+        lower = ratio(C, cuts, F, G)
+        if not lower < R:
+            return best
+        best, R = cuts, lower
+
+
+def additive_cuts(P: Array) -> Array:
+    """The cuts of least total cost, given P[c, i], the cost of class c in the first i pools.
+
+    best_c[i] = P_c[i] + min_{j <= i} (best_{c-1}[j] - P_c[j]) is the least cost of the
+    first i pools in classes 0..c; j is where class c begins. Overwrites P: row c - 1
+    ends as best_{c-1} - P_c.
+    """
+    K = len(P)
+    for c in range(1, K):
+        P[c - 1] -= P[c]
+        P[c] += np.minimum.accumulate(P[c - 1])
+    cuts = np.empty(K - 1, dtype=np.intp)
+    i = P.shape[1] - 1
+    for c in range(K - 1, 0, -1):
+        i = int(np.argmin(P[c - 1, : i + 1]))
+        cuts[c - 1] = i
+    return cuts
+
+
+def confusion(C: Array, cuts: Array) -> Array:
+    """Weights [true, predicted] of the classes that the cuts give."""
+    edges = np.concatenate(([0], cuts, [C.shape[1] - 1]))
+    return np.diff(C[:, edges], axis=1)
+
+
+def ratio(C: Array, cuts: Array, F: Array, G: Array) -> float:
+    """F/G of the classes that the cuts give."""
+    counts = confusion(C, cuts)
+    return float((F * counts).sum() / (G * counts).sum())
+
+
+def best_single_class(C: Array, F: Array, G: Array) -> tuple[Array, float]:
+    """The cuts that give everything to the class of least F, and its F/G: a place to start."""
+    K, d = C.shape[0], C.shape[1] - 1
+    above, below = C[:, -1] @ F, C[:, -1] @ G
+    k = int(np.argmin(np.where(below > 0, above, np.inf)))
+    return np.where(np.arange(1, K) <= k, 0, d), float(above[k] / below[k])

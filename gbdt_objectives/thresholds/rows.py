@@ -1,0 +1,215 @@
+"""Rows as the maths wants them: scores, class positions and weights, checked.
+
+Conventions of this folder
+--------------------------
+n rows, K ordered classes at positions 0..K-1, whatever their labels. ``score``: shape
+(n,), any scale, rising with the class. ``thresholds``: shape (K-1,), sorted, in score
+units. Rows of weight 0 do not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+
+INTEGER_HINT = (
+    "pass labels=[...], all classes in order of grade, if the classes are no consecutive integers"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that count: scores, class positions, weights (None: all ones), ordered labels."""
+
+    score: Array
+    position: Array
+    weight: Array | None
+    labels: Array
+
+    @property
+    def class_weight(self) -> Array:
+        """Total weight of each class, float64 (K,)."""
+        return class_weights(self.position, self.weight, len(self.labels))
+
+    @property
+    def y_true(self) -> Array:
+        """The labels of the rows."""
+        labels: Array = self.labels[self.position]
+        return labels
+
+
+def class_weights(position: Array, weight: Array | None, K: int) -> Array:
+    """Total weight of each of K classes, float64 (K,)."""
+    return np.bincount(position, weights=weight, minlength=K).astype(np.float64)
+
+
+def checked_rows(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    label_prior: Mapping[Any, float] | None,
+) -> Rows:
+    """Rows from the arguments of ``optimize_thresholds``."""
+    s = _checks.vector("score", score)
+    order = consecutive_labels(y_true) if labels is None else ordered_labels(labels)
+    position = positions("y_true", y_true, order)
+    _checks.same_length("score", s, "the labels", len(position))
+    w = _checks.weights("sample_weight", sample_weight, len(s))
+    s, position, w = without_zero_weights(s, position, w)
+    K = len(order)
+    if len(s) < K:
+        raise ValueError(
+            f"y_true has {len(s)} rows that count for {K} classes: at least one row a class is "
+            "needed to place thresholds"
+        )
+    totals = class_weights(position, w, K)
+    several_classes(totals, order)
+    if label_prior is not None:
+        factor = prior_factors(label_prior, order, totals)
+        w = factor[position] if w is None else factor[position] * w
+        s, position, w = without_zero_weights(s, position, w)
+    return Rows(s, position, w, order)
+
+
+def without_zero_weights(s: Array, position: Array, w: Array | None) -> tuple[Array, Array, Any]:
+    """The rows whose weight is not 0."""
+    if w is None or w.all():
+        return s, position, w
+    counts = w > 0
+    return s[counts], position[counts], w[counts]
+
+
+def several_classes(class_weight: Array, labels: Array) -> None:
+    """Raise unless at least two classes have weight."""
+    present = np.flatnonzero(class_weight > 0)
+    if len(present) < 2:
+        raise ValueError(
+            f"y_true holds the single class {labels[present].tolist()}: there must be rows of at "
+            "least two classes to place thresholds between them"
+        )
+
+
+def whole_numbers(name: str, values: ArrayLike) -> Array:
+    """Classes that are numbers without fraction, (n,)."""
+    y = np.asarray(values)
+    if y.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {y.dtype}: {INTEGER_HINT}")
+    if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
+        return y
+    y = _checks.vector(name, y)
+    fractions = y != np.rint(y)
+    if fractions.any():
+        row = int(np.flatnonzero(fractions)[0])
+        raise ValueError(f"{name} must hold classes, found {y[row]} at row {row}: {INTEGER_HINT}")
+    return y
+
+
+def consecutive_labels(y_true: ArrayLike) -> Array:
+    """min..max of whole numbers."""
+    y = whole_numbers("y_true", y_true)
+    low, high = int(y.min()), int(y.max())
+    if high == low:
+        raise ValueError(
+            f"y_true holds the single class {low}: there must be rows of at least two classes to "
+            "place thresholds between them"
+        )
+    if high - low >= len(y):
+        raise ValueError(
+            f"y_true has {len(y)} rows for the {high - low + 1} classes {low} to {high}: there "
+            f"must be at least one row a class; {INTEGER_HINT}"
+        )
+    return np.arange(low, high + 1)
+
+
+def ordered_labels(labels: ArrayLike) -> Array:
+    """At least two different classes, in order of grade."""
+    order = np.asarray(labels)
+    if order.ndim != 1 or order.size < 2:
+        raise ValueError(f"labels must list at least two classes in order, found {labels!r}")
+    values, counts = np.unique(order, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(
+            f"labels must be different from each other, found {values[counts > 1].tolist()} more "
+            "than once: list each class once, in order of grade"
+        )
+    return order
+
+
+def positions(name: str, values: ArrayLike, order: Array) -> Array:
+    """Index of each value in ``order``, as small integers."""
+    y = np.asarray(values)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+    if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
+        raise TypeError(
+            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same type"
+        )
+    small: Any = np.int8 if len(order) <= 127 else np.int32
+    consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
+    position: Array
+    if consecutive and y.dtype.kind in "iu" and y.min() >= order[0] and y.max() <= order[-1]:
+        position = np.subtract(y, order[0], dtype=np.int64).astype(small)
+        return position
+    sorter = np.argsort(order)
+    at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
+    position = sorter[at].astype(small)
+    wrong = order[position] != y
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} holds {y[row]!r} at row {row}, which is not in labels {order.tolist()}: "
+            "list every class in labels"
+        )
+    return position
+
+
+def prior_factors(label_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
+    """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
+    if not isinstance(label_prior, Mapping) or not label_prior:
+        raise TypeError(
+            f"label_prior must be a mapping {{label: probability}}, found {label_prior!r}"
+        )
+    order = labels.tolist()
+    unknown = [label for label in label_prior if label not in order]
+    if unknown:
+        raise ValueError(
+            f"label_prior holds {unknown[0]!r}, which is not in labels {order}: list every class "
+            "in labels"
+        )
+    factor = np.zeros(len(order))
+    total = 0.0
+    for k, label in enumerate(order):
+        if label not in label_prior:
+            if class_weight[k] > 0:
+                raise ValueError(
+                    f"label {label!r} occurs in y_true but not in label_prior: give its "
+                    "probability, 0 if it will never occur"
+                )
+            continue
+        p = _checks.number(f"label_prior[{label!r}]", label_prior[label])
+        if p < 0:
+            raise ValueError(f"label_prior must hold probabilities >= 0, found {p} for {label!r}")
+        if p > 0 and class_weight[k] == 0:
+            raise ValueError(
+                f"label_prior gives {label!r} the probability {p}, but no row of y_true has that "
+                "label: no weight can stand for it; add such rows or leave the label out"
+            )
+        total += p
+        if p > 0:
+            factor[k] = p / class_weight[k]
+    if abs(total - 1) > 1e-6:
+        raise ValueError(
+            f"the probabilities of label_prior must sum to 1, found {total:.9g}: divide counts by "
+            "their total first"
+        )
+    several_classes(factor, labels)
+    scaled: Array = factor * (class_weight.sum() / total)
+    return scaled

@@ -1,0 +1,52 @@
+"""Slow and obvious: metrics by their definition, and every possible set of cuts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+
+def value(metric, y, p, w, K):
+    """A metric of class positions, by its textbook definition; greater is better."""
+    O = np.zeros((K, K))
+    np.add.at(O, (y, p), w)
+    i, j = np.indices((K, K))
+    n, right, true = O.sum(), np.diag(O), O.sum(axis=1)
+    expected = np.outer(true, O.sum(axis=0)) / n
+    if isinstance(metric, np.ndarray):
+        return -(O * metric).sum() / n
+    if metric in ("qwk", "linear", "kappa"):
+        cost = {"qwk": (i - j) ** 2, "linear": abs(i - j), "kappa": i != j}[metric]
+        return 1 - (O * cost).sum() / (expected * cost).sum()
+    if metric == "accuracy":
+        return right.sum() / n
+    if metric == "mae":
+        return -(O * abs(i - j)).sum() / n
+    if metric == "macro_recall":
+        return (right[true > 0] / true[true > 0]).mean()
+    if metric == "youden":
+        return O[1, 1] / true[1] - O[0, 1] / true[0]
+    name, parameter = metric
+    if name == "kappa_cost":
+        return 1 - (O * parameter).sum() / (expected * parameter).sum()
+    assert name == "f_beta"
+    precision = O[1, 1] / max(O[0, 1] + O[1, 1], 1e-300)
+    recall = O[1, 1] / true[1]
+    return (1 + parameter**2) * precision * recall / max(parameter**2 * precision + recall, 1e-300)
+
+
+def every_cut(score, K):
+    """The class positions of every possible cut vector, one row each."""
+    rank = np.unique(score, return_inverse=True)[1]
+    cuts = itertools.combinations_with_replacement(range(rank.max() + 2), K - 1)
+    return [(np.array(c)[:, None] <= rank).sum(axis=0) for c in cuts]
+
+
+def every_kappa(y, score, w, K):
+    """The best QWK of all cut vectors at once, from its second form (facts, section 1)."""
+    p = np.array(every_cut(score, K))
+    n = w.sum()
+    mu = w @ y / n
+    var = w @ (y - mu) ** 2 / n
+    return (1 - ((p - y) ** 2 @ w) / (((p - mu) ** 2 + var) @ w)).max()

@@ -1,0 +1,189 @@
+"""Exact thresholds for QWK: against all cuts, the dynamic program and isotonic regression."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
+
+from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, quadratic
+from gbdt_objectives.thresholds.curve import class_curve, cut_to_threshold, label_curve
+from gbdt_objectives.thresholds.metrics import QWK
+from gbdt_objectives.thresholds.program import optimal_cuts
+from gbdt_objectives.thresholds.quadratic import exact_cuts, hull, ratio
+from gbdt_objectives.thresholds.rows import checked_rows
+from tests.thresholds.reference import every_kappa, value
+
+pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
+
+
+def many(examples):
+    slow = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+    return settings(
+        max_examples=examples, deadline=None, derandomize=True, suppress_health_check=slow
+    )
+
+
+TIED = st.integers(0, 5)
+CONTINUOUS = st.floats(-1e3, 1e3, width=32)
+WHOLE = st.integers(0, 3)
+REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
+
+
+@st.composite
+def problems(draw, score, weight):
+    K = draw(st.integers(2, 5))
+    row = st.tuples(st.integers(0, K - 1), score, weight)
+    rows = draw(
+        st.lists(row, min_size=K, max_size=8).filter(
+            lambda rows: (
+                sum(w > 0 for _, _, w in rows) >= K and len({y for y, _, w in rows if w > 0}) > 1
+            )
+        )
+    )
+    y, s, w = (np.array(column) for column in zip(*rows, strict=True))
+    return y, s.astype(float), w.astype(float), K
+
+
+def assert_exact(problem):
+    y, score, w, K = problem
+    thresholds = optimize_thresholds(y, score, method="exact", labels=range(K), sample_weight=w)
+    assert thresholds.shape == (K - 1,)
+    assert (np.diff(thresholds[np.isfinite(thresholds)]) >= 0).all()
+    reached = value("qwk", y, apply_thresholds(score, thresholds), w, K)
+    counted = w > 0
+    best = every_kappa(y[counted], score[counted], w[counted], K)
+    assert reached == pytest.approx(best, abs=1e-9)
+
+
+@many(2500)
+@given(problems(TIED, WHOLE))
+def test_equals_brute_force_on_ties_and_whole_weights(problem):
+    assert_exact(problem)
+
+
+@many(1500)
+@given(problems(TIED, REAL))
+def test_equals_brute_force_on_ties_and_real_weights(problem):
+    assert_exact(problem)
+
+
+@many(1500)
+@given(problems(CONTINUOUS, st.just(1)))
+def test_equals_brute_force_without_weights(problem):
+    assert_exact(problem)
+
+
+def random_problem(seed, n, ties, weighted, K=6):
+    rng = np.random.default_rng(seed)
+    latent = rng.standard_normal(n)
+    y = np.searchsorted(np.sort(rng.standard_normal(K - 1)), latent)
+    y[:2] = 0, K - 1
+    score = latent + rng.exponential() * rng.standard_normal(n)
+    if ties:
+        score = score.round(2)
+    return y, score, rng.exponential(size=n) if weighted else None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize(("n", "seeds"), [(2_000, 15), (30_000, 2)])
+def test_equals_the_dynamic_program(n, seeds, ties, weighted):
+    for seed in range(seeds):
+        y, score, w = random_problem(seed, n, ties, weighted)
+        rows = checked_rows(y, score, None, w, None)
+        curve = label_curve(rows)
+        exact = ratio(curve, exact_cuts(curve))
+        assert exact == pytest.approx(
+            ratio(curve, optimal_cuts(class_curve(rows).C, QWK)), abs=1e-12
+        )
+        thresholds = optimize_thresholds(y, score, method="exact", sample_weight=w)
+        p = apply_thresholds(score, thresholds)
+        weight = np.ones(n) if w is None else w
+        assert 1 - exact == pytest.approx(value("qwk", y, p, weight, 6), abs=1e-12)
+        assert 1 - exact > 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("block", [1_000, 131_072])
+def test_hull_is_the_isotonic_regression(ties, weighted, block, monkeypatch):
+    monkeypatch.setattr(quadratic, "BLOCK", block)
+    y, score, w = random_problem(0, 40_000, ties, weighted)
+    curve = label_curve(checked_rows(y, score, None, w, None))
+    ends = hull(curve)
+    slopes = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
+    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(curve.low)
+    np.testing.assert_allclose(np.repeat(slopes, np.diff(ends)), fit, atol=1e-9)
+    assert 10 < len(ends) < 3_000
+
+
+def test_prunes_one_long_concave_run():
+    score = np.arange(20_000.0)
+    y = np.repeat([3, 2, 1, 0], 5_000)
+    with pytest.warns(UserWarning, match="every row gets the class"):
+        thresholds = optimize_thresholds(y, score, method="exact")
+    assert not np.isfinite(thresholds).any()
+
+
+def test_rising_runs_survive_pruning():
+    score = np.arange(20_000.0)
+    y = np.repeat([0, 1, 2, 3], 5_000)
+    for method in ("exact", "plugin"):
+        thresholds = optimize_thresholds(y, score, method=method)
+        assert value("qwk", y, apply_thresholds(score, thresholds), np.ones(20_000), 4) > 0.98
+    assert optimize_thresholds(y, score, method="exact").tolist() == [4999.5, 9999.5, 14999.5]
+
+
+def test_no_threshold_vector_of_nelder_mead_is_better():
+    y, score, w = random_problem(5, 3_000, False, True)
+    kappa = {
+        method: value(
+            "qwk",
+            y,
+            apply_thresholds(score, optimize_thresholds(y, score, method=method, sample_weight=w)),
+            w,
+            6,
+        )
+        for method in ("exact", "plugin", "nelder-mead")
+    }
+    assert kappa["exact"] >= kappa["plugin"]
+    assert kappa["exact"] >= kappa["nelder-mead"] > kappa["exact"] - 0.01
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threshold_separates_adjacent_floats(dtype):
+    low = dtype(1)
+    high = np.nextafter(low, dtype(2))
+    for below, above in [(low, high), (-high, -low), (dtype(0), np.nextafter(dtype(0), high))]:
+        score = np.array([below, above])
+        for metric in ("qwk", "accuracy"):
+            thresholds = optimize_thresholds([0, 1], score, method="exact", metric=metric)
+            assert apply_thresholds(score, thresholds).tolist() == [0, 1]
+
+
+def test_midpoints_and_infinite_ends():
+    low = np.array([1.0, 2.0, 4.0])
+    thresholds = cut_to_threshold(low, low, np.array([0, 1, 2, 3]))
+    assert thresholds.tolist() == [-np.inf, 1.5, 3.0, np.inf]
+
+
+def test_midpoint_of_huge_scores_does_not_overflow():
+    score = np.array([1.5e308, 1.7e308, -1.7e308])
+    for method in ("exact", "plugin"):
+        thresholds = optimize_thresholds([1, 1, 0], score / 2, method=method)
+        assert apply_thresholds(score / 2, thresholds).tolist() == [1, 1, 0]
+
+
+def test_absent_class_gets_no_rows():
+    thresholds = optimize_thresholds([0, 0, 3, 3], [1, 2, 3, 4], method="exact", labels=range(4))
+    assert thresholds.tolist() == [2.5, 2.5, 2.5]
+
+
+def test_a_weight_that_is_lost_in_rounding_changes_nothing():
+    y, score = [0, 0, 1, 1, 2, 2], [0.0, 1, 1.5, 2, 3, 4]
+    w = [1, 1, 1e-30, 1, 1, 1]
+    thresholds = optimize_thresholds(y, score, method="exact", sample_weight=w)
+    assert thresholds.tolist() == [1.5, 2.5]

@@ -1,0 +1,131 @@
+"""Every other metric, exactly: against all cuts, by the textbook definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from gbdt_objectives.thresholds import (
+    apply_thresholds,
+    cost_metric,
+    f_beta,
+    kappa_cost,
+    optimize_thresholds,
+    threshold_metric,
+)
+from tests.thresholds.reference import every_cut, value
+
+pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
+
+RNG = np.random.default_rng(3)
+COSTS = {K: RNG.uniform(-1, 3, (K, K)) for K in (2, 3, 4)}
+DISTANCES = {K: RNG.uniform(0.1, 3, (K, K)) * (1 - np.eye(K)) for K in (2, 3, 4)}
+
+ORDINAL = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "cost", "kappa_cost"]
+BINARY = ["youden", ("f_beta", 0.5), ("f_beta", 1.0), ("f_beta", 3.0)]
+CASES = [(name, K) for name in ORDINAL for K in (2, 3, 4)] + [(name, 2) for name in BINARY]
+
+
+def pair(name, K):
+    """Our metric, and the reference's way to say the same."""
+    if name == "cost":
+        return cost_metric(COSTS[K]), COSTS[K]
+    if name == "kappa_cost":
+        return kappa_cost(DISTANCES[K]), ("kappa_cost", DISTANCES[K])
+    if isinstance(name, tuple):
+        return f_beta(name[1]), name
+    return threshold_metric(name), name
+
+
+def problem(rng, K):
+    n = int(rng.integers(max(K, 3), 12))
+    while True:
+        y = rng.integers(0, K, n)
+        if len(np.unique(y)) > 1:
+            break
+    score = rng.integers(0, 7, n) / 2 if rng.random() < 0.6 else rng.standard_normal(n) + y
+    w = rng.choice([np.ones(n), rng.integers(1, 4, n).astype(float), rng.exponential(size=n)])
+    return y, score, w
+
+
+@pytest.mark.parametrize(("name", "K"), CASES)
+def test_equals_brute_force(name, K):
+    ours, reference = pair(name, K)
+    rng = np.random.default_rng(K)
+    for _ in range(60):
+        y, score, w = problem(rng, K)
+        thresholds = optimize_thresholds(
+            y, score, method="exact", metric=ours, labels=range(K), sample_weight=w
+        )
+        reached = value(reference, y, apply_thresholds(score, thresholds), w, K)
+        best = max(value(reference, y, p, w, K) for p in every_cut(score, K))
+        assert reached == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "K"), CASES)
+def test_value_is_the_definition(name, K):
+    ours, reference = pair(name, K)
+    rng = np.random.default_rng(K)
+    for _ in range(20):
+        y, _, w = problem(rng, K)
+        p = rng.permutation(y)
+        sign = 1 if ours.greater_is_better else -1
+        assert ours(y, p, w, labels=range(K)) == pytest.approx(sign * value(reference, y, p, w, K))
+
+
+def test_values_equal_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, p, w = rng.integers(0, 4, 500), rng.integers(0, 4, 500), rng.exponential(size=500)
+    for name, weights in [("qwk", "quadratic"), ("linear", "linear"), ("kappa", None)]:
+        theirs = sk.cohen_kappa_score(y, p, weights=weights, sample_weight=w)
+        assert threshold_metric(name)(y, p, w) == pytest.approx(theirs)
+    theirs = sk.balanced_accuracy_score(y, p, sample_weight=w)
+    assert threshold_metric("macro_recall")(y, p, w) == pytest.approx(theirs)
+    y, p = y > 1, p > 1
+    theirs = sk.fbeta_score(y, p, beta=2, sample_weight=w)
+    assert f_beta(2)(y, p, w, labels=[False, True]) == pytest.approx(theirs)
+
+
+def test_linear_kappa_at_2000_rows_beats_every_single_move():
+    """A local check where brute force is impossible: no cut can move alone and gain."""
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(2_000)
+    y = np.searchsorted([-1.0, 0.0, 1.0], z)
+    score = z + rng.standard_normal(2_000)
+    w = np.ones(2_000)
+    for name in ("linear", "accuracy", "mae", "macro_recall"):
+        thresholds = optimize_thresholds(y, score, method="exact", metric=name)
+        best = value(name, y, apply_thresholds(score, thresholds), w, 4)
+        for c in range(3):
+            for other in np.quantile(score, np.linspace(0.01, 0.99, 60)):
+                moved = np.sort(np.where(np.arange(3) == c, other, thresholds))
+                assert value(name, y, apply_thresholds(score, moved), w, 4) <= best + 1e-12
+
+
+def test_median_cuts_minimise_the_absolute_error():
+    """Two scores, all five classes: each side takes its weighted median."""
+    y = [0, 1, 1, 4, 2, 3, 3, 4, 0]
+    score = [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    thresholds = optimize_thresholds(y, score, method="exact", metric="mae")
+    assert apply_thresholds([0, 1], thresholds).tolist() == [1, 3]
+
+
+def test_metrics_compare_print_and_hash():
+    assert kappa_cost([[0, 1], [1, 0]]) == kappa_cost(np.array([[0, 1], [1, 0]]))
+    assert len({f_beta(1), f_beta(1.0), f_beta(2)}) == 2
+    assert repr(f_beta(2)) == "FBeta(beta=2.0)"
+
+
+def test_values_of_few_rows_and_classes():
+    assert threshold_metric("accuracy")([3], [3]) == 1
+    assert threshold_metric("mae")([0], [5]) == 5
+    with pytest.raises(ValueError, match="y_pred must hold classes, found 0.5 at row 1"):
+        threshold_metric("mae")([0, 1], [0, 0.5])
+    with pytest.raises(TypeError, match="y_true has dtype"):
+        threshold_metric("mae")(["a"], ["a"])
+
+
+def test_undefined_kappa_warns_and_is_nan():
+    with pytest.warns(UserWarning, match="0/0"):
+        assert np.isnan(threshold_metric("qwk")([1, 1], [1, 1], labels=[0, 1]))

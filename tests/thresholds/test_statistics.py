@@ -1,0 +1,185 @@
+"""ThresholdStatistics: merged equals whole, and bins lose no more than stated."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from gbdt_objectives.thresholds import (
+    ThresholdStatistics,
+    apply_thresholds,
+    cost_metric,
+    optimize_thresholds,
+    threshold_metric,
+)
+
+COST = cost_metric([[0, 1, 3, 3.5], [0.6, 0, 2, 4], [2.1, 1.2, 0, 1], [5, 4, 0.7, 0]])
+METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", COST]
+CASES = [("plugin", "qwk")] + [("exact", metric) for metric in METRICS]
+
+
+def sample(n=3_000, seed=0):
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(n)
+    y = np.searchsorted([-1.0, 0.2, 1.0], z)
+    return y, (z + rng.standard_normal(n)).round(2) + 1e4, rng.integers(0, 3, n).astype(float)
+
+
+def in_chunks(statistics, y, score, w, sizes=(1, 1_000, 1_700)):
+    for rows in np.split(np.arange(len(y)), sizes):
+        statistics = statistics.add(y[rows], score[rows], None if w is None else w[rows])
+    return statistics
+
+
+def merged(empty, y, score, w):
+    half = len(y) // 3
+    left = in_chunks(empty, y[:half], score[:half], None if w is None else w[:half], (7,))
+    right = in_chunks(empty, y[half:], score[half:], None if w is None else w[half:], (7,))
+    return empty + right + left
+
+
+@pytest.mark.parametrize("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("method", "metric"), CASES)
+def test_distinct_scores_equal_all_rows_at_once(method, metric, weighted, prior):
+    y, score, w = sample()
+    w = np.maximum(w, 1) if weighted else None  # the first chunk is one row, and must count
+    whole = optimize_thresholds(
+        y, score, method=method, metric=metric, sample_weight=w, label_prior=prior
+    )
+    empty = ThresholdStatistics.empty(range(4))
+    for statistics in (in_chunks(empty, y, score, w), merged(empty, y, score, w)):
+        np.testing.assert_allclose(
+            statistics.thresholds(method=method, metric=metric, label_prior=prior),
+            whole,
+            rtol=1e-9,
+        )
+    assert statistics.qwk_loss_bound() == 0
+
+
+@pytest.mark.parametrize("edges", [None, np.linspace(9_998, 10_002, 50)])
+def test_merging_equals_adding_everything(edges):
+    y, score, w = sample()
+    empty = ThresholdStatistics.empty(range(4), edges=edges)
+    whole, parts = empty.add(y, score, w), merged(empty, y, score, w)
+    for name in ("low", "high", "counts", "mean", "squares"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)
+    assert whole.counts.sum() == w.sum()
+    for k in range(4):
+        assert whole.mean[k] == pytest.approx(np.average(score[y == k], weights=w[y == k]))
+    assert empty.counts.sum() == 0  # nothing was changed in place
+
+
+def test_bins_that_separate_all_scores_lose_nothing():
+    y, score, w = sample()
+    edges = np.unique(score)
+    binned = ThresholdStatistics.empty(range(4), edges=edges).add(y, score, w)
+    for metric in METRICS:
+        exact = optimize_thresholds(y, score, method="exact", metric=metric, sample_weight=w)
+        thresholds = binned.thresholds(method="exact", metric=metric)
+        measure = threshold_metric(metric)
+        assert measure(y, apply_thresholds(score, thresholds), w) == pytest.approx(
+            measure(y, apply_thresholds(score, exact), w), abs=1e-12
+        )
+    assert binned.thresholds() == pytest.approx(optimize_thresholds(y, score, sample_weight=w))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("bins", [2, 5, 20, 200])
+@pytest.mark.parametrize("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
+def test_the_loss_from_bins_is_bounded(seed, bins, prior):
+    y, score, w = sample(2_000, seed)
+    factor = np.ones(4)
+    if prior is not None:
+        factor = np.array(list(prior.values())) * w.sum() / np.bincount(y, w)
+    edges = np.quantile(score, np.linspace(0, 1, bins + 1)[1:-1])
+    binned = ThresholdStatistics.empty(range(4), edges=np.unique(edges)).add(y, score, w)
+    qwk = threshold_metric("qwk")
+
+    def reached(thresholds):
+        return qwk(y, apply_thresholds(score, thresholds), factor[y] * w, labels=range(4))
+
+    best = reached(
+        optimize_thresholds(y, score, method="exact", sample_weight=w, label_prior=prior)
+    )
+    loss = best - reached(binned.thresholds(method="exact", label_prior=prior))
+    bound = binned.qwk_loss_bound(label_prior=prior)
+    share = (binned.counts * factor).sum(axis=1) / (binned.counts * factor).sum()
+    p = (binned.counts * factor).sum(axis=0) / (binned.counts * factor).sum()
+    var = p @ np.arange(4) ** 2 - (p @ np.arange(4)) ** 2
+    assert -1e-12 <= loss <= bound + 1e-12
+    assert 0 < bound <= 9 * share.max() / var
+    if bins == 200:
+        assert bound < 0.05
+        assert loss < 0.005
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("bins", [5, 20, 200])
+@pytest.mark.parametrize(("metric", "largest"), [("accuracy", 1), ("mae", 3)])
+def test_the_loss_of_sums_is_bounded(seed, bins, metric, largest):
+    y, score, _ = sample(2_000, seed)
+    edges = np.unique(np.quantile(score, np.linspace(0, 1, bins + 1)[1:-1]))
+    binned = ThresholdStatistics.empty(range(4), edges=edges).add(y, score)
+    measure = threshold_metric(metric)
+    exact, ours = (
+        measure(y, apply_thresholds(score, thresholds))
+        for thresholds in (
+            optimize_thresholds(y, score, method="exact", metric=metric),
+            binned.thresholds(method="exact", metric=metric),
+        )
+    )
+    share = binned.counts.sum(axis=1).max() / len(y)
+    assert abs(exact - ours) <= 3 * largest * share
+
+
+def test_plugin_on_bins_uses_exact_moments():
+    y, score, w = sample()
+    edges = np.quantile(score, np.linspace(0.01, 0.99, 300))
+    binned = ThresholdStatistics.empty(range(4), edges=np.unique(edges)).add(y, score, w)
+    np.testing.assert_allclose(
+        binned.thresholds() - 1e4, optimize_thresholds(y, score, sample_weight=w) - 1e4, atol=0.02
+    )
+    with pytest.raises(ValueError, match="pass -score"):
+        ThresholdStatistics.empty(range(4)).add(y, -score, w).thresholds()
+
+
+def test_memory_is_constant_with_edges_and_pickles():
+    empty = ThresholdStatistics.empty(["a", "b", "c"], edges=[0.0, 1.0])
+    statistics = empty.add(["a", "b", "c", "c"], [-5.0, 0.5, 1.0, 99.0])
+    assert statistics.counts.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 2]]
+    assert statistics.thresholds(method="exact").tolist() == [0.0, 1.0]
+    again = pickle.loads(pickle.dumps(statistics))
+    assert again.thresholds(method="exact").tolist() == [0.0, 1.0]
+
+
+def test_a_gap_of_empty_bins_is_cut_in_the_middle():
+    statistics = ThresholdStatistics.empty([0, 1], edges=[0.0, 1.0, 2.0, 4.0])
+    statistics = statistics.add([0, 1], [0.5, 5.0])
+    assert statistics.thresholds(method="exact").tolist() == [2.5]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda s: s.thresholds(), ValueError, "single class"),
+        (lambda s: s.add([0, 0], [1.0, 2.0]).thresholds(), ValueError, "single class"),
+        (lambda s: s.add([0, 5], [1.0, 2.0]), ValueError, "not in labels"),
+        (lambda s: s.add([0, 1], [1.0, np.nan]), ValueError, "score must be finite"),
+        (lambda s: s.add([0, 1], [1.0]), ValueError, "score has 1 rows"),
+        (lambda s: s.add([0, 1], [1.0, 2.0], [0, 0]), ValueError, "sample_weight is 0"),
+        (lambda s: s.thresholds(method="nelder-mead"), ValueError, "method must be one of"),
+        (lambda s: s.thresholds(metric="mae"), ValueError, "pass method='exact'"),
+        (lambda s: s.thresholds(metric=print, method="exact"), ValueError, "metric is a function"),
+        (lambda s: s + ThresholdStatistics.empty([0, 1, 2]), ValueError, "do not add up"),
+        (lambda s: s + ThresholdStatistics.empty([0, 1], edges=[1]), ValueError, "different edges"),
+        (lambda s: ThresholdStatistics.empty([0, 1], edges=[1, 1]), ValueError, "rise strictly"),
+        (lambda s: ThresholdStatistics.empty([0, 0]), ValueError, "more than once"),
+        (lambda s: s + 1, TypeError, "unsupported operand"),
+    ],
+)
+def test_bad_input(call, error, message):
+    with pytest.raises(error, match=message):
+        call(ThresholdStatistics.empty([0, 1]))
