@@ -50,6 +50,10 @@ class Metric:
         _checks.same_length("y_pred", p, "the labels", len(y))
         return self._value(y, p, _checks.weights("sample_weight", sample_weight, len(y)))
 
+    @property
+    def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
+        return self.name
+
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         """The metric of checked arrays."""
         raise NotImplementedError

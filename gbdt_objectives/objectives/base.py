@@ -116,9 +116,9 @@ class Objective:
         if f.size == 0:
             raise ValueError("margin is empty: there must be at least one row")
         if f.ndim != 1:
+            hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
             raise ValueError(
-                f"{type(self).__name__} takes one margin a row, found shape {f.shape}: "
-                "remove num_class and train with one output"
+                f"{type(self).__name__} takes one margin a row, found shape {f.shape}{hint}"
             )
         if y.ndim != 1:
             raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import make_scorer
+from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
 from tests.contract import METRICS, MetricCase
@@ -104,6 +107,16 @@ def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool)
     # the scikit-learn interface hands labels and weights on as float32
     (reported,) = (result[name][-1] for result in estimator.evals_result_.values())
     assert reported == pytest.approx(record["t"][name][-1], rel=1e-6)
+
+
+def test_is_an_ordinary_scikit_learn_metric() -> None:
+    y = np.resize([0, 1, 2, 3], 200)
+    X = (y + np.random.default_rng(0).normal(0, 0.4, 200)).reshape(-1, 1)
+    for metric in (go.qwk_metric((0, 3)), go.squared_error_metric()):
+        scorer = make_scorer(metric, greater_is_better=metric.greater_is_better)
+        assert metric.name in repr(scorer)
+        scores = cross_val_score(LinearRegression(), X, y, scoring=scorer, cv=3)
+        assert (scores > (0.8 if metric.greater_is_better else -0.3)).all()
 
 
 def squared_error(y_true, margin, sample_weight):
