@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import ordered_labels, positions, whole_numbers
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -72,10 +73,10 @@ def quadratic_weighted_kappa(
     1.0
     """
     if labels is None:
-        y, p = _integers("y_true", y_true), _integers("y_pred", y_pred)
+        y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
-        order = _ordered_labels(labels)
-        y, p = _positions("y_true", y_true, order), _positions("y_pred", y_pred, order)
+        order = ordered_labels(labels)
+        y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     return _kappa(y, p, w)
@@ -112,50 +113,6 @@ def _kappa(y: Array, p: Array, w: Array | None) -> float:
     return 1 - s_dd / expected
 
 
-def _integers(name: str, values: ArrayLike) -> Array:
-    array = np.asarray(values)
-    if array.dtype.kind in "iu" and array.ndim == 1 and array.size:
-        return array
-    array = _checks.vector(name, values)
-    fractions = array != np.rint(array)
-    if fractions.any():
-        row = int(np.flatnonzero(fractions)[0])
-        raise ValueError(
-            f"{name} must hold classes, found {array[row]} at row {row}: round scores or apply "
-            "thresholds first, or pass labels= for classes that are not integers"
-        )
-    return array
-
-
-def _ordered_labels(labels: ArrayLike) -> Array:
-    order = np.asarray(labels)
-    if order.ndim != 1 or order.size < 2:
-        raise ValueError(f"labels must list at least two classes in order, found {labels!r}")
-    if len(np.unique(order)) != len(order):
-        raise ValueError(f"labels must be different from each other, found {labels!r}")
-    return order
-
-
-def _positions(name: str, values: ArrayLike, order: Array) -> Array:
-    """Index of each value in ``order``."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.size == 0:
-        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {array.shape}")
-    if (array.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
-        raise TypeError(f"{name} has dtype {array.dtype}, but labels have {order.dtype}")
-    sorter = np.argsort(order)
-    at = np.minimum(np.searchsorted(order, array, sorter=sorter), len(order) - 1)
-    position: Array = sorter[at]
-    wrong = order[position] != array
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{name} holds {array[row]!r} at row {row}, which is not in labels {order.tolist()}: "
-            "list every class in labels"
-        )
-    return position
-
-
 @dataclass(frozen=True, kw_only=True)
 class QWKMetric(Metric):
     """QWK of rounded or cut scores; made by :func:`qwk_metric`."""
@@ -166,7 +123,7 @@ class QWKMetric(Metric):
     thresholds: tuple[float, ...] | None = None
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        y = _integers("y_true", y)
+        y = whole_numbers("y_true", y)
         low, high = self.label_range or (int(y.min()), int(y.max()))
         _checks.in_label_range("y_true", y, (low, high))
         if self.thresholds is None:

@@ -17,12 +17,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.rows import (
-    class_weights,
-    ordered_labels,
-    positions,
-    whole_numbers,
-)
+from gbdt_objectives._labels import ordered_labels, positions, whole_numbers
+from gbdt_objectives.thresholds.rows import class_weights
 
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 

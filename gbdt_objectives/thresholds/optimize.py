@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import ordered_labels
 from gbdt_objectives.thresholds.curve import (
     ClassCurve,
     LabelCurve,
@@ -26,7 +27,7 @@ from gbdt_objectives.thresholds.quadratic import (
     one_class,
     plugin_thresholds,
 )
-from gbdt_objectives.thresholds.rows import Rows, checked_rows, ordered_labels
+from gbdt_objectives.thresholds.rows import Rows, checked_rows
 from gbdt_objectives.thresholds.search import searched_thresholds
 
 Method = Literal["exact", "plugin", "nelder-mead"]

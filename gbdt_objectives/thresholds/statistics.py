@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import ordered_labels, positions
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, from_zero
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
 from gbdt_objectives.thresholds.optimize import (
@@ -23,8 +24,6 @@ from gbdt_objectives.thresholds.optimize import (
 from gbdt_objectives.thresholds.quadratic import exact_cuts, ratio
 from gbdt_objectives.thresholds.rows import (
     class_weights,
-    ordered_labels,
-    positions,
     prior_factors,
     several_classes,
     without_zero_weights,

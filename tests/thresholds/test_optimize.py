@@ -384,7 +384,7 @@ BAD = [
     (dict(sample_weight=[0, 0, 1, 1]), ValueError, "2 rows that count for 3 classes"),
     (dict(y_true=[0, 1, 2, 9]), ValueError, "4 rows for the 10 classes 0 to 9"),
     (dict(labels=range(6)), ValueError, "4 rows that count for 6 classes"),
-    (dict(y_true=[0, 1, 2, 1.5]), ValueError, "found 1.5 at row 3: pass labels="),
+    (dict(y_true=[0, 1, 2, 1.5]), ValueError, "found 1.5 at row 3: .*pass labels="),
     (dict(y_true=[0, 1, 2, np.nan]), ValueError, "y_true must be finite, found nan at row 3"),
     (dict(y_true=["a", "b", "a", "b"]), TypeError, "y_true has dtype <U1: pass labels="),
     (dict(y_true=["a", "b", "a", "b"], labels=[0, 1]), TypeError, "y_true has dtype"),

@@ -1,0 +1,75 @@
+"""Ordered classes: whole numbers as they are, or a list that says the order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+
+INTEGER_HINT = (
+    "pass labels=[...], all classes in order of grade, if the classes are no consecutive integers"
+)
+
+
+def whole_numbers(name: str, values: ArrayLike) -> Array:
+    """Classes that are numbers without fraction, (n,)."""
+    y = np.asarray(values)
+    if y.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {y.dtype}: {INTEGER_HINT}")
+    if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
+        return y
+    y = _checks.vector(name, y)
+    fractions = y != np.rint(y)
+    if fractions.any():
+        row = int(np.flatnonzero(fractions)[0])
+        raise ValueError(
+            f"{name} must hold classes, found {y[row]} at row {row}: round scores or apply "
+            f"thresholds first, or {INTEGER_HINT}"
+        )
+    return y
+
+
+def ordered_labels(labels: ArrayLike) -> Array:
+    """At least two different classes, in order of grade."""
+    order = np.asarray(labels)
+    if order.ndim != 1 or order.size < 2:
+        raise ValueError(f"labels must list at least two classes in order, found {labels!r}")
+    values, counts = np.unique(order, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(
+            f"labels must be different from each other, found {values[counts > 1].tolist()} more "
+            "than once: list each class once, in order of grade"
+        )
+    return order
+
+
+def positions(name: str, values: ArrayLike, order: Array) -> Array:
+    """Index of each value in ``order``, as small integers."""
+    y = np.asarray(values)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+    if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
+        raise TypeError(
+            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same type"
+        )
+    small: Any = np.int8 if len(order) <= 127 else np.int32
+    consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
+    position: Array
+    if consecutive and y.dtype.kind in "iu" and y.min() >= order[0] and y.max() <= order[-1]:
+        position = np.subtract(y, order[0], dtype=np.int64).astype(small)
+        return position
+    sorter = np.argsort(order)
+    at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
+    position = sorter[at].astype(small)
+    wrong = order[position] != y
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} holds {y[row]!r} at row {row}, which is not in labels {order.tolist()}: "
+            "list every class in labels"
+        )
+    return position
