@@ -73,3 +73,17 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
             "list every class in labels"
         )
     return position
+
+
+def sorted_thresholds(name: str, values: ArrayLike) -> Array:
+    """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
+    cuts: Array = _checks.real_array(name, values).astype(np.float64)
+    if cuts.ndim != 1 or cuts.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {cuts.shape}")
+    if np.isnan(cuts).any():
+        raise ValueError(f"{name} must not be NaN, found {cuts.tolist()}")
+    if (cuts[1:] < cuts[:-1]).any():
+        raise ValueError(
+            f"{name} must be sorted, found {cuts.tolist()}: class k begins at {name}[k-1]"
+        )
+    return cuts

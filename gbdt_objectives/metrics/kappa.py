@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions, whole_numbers
+from gbdt_objectives._labels import ordered_labels, positions, sorted_thresholds, whole_numbers
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -178,14 +178,12 @@ def qwk_metric(
     if thresholds is not None:
         if whole is None:
             raise ValueError("thresholds need label_range=(lowest, highest) as well")
-        array = _checks.vector("thresholds", thresholds)
+        array = sorted_thresholds("thresholds", thresholds)
         if len(array) != whole[1] - whole[0]:
             raise ValueError(
                 f"thresholds must be {whole[1] - whole[0]} numbers for labels {whole[0]} to "
                 f"{whole[1]}, found {len(array)}"
             )
-        if (np.diff(array) < 0).any():
-            raise ValueError(f"thresholds must be sorted, found {array.tolist()}")
         cuts = tuple(array.tolist())
     return QWKMetric(label_range=whole, thresholds=cuts)
 

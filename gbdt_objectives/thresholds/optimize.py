@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels
+from gbdt_objectives._labels import ordered_labels, sorted_thresholds
 from gbdt_objectives.thresholds.curve import (
     ClassCurve,
     LabelCurve,
@@ -282,17 +282,7 @@ def apply_thresholds(
     ['low', 'mid', 'high']
     """
     s = _checks.vector("score", score)
-    cuts = _checks.real_array("thresholds", thresholds).astype(np.float64)
-    if cuts.ndim != 1 or cuts.size == 0:
-        raise ValueError(
-            f"thresholds must be one-dimensional and not empty, found shape {cuts.shape}"
-        )
-    if np.isnan(cuts).any():
-        raise ValueError(f"thresholds must not be NaN, found {cuts.tolist()}")
-    if (cuts[1:] < cuts[:-1]).any():
-        raise ValueError(
-            f"thresholds must be sorted, found {cuts.tolist()}: class k begins at thresholds[k-1]"
-        )
+    cuts = sorted_thresholds("thresholds", thresholds)
     position: Array = np.searchsorted(cuts, s, side="right")
     if labels is None:
         return position

@@ -126,6 +126,8 @@ def test_metric_cuts_at_thresholds() -> None:
     y = [1, 2, 3, 3]
     score = [0.19, 0.2, 0.39, 0.4]  # class k where thresholds[k-1] <= score < thresholds[k]
     assert metric(y, score) == pytest.approx(quadratic_weighted_kappa(y, [1, 2, 2, 3]))
+    always_two = go.qwk_metric((1, 3), thresholds=[-np.inf, np.inf])  # all in the middle class
+    assert always_two(y, score) == 0
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def test_metric_cuts_at_thresholds() -> None:
         ((), {"thresholds": [0.5]}, "thresholds need label_range"),
         (((0, 3),), {"thresholds": [0.5]}, "must be 3 numbers for labels 0 to 3, found 1"),
         (((0, 2),), {"thresholds": [1, 0]}, "must be sorted"),
-        (((0, 2),), {"thresholds": [1, float("nan")]}, "thresholds must be finite"),
+        (((0, 2),), {"thresholds": [1, float("nan")]}, "thresholds must not be NaN"),
     ],
 )
 def test_bad_arguments_of_the_metric(arguments, options, message) -> None:
