@@ -13,17 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import xgboost as xgb
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import (
     LabelShift,
+    apply_thresholds,
+    optimize_thresholds,
     quadratic_weighted_kappa,
     qwk_metric,
     qwk_objective,
@@ -32,10 +34,16 @@ from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
 
 Array = NDArray[Any]
+ThresholdMethod = Literal["nelder-mead", "exact", "plugin"]
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 """Extended QWK and squared error in every picture (Okabe-Ito, colour-blind safe)."""
 COLORS = {"squared error": ORANGE, "extended QWK": BLUE}
+
+MOST_CLASSES = 50
+LEAST_ROWS = 100
+LEAST_IN_SECOND_CLASS = 10
+"""What a data file must have at least and at most."""
 
 LIBRARIES = ("gbdt_objectives", "xgboost", "lightgbm", "numpy", "scipy", "scikit-learn", "pandas")
 
@@ -168,6 +176,14 @@ def _stopping(task: Task, validation: xgb.DMatrix | lgb.Dataset | None) -> dict[
     }
 
 
+METHODS: dict[tuple[str, str], Fit] = {
+    ("XGBoost", "squared error"): xgboost_squared_error,
+    ("XGBoost", "extended QWK"): xgboost_qwk,
+    ("LightGBM", "squared error"): lightgbm_squared_error,
+    ("LightGBM", "extended QWK"): lightgbm_qwk,
+}
+
+
 def out_of_fold(
     fit: Fit, X: Array, y: Array, task: Task, rounds: int, *, folds: int = 5, seed: int = 0
 ) -> Array:
@@ -179,19 +195,16 @@ def out_of_fold(
     return score
 
 
-def fit_thresholds(y: Array, score: Array, label_range: tuple[int, int]) -> Array:
-    """The K-1 cuts of the best QWK that one Nelder-Mead run finds from the half-integers.
+def fit_thresholds(
+    y: Array, score: Array, label_range: tuple[int, int], method: ThresholdMethod = "nelder-mead"
+) -> Array:
+    """The K-1 thresholds by one method; Nelder-Mead once from the half-integers, as usual."""
+    return optimize_thresholds(y, score, method=method, labels=classes(label_range), n_starts=1)
 
-    A stand-in for ``optimize_thresholds(y, score, method="nelder-mead")``.
-    """
-    low, high = label_range
 
-    def loss(thresholds: Array) -> float:
-        classes = low + np.searchsorted(np.sort(thresholds), score, side="right")
-        return -quadratic_weighted_kappa(y, classes)
-
-    found = minimize(loss, np.arange(low, high) + 0.5, method="Nelder-Mead")
-    return np.sort(found.x)
+def classes(label_range: tuple[int, int]) -> Array:
+    """All integers from the lowest label to the highest."""
+    return np.arange(label_range[0], label_range[1] + 1)
 
 
 def rounded_qwk(y: Array, score: Array, label_range: tuple[int, int]) -> float:
@@ -200,8 +213,9 @@ def rounded_qwk(y: Array, score: Array, label_range: tuple[int, int]) -> float:
 
 
 def cut_qwk(y: Array, score: Array, label_range: tuple[int, int], thresholds: Array) -> float:
-    """QWK of scores cut at thresholds."""
-    return qwk_metric(label_range, thresholds=thresholds)(y, score)
+    """QWK of scores cut at thresholds, which may be infinite."""
+    labels = classes(label_range)
+    return quadratic_weighted_kappa(y, apply_thresholds(score, thresholds, labels), labels=labels)
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
@@ -210,6 +224,22 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     if len(array) < 2:
         return float(array.mean()), float("nan")
     return float(array.mean()), float(array.std(ddof=1) / np.sqrt(len(array)))
+
+
+def corrected_error(differences: Array, test_share: float) -> float:
+    """Standard error of a mean over folds that share training rows.
+
+    Nadeau and Bengio (2003): sqrt((1/J + n_test/n_train) variance), J folds.
+    """
+    J = len(differences)
+    return float(np.sqrt((1 / J + test_share) * np.var(differences, ddof=1)))
+
+
+def verdict(mean: float, error: float) -> str:
+    """Whether a difference exceeds two standard errors, and for whom."""
+    if abs(mean) <= 2 * error:
+        return "within two standard errors"
+    return "better" if mean > 0 else "worse"
 
 
 def plus_minus(mean: float, error: float, digits: int = 4) -> str:
@@ -229,6 +259,80 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         + " |"
         for line in lines
     )
+
+
+class InputError(ValueError):
+    """The file cannot be used; the message says why and what to do."""
+
+
+def load(path: Path, target: str) -> tuple[Array, Array]:
+    """Features (n, d) and ordered integer labels (n,) of a CSV file."""
+    if not path.is_file():
+        raise InputError(f"file {str(path)!r} not found: give the path of a CSV file with a header")
+    try:
+        frame = pd.read_csv(path)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise InputError(f"file {str(path)!r} is not a CSV file with a header: {error}") from error
+    if target not in frame.columns:
+        raise InputError(
+            f"--target: no column {target!r} in the file, which has {', '.join(frame.columns)}: "
+            "name one of these"
+        )
+    return features(frame.drop(columns=target)), labels(frame[target])
+
+
+def labels(column: pd.Series) -> Array:
+    """Ordered integer classes, or an error that says what is wrong with them."""
+    name = f"--target {column.name!r}"
+    if column.isna().any():
+        raise InputError(f"{name}: {int(column.isna().sum())} labels are missing: drop these rows")
+    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
+        raise InputError(
+            f"{name}: labels must be integers, found {column.iloc[0]!r}: "
+            "encode the classes as 0, 1, 2, ... in order of grade"
+        )
+    fractions = column[column != column.round()]
+    if len(fractions):
+        raise InputError(
+            f"{name}: labels must be integers, found {fractions.iloc[0]} in row "
+            f"{fractions.index[0]}: round or bin them into ordered classes"
+        )
+    counts = column.value_counts()
+    if len(column) < LEAST_ROWS:
+        raise InputError(
+            f"{name}: {len(column)} rows are too few for nested cross-validation: "
+            f"at least {LEAST_ROWS} are needed"
+        )
+    if len(counts) == 1:
+        raise InputError(
+            f"{name}: all labels are {column.iloc[0]}: at least two classes are needed"
+        )
+    if len(counts) > MOST_CLASSES or column.max() - column.min() >= MOST_CLASSES:
+        raise InputError(
+            f"{name}: {len(counts)} different labels between {column.min():g} and "
+            f"{column.max():g}: bin them into at most {MOST_CLASSES} consecutive classes"
+        )
+    if counts.iloc[1] < LEAST_IN_SECOND_CLASS:
+        raise InputError(
+            f"{name}: all but {len(column) - counts.iloc[0]} rows have the label "
+            f"{counts.index[0]}: at least two classes need {LEAST_IN_SECOND_CLASS} rows"
+        )
+    return column.to_numpy().astype(np.int64)
+
+
+def features(frame: pd.DataFrame) -> Array:
+    """Numbers, missing values allowed, or an error that names the column."""
+    if frame.shape[1] == 0:
+        raise InputError("the file has no column besides --target: there is nothing to learn from")
+    for name, column in frame.items():
+        if not pd.api.types.is_numeric_dtype(column):
+            example = column.dropna().iloc[0] if column.notna().any() else "nothing"
+            raise InputError(
+                f"column {name!r} is not numeric, found {example!r}: encode or drop it first"
+            )
+        if np.isinf(column.to_numpy(dtype=float)).any():
+            raise InputError(f"column {name!r} holds infinite values: leave them empty or drop it")
+    return frame.to_numpy(dtype=float)
 
 
 def write_environment(folder: Path, seeds: Mapping[str, Any], settings: Mapping[str, Any]) -> None:

@@ -23,23 +23,22 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from experiments import _common
-from experiments._common import Array, Fit, Task
+from experiments._common import (
+    METHODS,
+    Array,
+    Fit,
+    InputError,
+    Task,
+    corrected_error,
+    load,
+    verdict,
+)
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 RESULTS = Path(__file__).parent / "results"
 SEED = 0
-MOST_CLASSES = 50
-LEAST_ROWS = 100
-LEAST_IN_SECOND_CLASS = 10
-
-METHODS: dict[tuple[str, str], Fit] = {
-    ("XGBoost", "squared error"): _common.xgboost_squared_error,
-    ("XGBoost", "extended QWK"): _common.xgboost_qwk,
-    ("LightGBM", "squared error"): _common.lightgbm_squared_error,
-    ("LightGBM", "extended QWK"): _common.lightgbm_qwk,
-}
 
 DECISIONS = {"qwk_rounded": "rounded", "qwk_thresholds": "thresholds"}
 
@@ -65,80 +64,6 @@ class Design:
 
 FULL = Design()
 QUICK = Design(folds=3, repeats=1, rounds=300, patience=10)
-
-
-class InputError(ValueError):
-    """The file cannot be used; the message says why and what to do."""
-
-
-def load(path: Path, target: str) -> tuple[Array, Array]:
-    """Features (n, d) and ordered integer labels (n,) of a CSV file."""
-    if not path.is_file():
-        raise InputError(f"file {str(path)!r} not found: give the path of a CSV file with a header")
-    try:
-        frame = pd.read_csv(path)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise InputError(f"file {str(path)!r} is not a CSV file with a header: {error}") from error
-    if target not in frame.columns:
-        raise InputError(
-            f"--target: no column {target!r} in the file, which has {', '.join(frame.columns)}: "
-            "name one of these"
-        )
-    return features(frame.drop(columns=target)), labels(frame[target])
-
-
-def labels(column: pd.Series) -> Array:
-    """Ordered integer classes, or an error that says what is wrong with them."""
-    name = f"--target {column.name!r}"
-    if column.isna().any():
-        raise InputError(f"{name}: {int(column.isna().sum())} labels are missing: drop these rows")
-    if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
-        raise InputError(
-            f"{name}: labels must be integers, found {column.iloc[0]!r}: "
-            "encode the classes as 0, 1, 2, ... in order of grade"
-        )
-    fractions = column[column != column.round()]
-    if len(fractions):
-        raise InputError(
-            f"{name}: labels must be integers, found {fractions.iloc[0]} in row "
-            f"{fractions.index[0]}: round or bin them into ordered classes"
-        )
-    counts = column.value_counts()
-    if len(column) < LEAST_ROWS:
-        raise InputError(
-            f"{name}: {len(column)} rows are too few for nested cross-validation: "
-            f"at least {LEAST_ROWS} are needed"
-        )
-    if len(counts) == 1:
-        raise InputError(
-            f"{name}: all labels are {column.iloc[0]}: at least two classes are needed"
-        )
-    if len(counts) > MOST_CLASSES or column.max() - column.min() >= MOST_CLASSES:
-        raise InputError(
-            f"{name}: {len(counts)} different labels between {column.min():g} and "
-            f"{column.max():g}: bin them into at most {MOST_CLASSES} consecutive classes"
-        )
-    if counts.iloc[1] < LEAST_IN_SECOND_CLASS:
-        raise InputError(
-            f"{name}: all but {len(column) - counts.iloc[0]} rows have the label "
-            f"{counts.index[0]}: at least two classes need {LEAST_IN_SECOND_CLASS} rows"
-        )
-    return column.to_numpy().astype(np.int64)
-
-
-def features(frame: pd.DataFrame) -> Array:
-    """Numbers, missing values allowed, or an error that names the column."""
-    if frame.shape[1] == 0:
-        raise InputError("the file has no column besides --target: there is nothing to learn from")
-    for name, column in frame.items():
-        if not pd.api.types.is_numeric_dtype(column):
-            example = column.dropna().iloc[0] if column.notna().any() else "nothing"
-            raise InputError(
-                f"column {name!r} is not numeric, found {example!r}: encode or drop it first"
-            )
-        if np.isinf(column.to_numpy(dtype=float)).any():
-            raise InputError(f"column {name!r} holds infinite values: leave them empty or drop it")
-    return frame.to_numpy(dtype=float)
 
 
 def run_fold(
@@ -207,15 +132,6 @@ def paired(folds: pd.DataFrame, booster: str, comparison: str) -> Array:
     return (own[ours].xs("extended QWK", level=2) - own[theirs].xs("squared error", level=2)).values
 
 
-def corrected_error(differences: Array, test_share: float) -> float:
-    """Standard error of a mean over folds that share training rows.
-
-    Nadeau and Bengio (2003): sqrt((1/J + n_test/n_train) variance), J folds.
-    """
-    J = len(differences)
-    return float(np.sqrt((1 / J + test_share) * np.var(differences, ddof=1)))
-
-
 def differences_frame(folds: pd.DataFrame) -> pd.DataFrame:
     """The paired differences, their standard errors, plain and corrected, and the verdict."""
     test_share = float((folds.test_rows / folds.train_rows).mean())
@@ -239,13 +155,6 @@ def differences_frame(folds: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(lines)
-
-
-def verdict(mean: float, error: float) -> str:
-    """Whether a difference exceeds two standard errors, and for whom."""
-    if abs(mean) <= 2 * error:
-        return "within two standard errors"
-    return "better" if mean > 0 else "worse"
 
 
 def summary_table(summary: pd.DataFrame) -> str:

@@ -116,7 +116,7 @@ def on_label_scale(feature_sum: Array, y: Array) -> Callable[[Array], Array]:
 def ceiling(X: Array, y: Array, X_test: Array, y_test: Array) -> float:
     """Test QWK of the best training cut of the sum of the features, all that they tell."""
     line = on_label_scale(X.sum(axis=1), y)
-    thresholds = _common.fit_thresholds(y, line(X.sum(axis=1)), LABEL_RANGE)
+    thresholds = _common.fit_thresholds(y, line(X.sum(axis=1)), LABEL_RANGE, "exact")
     return _common.cut_qwk(y_test, line(X_test.sum(axis=1)), LABEL_RANGE, thresholds)
 
 

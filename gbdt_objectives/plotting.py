@@ -1,0 +1,358 @@
+"""Pictures in scikit-learn's style: ``Display.from_predictions(...)``; matplotlib is optional."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
+from gbdt_objectives.thresholds.curve import (
+    LabelCurve,
+    cut_to_threshold,
+    label_curve,
+    threshold_to_cut,
+)
+from gbdt_objectives.thresholds.quadratic import exact_cuts, hull, moments, ratio
+from gbdt_objectives.thresholds.rows import Rows, checked_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["ThresholdDisplay"]
+
+Kind = Literal["histogram", "profile", "hull"]
+
+BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
+POINTS = 2000
+"""At most about so many points are drawn of one curve."""
+
+
+class ThresholdDisplay:
+    """Thresholds on a score, seen in one of three ways.
+
+    Make it with :meth:`from_predictions`.
+
+    - ``kind="histogram"``: the scores, stacked by label, with the thresholds, and on top
+      the class that rows between two thresholds get.
+    - ``kind="profile"``: quadratic weighted kappa along each threshold, the others
+      staying where they are, between its two neighbours.
+    - ``kind="hull"``: why the exact method is exact. Rows sorted by score, N the
+      cumulative weight and S the cumulative class position (0..K-1) as shares of the
+      total weight, mu the mean position: the curve S - mu N against N, and its lower
+      convex hull. With R = 1 - kappa at the optimum, the tangent of slope
+      (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at
+      c-1 and c. A threshold whose dot lies above the tangent's touching point, or beside
+      it, is not optimal.
+
+    Parameters
+    ----------
+    rows : Rows
+        The checked rows, as :meth:`from_predictions` makes them.
+    thresholds : ndarray of shape (K-1,)
+        Sorted.
+    kind : {"histogram", "profile", "hull"}
+        What to draw.
+
+    Attributes
+    ----------
+    thresholds, labels : ndarray of shape (K-1,) and (K,)
+        What is shown.
+    kind : str
+        How.
+    ax_ : matplotlib Axes
+        The axes drawn on, after :meth:`plot`.
+    figure_ : matplotlib Figure
+        The figure of those axes, after :meth:`plot`.
+
+    See Also
+    --------
+    optimize_thresholds : Finds the thresholds.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from gbdt_objectives.plotting import ThresholdDisplay
+    >>> y = [0, 0, 1, 1, 2, 2]
+    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> display = ThresholdDisplay.from_predictions(y, score, method="exact")
+    >>> display.thresholds.round(3)
+    array([0.5 , 0.65])
+    >>> display.ax_.get_xlabel()
+    'score'
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(self, *, rows: Rows, thresholds: Array, kind: Kind = "histogram") -> None:
+        self.rows = rows
+        self.thresholds = thresholds
+        self.kind = kind
+
+    @property
+    def labels(self) -> Array:
+        """All classes in order of grade, (K,)."""
+        return self.rows.labels
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        score: ArrayLike,
+        *,
+        thresholds: ArrayLike | None = None,
+        method: Literal["exact", "plugin", "nelder-mead"] = "plugin",
+        labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        kind: Kind = "histogram",
+        ax: Axes | None = None,
+    ) -> ThresholdDisplay:
+        """Draw thresholds on the scores of labelled rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Classes.
+        score : array-like of shape (n,)
+            Finite, rising with the class.
+        thresholds : array-like of shape (K-1,), optional
+            Sorted. None: those of ``optimize_thresholds`` on these very rows.
+        method : {"plugin", "exact", "nelder-mead"}
+            How they are found then.
+        labels : array-like of shape (K,), optional
+            All classes in order of grade. None: the integers from min to max of
+            ``y_true``.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0.
+        kind : {"histogram", "profile", "hull"}
+            What to draw.
+        ax : matplotlib Axes, optional
+            Where. None: a new figure.
+
+        Returns
+        -------
+        ThresholdDisplay
+
+        Raises
+        ------
+        ValueError
+            Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted or
+            not one fewer than the classes; an unknown kind.
+        TypeError
+            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+        ImportError
+            Without matplotlib.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> from gbdt_objectives.plotting import ThresholdDisplay
+        >>> y = ["low", "low", "mid", "mid", "high", "high"]
+        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+        >>> display = ThresholdDisplay.from_predictions(
+        ...     y, score, thresholds=[0.35, 0.65], labels=["low", "mid", "high"], kind="profile"
+        ... )
+        >>> [line.get_label() for line in display.ax_.get_lines()[:2]]
+        ['low | mid', 'mid | high']
+        """
+        _checks.choice("kind", kind, ("histogram", "profile", "hull"))
+        _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
+        rows = checked_rows(y_true, score, labels, sample_weight, None)
+        if thresholds is None:
+            found = optimize_thresholds(
+                y_true, score, method=method, labels=labels, sample_weight=sample_weight
+            )
+        else:
+            apply_thresholds(rows.score, thresholds, rows.labels)  # refuses what is wrong
+            found = np.array(thresholds, dtype=np.float64)
+        return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> ThresholdDisplay:
+        """Draw, again if need be.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where. None: a new figure.
+
+        Returns
+        -------
+        ThresholdDisplay
+            This object, with ``ax_`` and ``figure_``.
+        """
+        pyplot = _pyplot()
+        from matplotlib.axes import Axes
+
+        if ax is None:
+            ax = pyplot.subplots()[1]
+        elif not isinstance(ax, Axes):
+            raise TypeError(
+                f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
+                "plt.subplots() returns, or None for a new figure"
+            )
+        draw = {"histogram": _histogram, "profile": _profile, "hull": _hull}[self.kind]
+        draw(ax, self.rows, self.thresholds)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+        ) from error
+    return pyplot
+
+
+def _colors(count: int) -> Array:
+    """Ordered colours that differ in brightness: readable with any kind of colour vision."""
+    from matplotlib import colormaps
+
+    colors: Array = colormaps["viridis"](np.linspace(0, 0.88, count))
+    return colors
+
+
+def _histogram(ax: Axes, rows: Rows, thresholds: Array) -> None:
+    from matplotlib import patheffects
+
+    K = len(rows.labels)
+    weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
+    of_class = [rows.position == k for k in range(K)]
+    edges = np.histogram_bin_edges(rows.score.astype(np.float64), bins=50)
+    bars: Any = ax.hist(
+        [rows.score[chosen] for chosen in of_class],
+        bins=edges.tolist(),
+        weights=[weight[chosen] for chosen in of_class],
+        stacked=True,
+        color=list(_colors(K)),
+    )[2]
+    finite = thresholds[np.isfinite(thresholds)]
+    edged = [patheffects.withStroke(linewidth=4, foreground="white")]
+    lines = [
+        ax.axvline(threshold, color="black", lw=1.4, path_effects=edged) for threshold in finite
+    ]
+    ax.set_xlim(min(edges[0], *finite), max(edges[-1], *finite))
+    _name_intervals(ax, rows.labels, thresholds)
+    ax.set_xlabel("score")
+    ax.set_ylabel("rows" if rows.weight is None else "weight")
+    handles = [*bars[::-1], *lines[:1]]  # as they are stacked
+    names = [*map(str, rows.labels[::-1]), *["threshold"][: len(lines)]]
+    ax.legend(
+        handles,
+        names,
+        title="label",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        frameon=False,
+    )
+
+
+def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
+    """Above the axes: the class of the rows between two thresholds, where there is room."""
+    low, high = ax.get_xlim()
+    borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
+    for label, left, right in zip(labels, borders[:-1], borders[1:], strict=True):
+        if right - left > 0.012 * (high - low) * (len(str(label)) + 1):
+            ax.text(
+                (left + right) / 2,
+                1.01,
+                str(label),
+                transform=ax.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+            )
+    ax.text(
+        -0.01, 1.01, "predicted:", transform=ax.transAxes, ha="right", va="bottom", color="0.35"
+    )
+
+
+def _profile(ax: Axes, rows: Rows, thresholds: Array) -> None:
+    curve = label_curve(rows)
+    cuts = threshold_to_cut(curve.low, curve.high, thresholds)
+    kappa = 1 - ratio(curve, cuts)
+    colors = _colors(len(cuts))
+    for k, color in enumerate(colors):
+        at, values = _along(curve, cuts, k)
+        ax.plot(at, values, color=color, lw=1.8, label=_border(rows.labels, k))
+    for threshold, color in zip(thresholds, colors, strict=True):
+        if np.isfinite(threshold):
+            ax.axvline(threshold, color=color, lw=1, ls="--")
+            ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
+    ax.set_xlabel("one threshold, in score units")
+    ax.set_ylabel("quadratic weighted kappa")
+    ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
+    ax.legend(
+        title="threshold between",
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        frameon=False,
+    )
+
+
+def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
+    """Thresholds k between its neighbours, and kappa there."""
+    first = int(cuts[k - 1]) if k else 1
+    last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
+    tried = _some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
+    at = cut_to_threshold(curve.low, curve.high, tried)
+    moved = cuts.copy()
+    values = np.empty(len(tried))
+    for i, cut in enumerate(tried):
+        moved[k] = cut
+        values[i] = 1 - ratio(curve, moved)
+    return at, values
+
+
+def _some(first: int, last: int, count: int, always: Array) -> Array:
+    """About ``count`` whole numbers from first to last, and those of ``always`` among them."""
+    numbers = np.linspace(first, last, min(count, max(last - first + 1, 0))).round().astype(int)
+    inside = always[(always >= first) & (always <= last)]
+    return np.union1d(numbers, inside)
+
+
+def _border(labels: Array, k: int) -> str:
+    return f"{labels[k]} | {labels[k + 1]}"
+
+
+def _hull(ax: Axes, rows: Rows, thresholds: Array) -> None:
+    curve = label_curve(rows)
+    mu, _ = moments(curve)
+    W = curve.N[-1]
+    N, D = curve.N / W, (curve.S - mu * curve.N) / W
+    vertices, best = hull(curve), exact_cuts(curve)
+    cuts = threshold_to_cut(curve.low, curve.high, thresholds)
+    R = ratio(curve, best)
+    shown = _some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
+    ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
+    ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
+    slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)
+    for k, (cut, slope) in enumerate(zip(best, slopes, strict=True)):
+        x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
+        name = "tangents at the optimal slopes" if k == 0 else None
+        ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
+        ax.annotate(
+            _border(rows.labels, k),
+            (N[cut], D[cut]),
+            xytext=(-8 if slope < 0 else 8, -10),  # the side below the tangent
+            textcoords="offset points",
+            ha="right" if slope < 0 else "left",
+            va="top",
+        )
+    ax.plot(
+        N[cuts], D[cuts], "o", color="black", mfc="none", mew=1.5, ms=8, label="thresholds shown"
+    )
+    ax.set_xlabel("share of rows with a lower score")
+    ax.set_ylabel("cumulative (label position - mean), per row")
+    ax.set_title(f"kappa {1 - ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
+    ax.margins(y=0.1)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)

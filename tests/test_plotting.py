@@ -1,0 +1,211 @@
+"""ThresholdDisplay: what is drawn, what is refused."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_weighted_kappa
+from gbdt_objectives.plotting import ThresholdDisplay
+
+KINDS = ("histogram", "profile", "hull")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    signal = rng.standard_normal(400)
+    y = 3 + np.searchsorted([-1, 0, 1], signal + rng.standard_normal(400))
+    return y, 4.5 + 0.5 * signal
+
+
+def lines(display: ThresholdDisplay, label: str) -> list:
+    return [line for line in display.ax_.get_lines() if line.get_label() == label]
+
+
+def vertical(display: ThresholdDisplay) -> list[float]:
+    """Positions of the vertical lines over the whole height."""
+    data = [np.asarray(line.get_xdata(), float) for line in display.ax_.get_lines()]
+    heights = [np.asarray(line.get_ydata(), float) for line in display.ax_.get_lines()]
+    return [
+        float(x[0])
+        for x, h in zip(data, heights, strict=True)
+        if len(x) == 2 and x[0] == x[1] and list(h) == [0, 1]
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead"])
+def test_draws_the_thresholds_of_the_method(rows, kind, method):
+    display = ThresholdDisplay.from_predictions(*rows, kind=kind, method=method)
+    np.testing.assert_array_equal(display.thresholds, optimize_thresholds(*rows, method=method))
+    np.testing.assert_array_equal(display.labels, [3, 4, 5, 6])
+    assert display.figure_ is display.ax_.figure
+    display.figure_.canvas.draw()  # everything can be rendered
+
+
+@pytest.mark.parametrize("kind", ["histogram", "profile"])
+def test_vertical_lines_stand_at_the_thresholds(rows, kind):
+    display = ThresholdDisplay.from_predictions(*rows, thresholds=[4.0, 4.5, 5.1], kind=kind)
+    assert vertical(display) == [4.0, 4.5, 5.1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_infinite_thresholds_have_no_line(rows, kind):
+    display = ThresholdDisplay.from_predictions(*rows, thresholds=[-np.inf, 4.5, np.inf], kind=kind)
+    assert vertical(display) == ([] if kind == "hull" else [4.5])
+    display.figure_.canvas.draw()
+
+
+def test_histogram_holds_every_row_or_weight(rows):
+    y, score = rows
+    bars = ThresholdDisplay.from_predictions(y, score).ax_.patches
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(len(y))
+    weight = np.arange(len(y)) % 3
+    display = ThresholdDisplay.from_predictions(y, score, sample_weight=weight)
+    assert sum(bar.get_height() for bar in display.ax_.patches) == pytest.approx(weight.sum())
+    assert display.ax_.get_ylabel() == "weight"
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == ["6", "5", "4", "3", "threshold"]
+
+
+def test_profiles_are_kappa_and_peak_at_exact_thresholds(rows):
+    y, score = rows
+    display = ThresholdDisplay.from_predictions(y, score, method="exact", kind="profile")
+    best = quadratic_weighted_kappa(y, apply_thresholds(score, display.thresholds, [3, 4, 5, 6]))
+    for k, name in enumerate(["3 | 4", "4 | 5", "5 | 6"]):
+        (line,) = lines(display, name)
+        at, kappa = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        assert kappa.max() == pytest.approx(best, abs=1e-12)
+        assert at[np.argmax(kappa)] == pytest.approx(display.thresholds[k])
+        moved = display.thresholds.copy()
+        moved[k] = at[len(at) // 3]
+        classes = apply_thresholds(score, moved, [3, 4, 5, 6])
+        assert kappa[len(at) // 3] == pytest.approx(quadratic_weighted_kappa(y, classes))
+
+
+def test_hull_lies_below_the_curve_and_tangents_below_the_hull(rows):
+    display = ThresholdDisplay.from_predictions(*rows, method="exact", kind="hull")
+    (curve,), (hull,) = lines(display, "rows sorted by score"), lines(display, "lower convex hull")
+    x, height = curve.get_data()
+    ends, low = hull.get_data()
+    assert height[0] == low[0] == pytest.approx(0)
+    assert height[-1] == pytest.approx(0)
+    assert (np.interp(x, ends, low) <= height + 1e-12).all()
+    assert (np.diff(np.diff(low) / np.diff(ends)) > 0).all()
+    tangents = [line for line in display.ax_.get_lines() if line.get_color() == "#D55E00"]
+    assert len(tangents) == 3
+    (dots,) = lines(display, "thresholds shown")
+    for tangent, cut, touched in zip(tangents, *dots.get_data(), strict=True):
+        at, line = tangent.get_data()
+        assert np.interp(cut, at, line) == pytest.approx(touched)
+        assert (line <= np.interp(at, ends, low) + 1e-12).all()
+
+
+def test_other_thresholds_lie_off_the_touching_points(rows):
+    display = ThresholdDisplay.from_predictions(*rows, thresholds=[3.5, 4.5, 5.5], kind="hull")
+    kappa = quadratic_weighted_kappa(
+        rows[0], apply_thresholds(rows[1], [3.5, 4.5, 5.5], range(3, 7))
+    )
+    assert f"kappa {kappa:.4f}," in display.ax_.get_title()
+    (dots,) = lines(display, "thresholds shown")
+    np.testing.assert_allclose(dots.get_xdata(), [(rows[1] < t).mean() for t in (3.5, 4.5, 5.5)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_given_axes_are_used_and_plot_draws_again(rows, kind):
+    figure, axes = plt.subplots(1, 2)
+    display = ThresholdDisplay.from_predictions(*rows, kind=kind, ax=axes[1])
+    assert display.ax_ is axes[1]
+    assert not axes[0].has_data()
+    assert display.plot(ax=axes[0]) is display
+    assert len(axes[0].get_lines()) == len(axes[1].get_lines())
+    assert len(plt.get_fignums()) == 1
+    assert display.figure_ is figure
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_as_labels_two_classes_ties_and_missing_classes(kind):
+    score = np.repeat([0.1, 0.2, 0.3], 10)
+    y = np.where(np.arange(30) % 7 < np.repeat([1, 3, 6], 10), "sick", "healthy")
+    order = ["healthy", "sick", "dead"]
+    for labels in (order[:2], order):
+        display = ThresholdDisplay.from_predictions(
+            y, score, method="exact", labels=labels, kind=kind
+        )
+        display.figure_.canvas.draw()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_rows_are_drawn_with_few_points(kind):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 100_000)
+    display = ThresholdDisplay.from_predictions(y, y + rng.standard_normal(len(y)), kind=kind)
+    assert sum(len(line.get_xdata()) for line in display.ax_.get_lines()) < 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"kind": "bars"}, ValueError, "kind must be one of 'histogram', 'profile', 'hull'"),
+        ({"method": "best"}, ValueError, "method must be one of"),
+        ({"thresholds": [4.0, 3.0, 5.0]}, ValueError, "thresholds must be sorted"),
+        ({"thresholds": [4.0, np.nan, 5.0]}, ValueError, "thresholds must not be NaN"),
+        ({"thresholds": [4.0]}, ValueError, "labels must be 2 classes for 1 thresholds, found 4"),
+        ({"labels": [3, 4, 5]}, ValueError, "not in labels"),
+        ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
+        ({"ax": "left"}, TypeError, "ax must be matplotlib Axes, found str"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_refused(rows, arguments, error, message):
+    with pytest.raises(error, match=message):
+        ThresholdDisplay.from_predictions(*rows, **arguments)
+    assert plt.get_fignums() == []
+
+
+def test_bad_rows_are_refused(rows):
+    y, score = rows
+    with pytest.raises(ValueError, match="score must be finite, found nan at row 0"):
+        ThresholdDisplay.from_predictions(y, np.where(np.arange(len(y)) == 0, np.nan, score))
+    with pytest.raises(ValueError, match="single class"):
+        ThresholdDisplay.from_predictions(np.ones(5, int), score[:5])
+
+
+def test_pictures_of_the_documentation_can_be_drawn(tmp_path):
+    script = Path(__file__).parents[1] / "docs" / "make_pictures.py"
+    runpy.run_path(str(script))["main"](tmp_path)
+    names = {f"thresholds_{kind}.png" for kind in KINDS}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert names <= {path.name for path in (script.parent / "pictures").iterdir()}
+
+
+def test_missing_matplotlib_names_the_command():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from gbdt_objectives.plotting import ThresholdDisplay\n"
+        "ThresholdDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert out.returncode == 1
+    assert "pip install 'gbdt_objectives[plot]'" in out.stderr
+
+
+def test_import_does_not_load_matplotlib():
+    code = "import sys, gbdt_objectives.plotting; print('matplotlib' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "False"
