@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import LabelShift, shift_intercept
+    from gbdt_objectives.estimators import QWKClassifier, ThresholdClassifier
     from gbdt_objectives.metrics import (
         Metric,
         extended_qwk_metric,
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
         qwk_objective,
         weighted_logloss_objective,
     )
+    from gbdt_objectives.plotting import ThresholdDisplay
     from gbdt_objectives.thresholds import (
         ThresholdMetric,
         ThresholdStatistics,
         apply_thresholds,
         cost_metric,
+        cross_validate_thresholds,
         f_beta,
         kappa_cost,
         optimize_thresholds,
@@ -42,10 +45,14 @@ __all__ = [
     "LabelShift",
     "Metric",
     "Objective",
+    "QWKClassifier",
+    "ThresholdClassifier",
+    "ThresholdDisplay",
     "ThresholdMetric",
     "ThresholdStatistics",
     "apply_thresholds",
     "cost_metric",
+    "cross_validate_thresholds",
     "extended_qwk_metric",
     "f_beta",
     "kappa_cost",
@@ -64,6 +71,7 @@ __all__ = [
 
 _ROOMS = {
     "adapters": {"LabelShift", "shift_intercept"},
+    "estimators": {"QWKClassifier", "ThresholdClassifier"},
     "metrics": {
         "Metric",
         "extended_qwk_metric",
@@ -79,11 +87,13 @@ _ROOMS = {
         "qwk_objective",
         "weighted_logloss_objective",
     },
+    "plotting": {"ThresholdDisplay"},
     "thresholds": {
         "ThresholdMetric",
         "ThresholdStatistics",
         "apply_thresholds",
         "cost_metric",
+        "cross_validate_thresholds",
         "f_beta",
         "kappa_cost",
         "optimize_thresholds",

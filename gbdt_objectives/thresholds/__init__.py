@@ -1,5 +1,9 @@
 """Thresholds: from a continuous score to ordered classes, exactly."""
 
+from gbdt_objectives.thresholds.cross_validation import (
+    ThresholdCrossValidation,
+    cross_validate_thresholds,
+)
 from gbdt_objectives.thresholds.metrics import (
     ThresholdMetric,
     cost_metric,
@@ -11,10 +15,12 @@ from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thres
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
+    "ThresholdCrossValidation",
     "ThresholdMetric",
     "ThresholdStatistics",
     "apply_thresholds",
     "cost_metric",
+    "cross_validate_thresholds",
     "f_beta",
     "kappa_cost",
     "optimize_thresholds",

@@ -1,0 +1,376 @@
+"""ThresholdClassifier: one score in, ordered classes out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import ordered_labels
+from gbdt_objectives.thresholds import (
+    ThresholdCrossValidation,
+    ThresholdMetric,
+    apply_thresholds,
+    cross_validate_thresholds,
+    optimize_thresholds,
+    threshold_metric,
+)
+from gbdt_objectives.thresholds.cross_validation import (
+    METHODS,
+    comparable_methods,
+    rounding_thresholds,
+)
+from gbdt_objectives.thresholds.rows import consecutive_labels
+
+FORMAT = "gbdt_objectives.ThresholdClassifier/1"
+KEYS = {"format", "method", "metric", "labels_given", "dtype", "classes", "thresholds"}
+
+
+class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
+
+    Parameters
+    ----------
+    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
+        "auto" compares by cross-validation and takes the plug-in thresholds (for other
+        metrics: the exact ones) unless another method is better by more than one
+        standard error; "rounding", the nearest label, is among them if the labels are
+        rising numbers.
+    labels : array-like of shape (K,), optional
+        All classes in order of grade, of any type. None: the integers from min to max
+        of ``y``.
+    metric : str, ThresholdMetric or callable
+        As in ``optimize_thresholds``.
+    cv : int, splitter or iterable of splits
+        For "auto": as in ``cross_validate_thresholds``.
+    random_state : int
+        Seed of what is random in "auto".
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (K-1,)
+        In score units.
+    classes_ : ndarray of shape (K,)
+        In order of grade.
+    method_ : str
+        The method that placed the thresholds.
+    comparison_ : ThresholdCrossValidation
+        What "auto" chose by; there for "auto" only.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import ThresholdClassifier
+    >>> classifier = ThresholdClassifier(labels=["low", "mid", "high"])
+    >>> y = ["low", "low", "mid", "mid", "high", "high"]
+    >>> classifier = classifier.fit([0.1, 0.4, 0.3, 0.6, 0.7, 0.9], y)
+    >>> classifier.predict([0.2, 0.5, 2.0]).tolist()
+    ['low', 'mid', 'high']
+    >>> loaded = ThresholdClassifier.from_json(classifier.to_json())
+    >>> loaded.thresholds_.round(3)
+    array([0.338, 0.662])
+    """
+
+    def __init__(
+        self,
+        method: str = "plugin",
+        *,
+        labels: ArrayLike | None = None,
+        metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
+        cv: Any = 5,
+        random_state: int = 0,
+    ) -> None:
+        self.method = method
+        self.labels = labels
+        self.metric = metric
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(
+        self,
+        score: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> ThresholdClassifier:
+        """Place the thresholds.
+
+        Parameters
+        ----------
+        score : array-like of shape (n,) or (n, 1)
+            Rising with the class; out-of-fold scores of the model.
+        y : array-like of shape (n,)
+            Classes.
+        sample_weight : array-like of shape (n,), optional
+            w means the same as w copies of the row.
+        groups : array-like of shape (n,), optional
+            For "auto": rows of one group stay on one side of each split.
+
+        Returns
+        -------
+        ThresholdClassifier
+            Itself.
+        """
+        _checks.choice("method", self.method, (*METHODS, "auto"))
+        if groups is not None and self.method != "auto":
+            raise ValueError(f"groups are for method='auto', found method={self.method!r}")
+        s = one_score(score)
+        if self.labels is None:
+            check_classification_targets(y)
+            order = consecutive_labels(y)
+        else:
+            order = ordered_labels(self.labels)
+        method, comparison = self.method, None
+        if method == "auto":
+            comparison = cross_validate_thresholds(
+                y,
+                s,
+                method=comparable_methods(self.metric, order),
+                cv=self.cv,
+                groups=groups,
+                labels=order,
+                sample_weight=sample_weight,
+                metric=self.metric,
+                n_bootstrap=0,
+                random_state=self.random_state,
+            )
+            method = comparison.best
+            thresholds = comparison.thresholds[comparison.methods.index(method)]
+        elif method == "rounding":
+            thresholds = rounding_thresholds(order)
+        else:
+            thresholds = optimize_thresholds(
+                y,
+                s,
+                method=method,  # type: ignore[arg-type]
+                labels=order,
+                sample_weight=sample_weight,
+                metric=self.metric,
+            )
+        self._set(order, thresholds, method, comparison)
+        return self
+
+    def _set(
+        self,
+        classes: Array,
+        thresholds: Array,
+        method: str,
+        comparison: ThresholdCrossValidation | None,
+    ) -> None:
+        self.classes_ = classes
+        self.thresholds_ = thresholds
+        self.method_ = method
+        if comparison is not None:
+            self.comparison_ = comparison
+        elif hasattr(self, "comparison_"):
+            del self.comparison_
+
+    def predict(self, score: ArrayLike) -> Array:
+        """The class of each score, (n,).
+
+        Parameters
+        ----------
+        score : array-like of shape (n,) or (n, 1)
+            In the units of those it was fitted on.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self, "thresholds_")
+        return apply_thresholds(one_score(score), self.thresholds_, self.classes_)
+
+    def score(
+        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The metric of the predicted classes; greater is better (costs are negated).
+
+        Parameters
+        ----------
+        score : array-like of shape (n,) or (n, 1)
+            As for ``predict``.
+        y : array-like of shape (n,)
+            Classes.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(score)
+        if not isinstance(self.metric, str | ThresholdMetric):
+            return float(self.metric(np.asarray(y), predicted, sample_weight))
+        metric = threshold_metric(self.metric)
+        value = metric(y, predicted, sample_weight, labels=self.classes_)
+        return value if metric.greater_is_better else -value
+
+    def to_json(self) -> str:
+        """The fitted thresholds and classes as JSON, readable without this package.
+
+        ``cv`` and ``random_state`` only matter to ``fit`` and are left out.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            A metric without a name; classes that are neither numbers nor strings.
+        """
+        check_is_fitted(self, "thresholds_")
+        if not isinstance(self.metric, str):
+            raise ValueError(
+                f"metric {self.metric!r} has no name that JSON could hold: set_params(metric=...) "
+                "to a named one first, or pickle"
+            )
+        classes, cuts = self.classes_.tolist(), self.thresholds_.tolist()
+        kinds = {type(label) for label in classes}
+        if len(kinds) > 1 or not kinds <= {int, float, str}:
+            raise ValueError(
+                "classes must be all integers, all numbers or all strings to be written as JSON, "
+                f"found {classes}"
+            )
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "method": self.method_,
+                "metric": self.metric,
+                "labels_given": self.labels is not None,
+                "dtype": self.classes_.dtype.str.lstrip("<>=|"),
+                "classes": classes,
+                "thresholds": [x if math.isfinite(x) else str(x) for x in cuts],
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> ThresholdClassifier:
+        """A fitted classifier from what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        ThresholdClassifier
+            With ``method`` the one that placed the thresholds.
+
+        Raises
+        ------
+        ValueError
+            Text that is truncated, no JSON, or not of this format.
+        TypeError
+            If it is no text.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
+        try:
+            data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"text is no complete JSON, {error}: was the file truncated? Write it again with "
+                "to_json()"
+            ) from None
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            found = data.get("format") if isinstance(data, dict) else data
+            raise ValueError(
+                f"text is JSON of another format, found {str(found)[:80]!r} instead of {FORMAT!r}: "
+                "read what ThresholdClassifier.to_json() of this version wrote"
+            )
+        if data.keys() != KEYS:
+            raise ValueError(
+                f"text must have the keys {sorted(KEYS)}, found {sorted(data)}: it was changed or "
+                "truncated"
+            )
+        method = _checks.choice("method", data["method"], METHODS)
+        metric = data["metric"]
+        if not isinstance(metric, str):
+            raise ValueError(f"metric must be a name, found {metric!r}")
+        threshold_metric(metric)
+        if not isinstance(data["labels_given"], bool):
+            raise ValueError(f"labels_given must be true or false, found {data['labels_given']!r}")
+        classes = _classes(data["classes"], data["dtype"])
+        thresholds = _thresholds(data["thresholds"], len(classes))
+        labels = classes.tolist() if data["labels_given"] else None
+        classifier = cls(method, labels=labels, metric=metric)
+        classifier._set(classes, thresholds, method, None)
+        return classifier
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def one_score(score: ArrayLike) -> Array:
+    """(n,) or (n, 1) scores as (n,)."""
+    if hasattr(score, "toarray"):
+        raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
+    array = np.asarray(score)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"score must have shape (n,) or (n, 1), found {array.shape}: one score a row; for "
+            "features use QWKClassifier"
+        )
+    if array.dtype.kind == "O":
+        array = array.astype(np.float64)
+    return _checks.vector("score", array)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(
+        f'text holds {name}, which is no JSON: infinite thresholds are written "-inf", "inf"'
+    )
+
+
+def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError(f"text gives a key twice, found {[key for key, _ in pairs]}")
+    return data
+
+
+def _classes(values: object, dtype: object) -> Array:
+    kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
+    if (
+        not isinstance(dtype, str)
+        or dtype[:1] not in kinds
+        or not (dtype == "O" or dtype[1:].isdecimal())
+    ):
+        raise ValueError(f"dtype must be one of an integer, float or string, found {dtype!r}")
+    kind = kinds[dtype[0]]
+    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        raise ValueError(f"classes must be a list of {kind.__name__}, found {values!r}")
+    try:
+        classes = np.array(values, dtype)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"classes {values!r} do not fit dtype {dtype!r}: {error}") from None
+    if classes.tolist() != values:
+        raise ValueError(f"classes {values!r} do not fit dtype {dtype!r}")
+    return ordered_labels(classes)
+
+
+def _thresholds(values: object, K: int) -> Array:
+    if not isinstance(values, list) or len(values) != K - 1:
+        raise ValueError(f"thresholds must be a list of {K - 1} for {K} classes, found {values!r}")
+    for value in values:
+        number = type(value) in (int, float) and math.isfinite(value)
+        if not number and value not in ("-inf", "inf"):
+            raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {value!r}')
+    thresholds = np.array([float(value) for value in values])
+    if (thresholds[1:] < thresholds[:-1]).any():
+        raise ValueError(f"thresholds must be sorted, found {values!r}")
+    return thresholds

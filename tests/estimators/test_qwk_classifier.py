@@ -1,0 +1,471 @@
+"""QWKClassifier: any regressor in, ordered classes out, and nothing lost on the way."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+import xgboost as xgb
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.fixes import parse_version
+
+from gbdt_objectives import (
+    QWKClassifier,
+    optimize_thresholds,
+    quadratic_weighted_kappa,
+    qwk_metric,
+    qwk_objective,
+    weighted_logloss_objective,
+)
+from gbdt_objectives.adapters import lightgbm as lgb_adapter
+from gbdt_objectives.adapters import xgboost as xgb_adapter
+
+EXPECTED = {
+    "check_classifiers_classes": "labels that are strings need labels=: their alphabetical order "
+    "says nothing of their grade",
+}
+
+
+def LGBM(**parameters):
+    return lgb.LGBMRegressor(**{"n_estimators": 20, "n_jobs": 1, "verbose": -1, **parameters})
+
+
+def XGB(**parameters):
+    return xgb.XGBRegressor(**{"n_estimators": 20, "max_depth": 3, "n_jobs": 1, **parameters})
+
+
+BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB])
+
+
+def made(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    latent = X[:, 0] + np.sin(2 * X[:, 1]) + 0.8 * rng.normal(size=n)
+    return X, np.digitize(latent, [-1, 0.3, 1.2]) + 2
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made(600)
+
+
+TAGS = pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.6"),
+    reason="check_estimator cannot be told of expected failures",
+)
+
+
+@TAGS
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_check_estimator(ensemble) -> None:
+    tree = DecisionTreeRegressor(random_state=0)
+    classifier = QWKClassifier(tree, objective=None, ensemble=ensemble)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(classifier, expected_failed_checks=EXPECTED)
+
+
+@TAGS
+def test_check_estimator_with_the_objective() -> None:
+    regressor = LGBM(n_estimators=5, min_child_samples=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(QWKClassifier(regressor, cv=2), expected_failed_checks=EXPECTED)
+
+
+@BOOSTERS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_is_the_path_written_out(data, booster, weighted) -> None:
+    """The adapters' train on each fold with its own measured objective, then thresholds."""
+    X, y = data
+    position = y - 2
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
+    library, parameters = booster().__class__.__module__.split(".")[0], {"max_depth": 3}
+    classifier = QWKClassifier(booster(max_depth=3), cv=3).fit(X, y, w)
+
+    def trained(rows, X_new):
+        v = None if w is None else w[rows]
+        objective = qwk_objective(position[rows], sample_weight=v, label_range=(0, 3))
+        if library == "xgboost":
+            matrix = xgb.DMatrix(X[rows], position[rows], weight=v)
+            model = xgb_adapter.train({**parameters, "nthread": 1}, matrix, 20, objective=objective)
+            return model.predict(xgb.DMatrix(X_new))
+        dataset = lgb.Dataset(X[rows], position[rows], weight=v)
+        model = lgb_adapter.train(
+            {**parameters, "num_threads": 1, "verbose": -1}, dataset, 20, objective=objective
+        )
+        return model.predict(X_new)
+
+    oof = np.empty(len(y))
+    for train, test in StratifiedKFold(3).split(X, y):
+        oof[test] = trained(train, X[test])
+    np.testing.assert_allclose(classifier.oof_score_, oof, atol=1e-4)
+    cuts = optimize_thresholds(position, classifier.oof_score_, sample_weight=w)
+    np.testing.assert_allclose(classifier.thresholds_, cuts)
+    score = classifier.predict_score(X)
+    np.testing.assert_allclose(score, trained(np.arange(len(y)), X), atol=1e-4)
+    predicted = np.searchsorted(classifier.thresholds_, score, side="right") + 2
+    np.testing.assert_array_equal(classifier.predict(X), predicted)
+    assert classifier.score(X, y, w) == quadratic_weighted_kappa(y, predicted, sample_weight=w)
+
+
+def test_the_saved_model_carries_the_intercept(data, tmp_path) -> None:
+    X, y = data
+    classifier = QWKClassifier(LGBM(), cv=2).fit(X, y)
+    classifier.estimator_.booster_.save_model(tmp_path / "model.txt")
+    loaded = lgb.Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_allclose(loaded.predict(X), classifier.predict_score(X))
+    assert abs(loaded.predict(X).mean() - (y - 2).mean()) < 0.1
+    classifier = QWKClassifier(XGB(), cv=2).fit(X, y)
+    classifier.estimator_.get_booster().save_model(tmp_path / "model.json")
+    loaded = xgb.Booster(model_file=tmp_path / "model.json")
+    np.testing.assert_allclose(loaded.predict(xgb.DMatrix(X)), classifier.predict_score(X))
+
+
+@BOOSTERS
+def test_beats_rounded_squared_error(booster, data) -> None:
+    X, y = data
+    X_new, y_new = made(5000, seed=1)
+    plain = booster().fit(X, y).predict(X_new)
+    rounded = quadratic_weighted_kappa(y_new, plain.round().clip(2, 5).astype(int))
+    for ensemble in (False, True):
+        for objective in ("qwk", None):
+            classifier = QWKClassifier(booster(), objective=objective, ensemble=ensemble)
+            assert classifier.fit(X, y).score(X_new, y_new) > rounded + 0.005
+
+
+# --- early stopping -------------------------------------------------------------------------
+
+
+@BOOSTERS
+@pytest.mark.parametrize("objective", ["qwk", None])
+def test_stops_where_qwk_is_greatest(data, booster, objective) -> None:
+    """Each fold keeps the round with the best QWK of its held-out rows, checked round by round."""
+    X, y = data
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    options = {"objective": objective, "cv": 3, "ensemble": True, "early_stopping_rounds": 10}
+    classifier = QWKClassifier(booster(n_estimators=150, learning_rate=0.3), **options)
+    classifier.fit(X, y, w)
+    free = clone(classifier).set_params(early_stopping_rounds=None).fit(X, y, w)
+    metric = qwk_metric((0, 3))
+    folds = list(StratifiedKFold(3).split(X, y))
+    for best, model, (_, test) in zip(
+        classifier.best_iterations_, free.estimators_, folds, strict=True
+    ):
+        name = "num_iteration" if booster is LGBM else "iteration_range"
+        curve = []
+        for i in range(1, best + 11):
+            margin = model.predict(X[test], **{name: i if booster is LGBM else (0, i)})
+            curve.append(metric((y - 2)[test], margin, w[test]))
+        assert curve[best - 1] == pytest.approx(max(curve), abs=1e-6)
+        assert best > 1  # a stop in the wrong direction would be at the first round
+        assert best < 150
+    held_out = np.concatenate([test for _, test in folds])
+    assert len(held_out) == len(y)
+    refit = clone(classifier).set_params(ensemble=False).fit(X, y, w)
+    assert refit.best_iterations_ == classifier.best_iterations_
+    mean = round(float(np.mean(refit.best_iterations_)))
+    assert refit.estimator_.get_params()["n_estimators"] == mean
+    assert clone(refit.estimator).get_params()["n_estimators"] == 150
+
+
+@BOOSTERS
+def test_early_stopping_leaves_the_estimators_usable(data, booster) -> None:
+    X, y = data
+    classifier = QWKClassifier(booster(), cv=2, ensemble=True, early_stopping_rounds=3).fit(X, y)
+    again = pickle.loads(pickle.dumps(classifier))
+    np.testing.assert_array_equal(again.predict_score(X), classifier.predict_score(X))
+    for model in classifier.estimators_:
+        assert model.get_params().get("callbacks") is None
+
+
+# --- ensembles ------------------------------------------------------------------------------
+
+
+def test_averaged_scores_get_the_spread_that_thresholds_are_for() -> None:
+    """Deep trees that nearly know their training rows by heart: a hard case."""
+    X, y = made(3000)
+    X_new, y_new = made(20_000, seed=1)
+    tree = DecisionTreeRegressor(min_samples_leaf=2, random_state=0)
+    classifier = QWKClassifier(tree, objective=None, ensemble=True).fit(X, y)
+    new = classifier.predict_score(X_new)
+    average = np.mean([model.predict(X_new) for model in classifier.estimators_], axis=0)
+    oof = classifier.oof_score_
+    needed = oof.std() / average.std()
+    assert needed > 1.1  # the fault
+    assert new.std() == pytest.approx(oof.std(), rel=0.04)  # corrected
+    assert new.mean() == pytest.approx(oof.mean(), abs=0.05)
+    on_training_rows = np.mean([model.predict(X) for model in classifier.estimators_], axis=0)
+    naive = oof.std() / on_training_rows.std()  # takes memory of the labels for spread
+    assert abs(classifier.stretch_ - needed) < 0.5 * abs(naive - needed)
+    uncorrected = np.searchsorted(classifier.thresholds_, average, side="right") + 2
+    assert classifier.score(X_new, y_new) > quadratic_weighted_kappa(y_new, uncorrected) + 0.002
+
+
+def test_models_that_agree_need_no_stretch(data) -> None:
+    X, y = data
+    classifier = QWKClassifier(Ridge(), objective=None, ensemble=True).fit(X, y)
+    assert classifier.stretch_ == pytest.approx(1, abs=0.01)
+    assert len(classifier.estimators_) == 5
+    assert not hasattr(classifier, "estimator_")
+    refit = classifier.set_params(ensemble=False).fit(X, y)
+    assert refit.stretch_ == 1
+    assert not hasattr(refit, "estimators_")
+
+
+# --- labels, weights, groups ----------------------------------------------------------------
+
+
+@BOOSTERS
+def test_ordered_labels_of_any_type(data, booster) -> None:
+    X, y = data
+    names = ["low", "mid", "high", "top"]
+    named = QWKClassifier(booster(), cv=2, labels=names).fit(X, np.array(names)[y - 2])
+    plain = QWKClassifier(booster(), cv=2).fit(X, y)
+    assert named.classes_.tolist() == names
+    assert plain.classes_.tolist() == [2, 3, 4, 5]
+    np.testing.assert_array_equal(named.predict(X), np.array(names)[plain.predict(X) - 2])
+    assert named.score(X, np.array(names)[y - 2]) == plain.score(X, y)
+    series = pd.Series(pd.Categorical(np.array(names)[y - 2], categories=names, ordered=True))
+    again = QWKClassifier(booster(), cv=2, labels=names).fit(X, series)
+    np.testing.assert_array_equal(again.predict(X), named.predict(X))
+    falling = QWKClassifier(booster(), cv=2, labels=[5, 4, 3, 2]).fit(X, y)
+    assert falling.score(X, y) == pytest.approx(plain.score(X, y), abs=0.05)
+
+
+def test_a_missing_middle_class_keeps_its_place(data) -> None:
+    X, y = data
+    X, y = X[y != 4], y[y != 4]
+    classifier = QWKClassifier(Ridge(), objective=None).fit(X, y)
+    assert classifier.classes_.tolist() == [2, 3, 4, 5]
+    np.testing.assert_allclose(
+        classifier.thresholds_, optimize_thresholds(y - 2, classifier.oof_score_, labels=range(4))
+    )
+
+
+def test_weight_is_repetition() -> None:
+    X, y = made(200)
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    fold = np.arange(len(y)) % 4
+    copies = np.repeat(np.arange(len(y)), w)
+
+    def splits(fold):
+        return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
+
+    for ensemble in (False, True):
+        options = {"objective": None, "ensemble": ensemble, "thresholds": "exact"}
+        a = QWKClassifier(Ridge(), cv=splits(fold), **options).fit(X, y, w)
+        b = QWKClassifier(Ridge(), cv=splits(fold[copies]), **options).fit(X[copies], y[copies])
+        np.testing.assert_allclose(a.thresholds_, b.thresholds_)
+        np.testing.assert_allclose(a.predict_score(X), b.predict_score(X))
+        assert a.stretch_ == pytest.approx(b.stretch_)
+
+
+def test_groups() -> None:
+    groups = np.array([f"g{i // 6}" for i in range(600)])
+    noise = np.random.default_rng(0).normal(size=(100, 1))
+    twin = np.repeat(noise, 6, axis=0)  # identifies the group, so only honest splits see noise
+    label = np.repeat(np.random.default_rng(1).integers(0, 3, 100), 6)
+    tree = DecisionTreeRegressor(random_state=0)
+    leaky = QWKClassifier(tree, objective=None, cv=KFold(5, shuffle=True, random_state=0))
+    leaky.fit(twin, label)
+    assert np.corrcoef(leaky.oof_score_, label)[0, 1] > 0.9
+    for cv in (5, GroupKFold(5)):
+        honest = QWKClassifier(tree, objective=None, cv=cv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            honest.fit(twin, label, groups=groups)
+        assert abs(np.corrcoef(honest.oof_score_, label)[0, 1]) < 0.25
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="on both sides of a split"):
+            leaky.fit(twin, label, groups=groups)
+
+
+# --- thresholds -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead", "rounding"])
+def test_threshold_methods(data, method) -> None:
+    X, y = data
+    classifier = QWKClassifier(Ridge(), objective=None, thresholds=method).fit(X, y)
+    assert classifier.thresholds_method_ == method
+    if method == "rounding":
+        assert classifier.thresholds_.tolist() == [0.5, 1.5, 2.5]
+    else:
+        expected = optimize_thresholds(y - 2, classifier.oof_score_, method=method)
+        np.testing.assert_array_equal(classifier.thresholds_, expected)
+
+
+def test_auto(data) -> None:
+    X, y = data
+    classifier = QWKClassifier(Ridge(), objective=None, thresholds="auto").fit(X, y)
+    assert classifier.comparison_.methods == ("plugin", "exact", "rounding")
+    assert classifier.comparison_.fold_score.shape == (3, 5)
+    assert classifier.thresholds_method_ == classifier.comparison_.best == "plugin"
+    assert not hasattr(classifier.set_params(thresholds="exact").fit(X, y), "comparison_")
+
+
+def test_a_model_that_learns_nothing_gives_one_class_and_a_warning() -> None:
+    rng = np.random.default_rng(0)
+    X, y = np.zeros((40, 1)), rng.integers(0, 3, 40)
+    for thresholds in ("plugin", "auto"):
+        classifier = QWKClassifier(Ridge(), objective=None, thresholds=thresholds)
+        with pytest.warns(UserWarning, match="out-of-fold scores do not rise"):
+            classifier.fit(X, y)
+        assert len(set(classifier.predict(X))) == 1
+
+
+# --- scikit-learn ---------------------------------------------------------------------------
+
+
+@BOOSTERS
+def test_clone_pickle_search(data, booster) -> None:
+    X, y = data
+    classifier = QWKClassifier(booster(), cv=2)
+    assert set(clone(classifier).get_params()) == set(classifier.get_params())
+    assert cross_val_score(classifier, X, y, cv=2, n_jobs=2).min() > 0.4
+    grid = {"estimator__learning_rate": [0.001, 0.1], "thresholds": ["plugin", "rounding"]}
+    search = GridSearchCV(classifier, grid, cv=2, n_jobs=2).fit(X, y)
+    assert search.best_params_["estimator__learning_rate"] == 0.1
+    loaded = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    assert classifier.estimator.get_params()["objective"] in (None, "reg:squarederror")
+
+
+@BOOSTERS
+def test_missing_values_and_categories_pass_through(booster) -> None:
+    rng = np.random.default_rng(0)
+    n = 600
+    colour = rng.choice(["red", "green", "blue"], n)
+    x = rng.normal(size=n)
+    gone = rng.random(n) < 0.3
+    latent = x + 2 * (colour == "green") + 2.0 * gone + 0.3 * rng.normal(size=n)
+    y = np.digitize(latent, [-0.5, 1, 2])
+    frame = pd.DataFrame({"x": np.where(gone, np.nan, x), "colour": pd.Categorical(colour)})
+    extra = {"enable_categorical": True} if booster is XGB else {}
+    for options in ({}, {"ensemble": True, "early_stopping_rounds": 5}):
+        classifier = QWKClassifier(booster(**extra), cv=3, **options).fit(frame, y)
+        assert classifier.feature_names_in_.tolist() == ["x", "colour"]
+        assert classifier.n_features_in_ == 2
+        without = classifier.score(
+            frame.assign(colour=pd.Categorical(["red"] * n, frame.colour.cat.categories)), y
+        )
+        assert classifier.score(frame, y) > max(0.6, without + 0.05)
+    with pytest.raises(ValueError, match="feature names should match"):
+        classifier.predict(frame[["colour", "x"]])
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [make_pipeline(StandardScaler(), Ridge()), RandomForestRegressor(10, n_jobs=1, random_state=0)],
+)
+def test_any_regressor(data, regressor) -> None:
+    X, y = data
+    classifier = QWKClassifier(regressor, objective=None, cv=2).fit(X, y)
+    assert classifier.score(X, y) > 0.4
+
+
+def test_an_objective_of_its_own_is_measured_in_each_fold(data) -> None:
+    X, y = data
+    objective = qwk_objective(scale="kappa")
+    classifier = QWKClassifier(XGB(), objective=objective, cv=2, ensemble=True).fit(X, y)
+    for model, (train, _) in zip(
+        classifier.estimators_, StratifiedKFold(2).split(X, y), strict=True
+    ):
+        found = model.get_params()["objective"]
+        assert found.scale == "kappa"
+        assert found.center == pytest.approx((y - 2)[train].mean())
+        assert model.get_params()["base_score"] == pytest.approx(found.center)
+
+
+class Foreign(RegressorMixin, BaseEstimator):
+    """A regressor with a parameter called objective that is not a booster's."""
+
+    def __init__(self, objective=None):
+        self.objective = objective
+
+    def fit(self, X, y): ...
+
+    def predict(self, X): ...
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error", "message"),
+    [
+        (Ridge(), {}, ValueError, "needs an LGBMRegressor or XGBRegressor, found Ridge.*pass obj"),
+        (Foreign(), {}, ValueError, "found Foreign, which cannot be given an objective"),
+        (Ridge, {}, TypeError, "estimator must be a regressor such as.*found <class"),
+        (3, {}, TypeError, "estimator must be a regressor such as LGBMRegressor\\(\\), found 3"),
+        (LogisticRegression(), {}, TypeError, "found the classifier LogisticRegression"),
+        (LGBM(), {"objective": "mse"}, TypeError, "objective must be 'qwk'.*found 'mse'"),
+        (LGBM(objective="mae"), {}, ValueError, "estimator has objective='mae'.*leave the first"),
+        (XGB(objective="reg:absoluteerror"), {}, ValueError, "has objective='reg:absoluteerror'"),
+        (LGBM(), {"objective": weighted_logloss_objective(0.1)}, ValueError, "link 'logit'"),
+        (LGBM(), {"thresholds": "best"}, ValueError, "thresholds must be one of.*found 'best'"),
+        (LGBM(), {"ensemble": "yes"}, TypeError, "ensemble must be True or False"),
+        (LGBM(), {"early_stopping_rounds": 0}, ValueError, "a whole number >= 1, found 0"),
+        (LGBM(early_stopping_round=5), {}, ValueError, "early_stopping_round=5.*to QWKClassifier"),
+        (XGB(early_stopping_rounds=5), {"early_stopping_rounds": 5}, ValueError, "minimises kappa"),
+        (LGBM(boosting_type="dart"), {"early_stopping_rounds": 5}, ValueError, "='dart', whose"),
+        (XGB(booster="dart"), {"early_stopping_rounds": 5}, ValueError, "booster='dart', whose"),
+        (LGBM(), {"cv": 1}, ValueError, "cv must be at least 2 folds, found 1"),
+        (LGBM(), {"cv": ShuffleSplit(2)}, ValueError, "hold each row out exactly once"),
+        (LGBM(), {"labels": [2, 3]}, ValueError, "which is not in labels \\[2, 3\\]"),
+        (LGBM(), {"labels": [2, 2, 3]}, ValueError, "labels must be different"),
+        (Ridge(), {"objective": None, "early_stopping_rounds": 5}, ValueError,
+         "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found Ridge"),
+    ],
+)  # fmt: skip
+def test_bad_parameters(data, estimator, options, error, message) -> None:
+    classifier = QWKClassifier(estimator, **options)
+    with pytest.raises(error, match=message):
+        classifier.fit(*data)
+    with pytest.raises(NotFittedError):
+        classifier.predict(data[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"y": np.array(["low", "high"] * 300)}, TypeError, "pass labels="),
+        ({"y": np.ones(600, int)}, ValueError, "single class 1"),
+        ({"y": np.linspace(0, 1, 600)}, ValueError, "Unknown label type"),
+        ({"y": np.arange(5)}, ValueError, "inconsistent numbers of samples"),
+        ({"sample_weight": -np.ones(600)}, ValueError, "sample_weight must not be negative"),
+        ({"sample_weight": np.zeros(600)}, ValueError, "sample_weight is zero in all rows"),
+        ({"sample_weight": np.ones(3)}, ValueError, "sample_weight has 3 rows"),
+        ({"groups": np.arange(3)}, ValueError, "groups has 3 rows"),
+    ],
+)
+def test_bad_data(data, change, error, message) -> None:
+    arguments = {"X": data[0], "y": data[1], **change}
+    with pytest.raises(error, match=message):
+        QWKClassifier(Ridge(), objective=None).fit(**arguments)
+
+
+def test_weights_for_a_regressor_without_are_refused(data) -> None:
+    classifier = QWKClassifier(KNeighborsRegressor(), objective=None)
+    with pytest.raises(ValueError, match="sample_weight is given, but KNeighborsRegressor takes"):
+        classifier.fit(*data, sample_weight=np.ones(600))

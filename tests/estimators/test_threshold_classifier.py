@@ -1,0 +1,239 @@
+"""ThresholdClassifier: optimize_thresholds as an estimator, and its JSON."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import estimator_checks
+from sklearn.utils.fixes import parse_version
+
+from gbdt_objectives import (
+    ThresholdClassifier,
+    cost_metric,
+    optimize_thresholds,
+    quadratic_weighted_kappa,
+)
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=400)
+    y = np.digitize(latent + rng.normal(size=400), [-1.2, 0, 1]) + 2
+    return 3.5 + 0.6 * latent, y
+
+
+@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead"])
+def test_is_optimize_thresholds(rows, method) -> None:
+    score, y = rows
+    w = np.random.default_rng(1).uniform(0.5, 2, size=len(y))
+    classifier = ThresholdClassifier(method).fit(score, y, w)
+    expected = optimize_thresholds(y, score, method=method, sample_weight=w)
+    np.testing.assert_array_equal(classifier.thresholds_, expected)
+    np.testing.assert_array_equal(classifier.classes_, [2, 3, 4, 5])
+    column = classifier.predict(score[:, None])
+    np.testing.assert_array_equal(column, classifier.predict(score))
+    assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
+
+
+def test_weight_is_repetition(rows) -> None:
+    score, y = rows
+    w = np.random.default_rng(1).integers(0, 3, size=len(y))
+    weighted = ThresholdClassifier("exact").fit(score, y, w)
+    copies = ThresholdClassifier("exact").fit(np.repeat(score, w), np.repeat(y, w))
+    np.testing.assert_array_equal(weighted.thresholds_, copies.thresholds_)
+
+
+def test_rounding_is_the_nearest_label() -> None:
+    classifier = ThresholdClassifier("rounding", labels=[1, 2, 4]).fit([1.0, 2.0, 5.0], [1, 2, 4])
+    assert classifier.predict([0, 1.4, 1.6, 2.9, 3.1]).tolist() == [1, 1, 2, 2, 4]
+
+
+def test_auto_takes_another_method_only_if_clearly_better(rows) -> None:
+    score, y = rows
+    auto = ThresholdClassifier("auto").fit(score, y)
+    assert auto.method_ == auto.comparison_.best == "plugin"
+    assert auto.comparison_.methods == ("plugin", "exact", "rounding")
+    bent = np.where(y >= 4, 30, 0) + y + 0.1 * score  # a jump that no line can follow
+    auto = auto.fit(bent, y, groups=np.arange(400) // 2)
+    assert auto.method_ == "exact"
+    expected = optimize_thresholds(y, bent, method="exact")
+    np.testing.assert_array_equal(auto.thresholds_, expected)
+    named = ThresholdClassifier("auto", labels=["a", "b", "c", "d"])
+    assert named.fit(score, np.array(list("abcd"))[y - 2]).comparison_.methods[-1] == "exact"
+    assert not hasattr(auto.set_params(method="plugin").fit(score, y), "comparison_")
+
+
+def test_costs_are_negated_for_score(rows) -> None:
+    score, y = rows
+    classifier = ThresholdClassifier("exact", metric="mae").fit(score, y)
+    error = np.abs(classifier.predict(score) - y).mean()
+    assert classifier.score(score, y) == pytest.approx(-error)
+
+
+CHECKS = [
+    "check_classifiers_one_label",
+    "check_classifiers_regression_target",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimators_dtypes",
+    "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_estimators_unfitted",
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_fit_score_takes_y",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_pipeline_consistency",
+    "check_readonly_memmap_input",
+    "check_sample_weights_list",
+    "check_sample_weights_pandas_series",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.6"), reason="no tags")
+@pytest.mark.parametrize("check", CHECKS)
+def test_scikit_learn_checks(check) -> None:
+    """Those that can be run on one column: check_estimator itself skips such estimators."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        getattr(estimator_checks, check)("ThresholdClassifier", ThresholdClassifier("exact"))
+
+
+def test_scikit_learn(rows) -> None:
+    score, y = rows
+    classifier = ThresholdClassifier(
+        "exact", labels=[2, 3, 4, 5], metric=cost_metric(1 - np.eye(4))
+    )
+    assert clone(classifier).get_params() == classifier.get_params()
+    fitted = pickle.loads(pickle.dumps(classifier.fit(score, y)))
+    np.testing.assert_array_equal(fitted.predict(score), classifier.predict(score))
+    assert cross_val_score(ThresholdClassifier(), score[:, None], y).min() > 0.2
+    search = GridSearchCV(ThresholdClassifier(), {"method": ["plugin", "exact"]}, cv=2)
+    assert search.fit(score[:, None], y).best_score_ > 0.2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [None, [2, 3, 4, 5], np.array([2, 3, 4, 5], np.int8), ["fünf", 'a"b', "c", "d"],
+     np.array(["x", "yy", "z", "w"], object), [0.5, 1.0, 2.5, 7.0], [7, 5, 3, 1]],
+)  # fmt: skip
+def test_json_round_trip_is_exact(rows, labels) -> None:
+    score, y = rows
+    target = y if labels is None else np.asarray(labels)[y - 2]
+    classifier = ThresholdClassifier(labels=labels).fit(score, target)
+    loaded = ThresholdClassifier.from_json(classifier.to_json())
+    np.testing.assert_array_equal(loaded.thresholds_, classifier.thresholds_)
+    np.testing.assert_array_equal(loaded.classes_, classifier.classes_)
+    assert loaded.classes_.dtype == classifier.classes_.dtype
+    predicted = loaded.predict(score)
+    np.testing.assert_array_equal(predicted, classifier.predict(score))
+    assert type(predicted.tolist()[0]) is type(target.tolist()[0])
+    assert loaded.to_json() == classifier.to_json()
+    assert loaded.score(score, target) == classifier.score(score, target)
+
+
+def test_json_holds_infinite_thresholds() -> None:
+    classifier = ThresholdClassifier("exact", labels=[0, 1, 2, 3])
+    classifier.fit([0.0, 1.0, 2.0, 3.0], [1, 1, 2, 2])
+    assert np.isinf(classifier.thresholds_).sum() == 2
+    text = classifier.to_json()
+    assert json.loads(text)["thresholds"] == ["-inf", 1.5, "inf"]
+    loaded = ThresholdClassifier.from_json(text)
+    np.testing.assert_array_equal(loaded.thresholds_, classifier.thresholds_)
+
+
+GOOD = {
+    "format": "gbdt_objectives.ThresholdClassifier/1", "method": "plugin", "metric": "qwk",
+    "labels_given": True, "dtype": "i8", "classes": [0, 1, 2], "thresholds": [0.5, 1.5],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (json.dumps(GOOD)[:-9], "no complete JSON.*truncated"),
+        ("", "no complete JSON"),
+        ("[1, 2]", "another format, found '\\[1, 2\\]'"),
+        ('{"format": "x"}', "another format, found 'x'"),
+        ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
+        ({"extra": 1}, "must have the keys"),
+        ({"thresholds": [0.5]}, "thresholds must be a list of 2 for 3 classes, found \\[0.5\\]"),
+        ({"thresholds": [1.5, 0.5]}, "thresholds must be sorted"),
+        ({"thresholds": [True, 1.5]}, "thresholds must be numbers.*found True"),
+        ({"thresholds": ["nan", 1.5]}, "thresholds must be numbers.*found 'nan'"),
+        ({"thresholds": [float("nan"), 1.5]}, "text holds NaN"),
+        ({"thresholds": [0.5, float("inf")]}, "text holds Infinity"),
+        ({"thresholds": [0.5, [1]]}, "thresholds must be numbers.*found \\[1\\]"),
+        ({"classes": [0, 1, 1]}, "labels must be different"),
+        ({"classes": [0, 1, "2"]}, "classes must be a list of int"),
+        ({"classes": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
+        ({"classes": ["aa", "b", "c"], "dtype": "U1"}, "do not fit dtype 'U1'"),
+        ({"classes": "abc"}, "classes must be a list of int"),
+        ({"dtype": "V8"}, "dtype must be one of"),
+        ({"dtype": 8}, "dtype must be one of"),
+        ({"dtype": "i5"}, "do not fit dtype 'i5'"),
+        ({"method": "__import__('os')"}, "method must be one of"),
+        ({"metric": 3}, "metric must be a name, found 3"),
+        ({"metric": "nonsense"}, "metric must be one of"),
+        ({"labels_given": 1}, "labels_given must be true or false, found 1"),
+        (json.dumps(GOOD)[:-1] + ', "dtype": "i4"}', "gives a key twice"),
+    ],
+)
+def test_foreign_json_is_refused(text, message) -> None:
+    ThresholdClassifier.from_json(json.dumps(GOOD))
+    with pytest.raises(ValueError, match=message):
+        ThresholdClassifier.from_json(text if isinstance(text, str) else json.dumps(GOOD | text))
+
+
+def test_json_refuses_what_it_cannot_hold(rows) -> None:
+    score, y = rows
+    with pytest.raises(NotFittedError):
+        ThresholdClassifier().to_json()
+    classifier = ThresholdClassifier("exact", metric=cost_metric(1 - np.eye(4))).fit(score, y)
+    with pytest.raises(ValueError, match="has no name that JSON could hold"):
+        classifier.to_json()
+    with pytest.raises(TypeError, match="text must be a str, found bytes"):
+        ThresholdClassifier.from_json(b"{}")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "score", "y", "error", "message"),
+    [
+        ({"method": "best"}, [0, 1], [0, 1], ValueError, "method must be one of.*found 'best'"),
+        ({}, [[0, 1], [1, 2]], [0, 1], ValueError, "\\(n, 1\\), found \\(2, 2\\)"),
+        ({}, [0.0, np.nan], [0, 1], ValueError, "score must be finite, found nan at row 1"),
+        ({}, [0.0, 1.0], [0, 0], ValueError, "single class 0"),
+        ({}, [0.0, 1.0], ["a", "b"], TypeError, "pass labels="),
+        ({}, [0.0, 1.0], [0, 5], ValueError, "2 rows for the 6 classes"),
+        ({}, [1.0, 0.0, 0.0], [0, 1, 1], ValueError, "pass -score"),
+        ({"labels": [0, 0, 1]}, [0.0, 1.0], [0, 1], ValueError, "found \\[0\\] more than once"),
+        ({"labels": [0, 1, 2]}, [0.0, 1.0], [0, 1], ValueError, "2 rows that count for 3 classes"),
+        ({"method": "rounding", "labels": ["a", "b"]}, [0, 1], ["a", "b"], ValueError, "rising"),
+    ],
+)  # fmt: skip
+def test_bad_input(parameters, score, y, error, message) -> None:
+    classifier = ThresholdClassifier(**parameters)
+    with pytest.raises(error, match=message):
+        classifier.fit(score, y)
+    with pytest.raises(NotFittedError):
+        classifier.predict([0.0])
+
+
+def test_groups_without_auto_are_refused(rows) -> None:
+    with pytest.raises(ValueError, match="groups are for method='auto', found method='plugin'"):
+        ThresholdClassifier().fit(*rows, groups=rows[1])

@@ -1,0 +1,189 @@
+"""cross_validate_thresholds: honest, reproducible, and strict about its splits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+
+from gbdt_objectives import cross_validate_thresholds, optimize_thresholds
+from gbdt_objectives.thresholds import apply_thresholds, threshold_metric
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=600)
+    y = np.digitize(latent + rng.normal(size=600), [-1.2, 0, 1])
+    return y, 1.5 + 0.6 * latent
+
+
+def test_noise_scores_nothing_on_rows_that_were_held_out() -> None:
+    """The honest score of exact thresholds on noise is 0 on average, the in-sample one is not."""
+    rng = np.random.default_rng(1)
+    honest, naive = [], []
+    for _ in range(30):
+        y, score = rng.integers(0, 6, size=200), rng.normal(size=200)
+        found = cross_validate_thresholds(y, score, method="exact", random_state=0, n_bootstrap=0)
+        assert found.interval is None
+        honest.append(found.fold_score.mean())
+        naive.append(found.in_sample_score[0])
+    assert min(naive) > 0
+    assert np.mean(naive) > 0.1
+    assert abs(np.mean(honest)) < 3 * np.std(honest, ddof=1) / np.sqrt(30)
+    assert abs(np.mean(honest)) < 0.05
+
+
+def test_scores_are_those_of_the_splits_written_out(rows) -> None:
+    y, score = rows
+    splits = list(KFold(4, shuffle=True, random_state=0).split(score))
+    found = cross_validate_thresholds(
+        y, score, method=["plugin", "exact"], cv=splits, n_bootstrap=0
+    )
+    kappa = threshold_metric("qwk")
+    for i, method in enumerate(found.methods):
+        predicted = np.empty_like(y)
+        for f, (train, test) in enumerate(splits):
+            cuts = optimize_thresholds(y[train], score[train], method=method)
+            predicted[test] = apply_thresholds(score[test], cuts)
+            assert found.fold_score[i, f] == pytest.approx(kappa(y[test], predicted[test]))
+        assert found.score[i] == pytest.approx(kappa(y, predicted))
+        np.testing.assert_array_equal(
+            found.thresholds[i], optimize_thresholds(y, score, method=method)
+        )
+    better = found.fold_score[0] - found.fold_score[1]
+    expected = better.mean(), better.std(ddof=1) / 2
+    assert found.difference("plugin", "exact") == pytest.approx(expected)
+    np.testing.assert_allclose(found.spread, found.fold_score.std(axis=1, ddof=1))
+
+
+def test_intervals_hold_the_thresholds_and_shrink_with_rows(rows) -> None:
+    y, score = rows
+    found = cross_validate_thresholds(y, score, random_state=0)
+    low, high = found.interval[0]
+    assert (low < found.thresholds[0]).all()
+    assert (found.thresholds[0] < high).all()
+    few = cross_validate_thresholds(y[:100], score[:100], random_state=0)
+    assert (few.interval[0, 1] - few.interval[0, 0]).mean() > 1.5 * (high - low).mean()
+    again = cross_validate_thresholds(y, score, random_state=0)
+    np.testing.assert_array_equal(found.interval, again.interval)
+    np.testing.assert_array_equal(found.fold_score, again.fold_score)
+
+
+def test_best_prefers_the_first_unless_another_is_clearly_better(rows) -> None:
+    y, score = rows
+    methods = ["plugin", "exact", "rounding"]
+    found = cross_validate_thresholds(y, score, method=methods, random_state=0, n_bootstrap=0)
+    assert found.best == "plugin"  # rounding loses: these scores are too narrow
+    assert found.difference("rounding", "plugin")[0] < 0
+    # a jump that no line can follow: equally spaced thresholds must fail
+    bent = np.where(y >= 2, 30, 0) + y + 0.1 * score
+    found = cross_validate_thresholds(y, bent, method=methods, random_state=0, n_bootstrap=0)
+    assert found.best == "exact"
+
+
+def test_costs_are_compared_in_their_direction(rows) -> None:
+    y, score = rows
+    found = cross_validate_thresholds(
+        y, score - 1.5, method=["rounding", "exact"], metric="mae", random_state=0, n_bootstrap=0
+    )
+    assert not found.greater_is_better
+    assert found.score[1] < found.score[0]
+    assert found.difference("exact", "rounding")[0] > 0
+    assert found.best == "exact"
+
+
+def test_weights_count_as_repetition_and_zero_as_none(rows) -> None:
+    y, score = (a[:200] for a in rows)
+    w = np.random.default_rng(3).integers(0, 4, size=200)
+    fold = np.arange(200) % 4
+    repeated = np.repeat(np.arange(200), w)
+
+    def splits(fold):
+        return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
+
+    options = {"method": ["plugin", "exact"], "n_bootstrap": 0}
+    weighted = cross_validate_thresholds(y, score, sample_weight=w, cv=splits(fold), **options)
+    copies = cross_validate_thresholds(
+        y[repeated], score[repeated], cv=splits(fold[repeated]), **options
+    )
+    np.testing.assert_allclose(weighted.fold_score, copies.fold_score)
+    np.testing.assert_allclose(weighted.score, copies.score)
+    np.testing.assert_allclose(weighted.thresholds, copies.thresholds)
+
+
+def test_groups_stay_together(rows) -> None:
+    y, score = rows
+    groups = np.repeat(np.arange(60), 10)
+    for cv in (4, GroupKFold(4)):
+        cross_validate_thresholds(y, score, cv=cv, groups=groups, random_state=0, n_bootstrap=5)
+    with (
+        pytest.warns(UserWarning, match="groups parameter is ignored"),
+        pytest.raises(ValueError, match="on both sides of a split.*GroupKFold"),
+    ):
+        cross_validate_thresholds(y, score, cv=KFold(4, shuffle=True), groups=groups)
+    with pytest.raises(ValueError, match="need at least 5 groups, found 3"):
+        cross_validate_thresholds(y, score, groups=groups % 3)
+
+
+def test_labels_of_any_type(rows) -> None:
+    y, score = rows
+    names = np.array(["poor", "fair", "good", "best"])
+    options = {"random_state": 0, "n_bootstrap": 5}
+    found = cross_validate_thresholds(names[y], score, labels=names, **options)
+    plain = cross_validate_thresholds(y, score, **options)
+    np.testing.assert_array_equal(found.thresholds, plain.thresholds)
+    np.testing.assert_array_equal(found.fold_score, plain.fold_score)
+    np.testing.assert_array_equal(found.interval, plain.interval)
+
+
+def test_a_function_as_metric(rows) -> None:
+    y, score = (a[:120] for a in rows)
+
+    def accuracy(y_true, y_pred, sample_weight):
+        return float(np.average(y_true == y_pred, weights=sample_weight))
+
+    found = cross_validate_thresholds(
+        y, score, method=["nelder-mead", "rounding"], metric=accuracy, cv=2, n_bootstrap=0
+    )
+    assert found.greater_is_better
+    assert 0.2 < found.score[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "best"}, "method must be one of 'plugin'.*found 'best'"),
+        ({"method": []}, "method must name different methods"),
+        ({"method": ["exact", "exact"]}, "method must name different methods"),
+        ({"method": "plugin", "metric": "mae"}, "method='plugin' is for metric='qwk' only"),
+        ({"method": "rounding", "labels": [3, 2, 1, 0]}, "rising numbers, found \\[3, 2, 1, 0\\]"),
+        ({"cv": 1}, "cv must be at least 2 folds, found 1"),
+        ({"cv": None}, "cv is None: give a number"),
+        ({"cv": 1000}, "at least 1000 rows"),
+        ({"cv": ShuffleSplit(3, random_state=0)}, "hold each row out exactly once"),
+        ({"n_bootstrap": -1}, "n_bootstrap must be a whole number >= 0, found -1"),
+        ({"confidence_level": 95}, "confidence_level must be in \\(0, 1\\), found 95"),
+        ({"groups": [1, 2]}, "groups has 2 rows"),
+        ({"score": np.arange(600) * np.nan}, "score must be finite"),
+        ({"labels": [0, 1, 2]}, "y_true holds np.int64\\(3\\)|y_true holds 3"),
+    ],
+)
+def test_bad_input(rows, change, message) -> None:
+    y, score = rows
+    arguments = {"y_true": y, "score": score, **change}
+    with pytest.raises(ValueError, match=message):
+        cross_validate_thresholds(arguments.pop("y_true"), arguments.pop("score"), **arguments)
+
+
+def test_folds_that_cannot_be_scored_are_named(rows) -> None:
+    y, score = rows
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(ValueError, match="fold 0 is nan.*hold the classes \\[0\\]"):
+        cross_validate_thresholds(y[order], y[order] + 0.1 * score, cv=KFold(20), n_bootstrap=0)
+
+
+def test_falling_scores_are_refused_with_a_hint(rows) -> None:
+    y, score = rows
+    with pytest.raises(ValueError, match="score falls as the class rises.*pass -score"):
+        cross_validate_thresholds(y, -score)
