@@ -291,11 +291,11 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.early_stopping_rounds,
             )
             if self.ensemble:
-                score = _predicted(model, X)
+                score = self._model_score(model, X, K)
                 average += score / len(splits)
                 oof[test] = score[test]
             else:
-                oof[test] = _predicted(model, _safe_indexing(X, test))
+                oof[test] = self._model_score(model, _safe_indexing(X, test), K)
             models.append(model)
         return models, oof, average
 
@@ -326,6 +326,12 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method = "plugin" if self.thresholds == "auto" else self.thresholds
         return method, placed(method, position, oof, labels, w, "qwk"), None
 
+    def _model_score(self, model: Any, X: Any, K: int) -> Array:
+        """One model's scores; within 0..K-1 if its objective looks at them no further."""
+        clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
+        score = _predicted(model, X)
+        return score.clip(0, K - 1) if clips else score
+
     def predict_score(self, X: Any) -> Array:
         """Continuous score of each row, in units of class positions 0..K-1.
 
@@ -336,13 +342,16 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n,)
-            float64, on the scale of ``oof_score_`` and ``thresholds_``.
+            float64, on the scale of ``oof_score_`` and ``thresholds_``. With a clipping
+            QWK objective each model's scores are clipped to 0..K-1, as the objective
+            sees them: beyond the labels nothing held them back.
         """
         check_is_fitted(self, "thresholds_")
         _check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
-            return _predicted(self.estimator_, X)
-        average = np.mean([_predicted(model, X) for model in self.estimators_], axis=0)
+            return self._model_score(self.estimator_, X, len(self.classes_))
+        K = len(self.classes_)
+        average = np.mean([self._model_score(model, X, K) for model in self.estimators_], axis=0)
         score: Array = self.center_ + self.stretch_ * (average - self.center_)
         return score
 

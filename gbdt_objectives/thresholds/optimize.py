@@ -64,6 +64,9 @@ def optimize_thresholds(
         Classes.
     score : array-like of shape (n,)
         Finite, on any scale, rising with the class. For honest results out-of-fold.
+        "plugin" needs scores that are about a straight line in E[y]: clip those of a
+        model trained with ``qwk_objective(clip=True)``, which drift beyond the labels,
+        to the label range, or use "exact", which looks at the order only.
     method : {"plugin", "exact", "nelder-mead"}
         "plugin" is for ``metric="qwk"``. "exact" solves every metric but a function:
         the others by a dynamic program over all cuts, with Dinkelbach's iteration for

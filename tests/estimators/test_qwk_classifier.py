@@ -110,12 +110,12 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
         if library == "xgboost":
             matrix = xgb.DMatrix(X[rows], position[rows], weight=v)
             model = xgb_adapter.train({**parameters, "nthread": 1}, matrix, 20, objective=objective)
-            return model.predict(xgb.DMatrix(X_new))
+            return model.predict(xgb.DMatrix(X_new)).clip(0, 3)
         dataset = lgb.Dataset(X[rows], position[rows], weight=v)
         model = lgb_adapter.train(
             {**parameters, "num_threads": 1, "verbose": -1}, dataset, 20, objective=objective
         )
-        return model.predict(X_new)
+        return model.predict(X_new).clip(0, 3)
 
     oof = np.empty(len(y))
     for train, test in StratifiedKFold(3).split(X, y):
@@ -135,12 +135,28 @@ def test_the_saved_model_carries_the_intercept(data, tmp_path) -> None:
     classifier = QWKClassifier(LGBM(), cv=2).fit(X, y)
     classifier.estimator_.booster_.save_model(tmp_path / "model.txt")
     loaded = lgb.Booster(model_file=tmp_path / "model.txt")
-    np.testing.assert_allclose(loaded.predict(X), classifier.predict_score(X))
+    np.testing.assert_allclose(loaded.predict(X).clip(0, 3), classifier.predict_score(X))
     assert abs(loaded.predict(X).mean() - (y - 2).mean()) < 0.1
     classifier = QWKClassifier(XGB(), cv=2).fit(X, y)
     classifier.estimator_.get_booster().save_model(tmp_path / "model.json")
     loaded = xgb.Booster(model_file=tmp_path / "model.json")
-    np.testing.assert_allclose(loaded.predict(xgb.DMatrix(X)), classifier.predict_score(X))
+    score = loaded.predict(xgb.DMatrix(X)).clip(0, 3)
+    np.testing.assert_allclose(score, classifier.predict_score(X))
+
+
+@BOOSTERS
+def test_scores_that_drift_beyond_the_labels_do_not_bend_the_line(booster, data) -> None:
+    """A clipping objective lets confident rows drift; plug-in must not follow them."""
+    X, y = data
+    regressor = booster(n_estimators=300, learning_rate=0.3)
+    clipping = QWKClassifier(regressor, cv=3).fit(X, y)
+    assert clipping.oof_score_.min() == 0
+    assert clipping.oof_score_.max() == 3
+    free = QWKClassifier(regressor, objective=qwk_objective(clip=False), cv=3).fit(X, y)
+    assert free.oof_score_.max() > 3  # not clipped where the objective sees how far they are
+    X_new, y_new = made(5000, seed=1)
+    exact = QWKClassifier(regressor, cv=3, thresholds="exact").fit(X, y)
+    assert clipping.score(X_new, y_new) > exact.score(X_new, y_new) - 0.01
 
 
 @BOOSTERS
