@@ -241,7 +241,7 @@ def _histogram(ax: Axes, rows: Rows, thresholds: Array) -> None:
     lines = [
         ax.axvline(threshold, color="black", lw=1.4, path_effects=edged) for threshold in finite
     ]
-    ax.set_xlim(min(edges[0], *finite), max(edges[-1], *finite))
+    ax.set_xlim(min([edges[0], *finite]), max([edges[-1], *finite]))
     _name_intervals(ax, rows.labels, thresholds)
     ax.set_xlabel("score")
     ax.set_ylabel("rows" if rows.weight is None else "weight")

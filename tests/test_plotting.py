@@ -209,3 +209,10 @@ def test_import_does_not_load_matplotlib():
     code = "import sys, gbdt_objectives.plotting; print('matplotlib' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert out.stdout.strip() == "False"
+
+
+@pytest.mark.filterwarnings("ignore:every row gets the class")
+def test_histogram_without_a_finite_threshold() -> None:
+    display = ThresholdDisplay.from_predictions([0, 1, 1, 1], [0.5] * 4)
+    low, high = display.ax_.get_xlim()
+    assert low < 0.5 < high

@@ -119,6 +119,11 @@ def train(
                 "wrap it, lightgbm.Dataset(X, label=y)"
             )
     _check_params(params, early_stopping_rounds is not None)
+    if any(name == "training" and dataset is not data for dataset, name in evals):
+        raise ValueError(
+            "the name 'training' in evals is LightGBM's own for the training data, on which it "
+            "never stops early: call held-out data otherwise"
+        )
     labels = {name: _label(dataset, name) for name, dataset in datasets.items()}
 
     callbacks = list(kwargs.pop("callbacks", None) or [])
@@ -132,7 +137,8 @@ def train(
         intercept = 0.0  # the start is in the data, or in the model that training goes on from
     else:
         intercept = objective.measured(labels["data"], _field(data, "weight")).intercept or 0.0
-    with _starting_at(intercept, [(d, len(labels[name])) for name, d in datasets.items()]):
+    rows = [(dataset, len(labels[name])) for name, dataset in datasets.items()]
+    with _starting_at(intercept, rows), explained():
         booster = lgb.train(
             {**params, "objective": objective, "metric": "None"},
             data,
@@ -271,6 +277,21 @@ def _label(dataset: lgb.Dataset, name: str) -> Any:
     if label is None:  # they are in a data file, or in the dataset that this one is a subset of
         label = dataset.construct().get_label()
     return _checks.vector(f"the label of {name}", np.asarray(label).ravel())
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """LightGBM's failed internal check, said in the user's terms."""
+    try:
+        yield
+    except lgb.basic.LightGBMError as error:
+        if "num_features" not in str(error):
+            raise
+        raise ValueError(
+            "no feature can be split: all are constant, or there are fewer than "
+            "2 * min_data_in_leaf rows (40 by default): add rows, use fewer folds or lower "
+            "min_data_in_leaf (min_child_samples)"
+        ) from error
 
 
 @contextmanager

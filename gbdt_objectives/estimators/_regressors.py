@@ -19,6 +19,15 @@ DEFAULTS = {
 }
 """What ``objective`` of a regressor may be when ours takes its place."""
 
+ALIASES = {
+    **dict.fromkeys(("objective_type", "app", "application", "loss"), "QWKClassifier's objective"),
+    **dict.fromkeys(
+        ("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
+         "num_rounds", "nrounds", "num_boost_round", "max_iter"), "n_estimators",
+    ),
+}  # fmt: skip
+"""LightGBM's other names for what is set here, and what they would override."""
+
 OWN_STOPPING = (
     "early_stopping_rounds",
     "early_stopping_round",
@@ -52,7 +61,14 @@ def check_objective(estimator: Any, objective: object) -> None:
             f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    own = estimator.get_params()["objective"]
+    parameters = estimator.get_params()
+    for alias in ALIASES if kind == "lightgbm" else ():
+        if parameters.get(alias) is not None:
+            raise ValueError(
+                f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
+                f"{ALIASES[alias]}: leave it out"
+            )
+    own = parameters["objective"]
     if own not in DEFAULTS[kind]:
         raise ValueError(
             f"estimator has objective={own!r} and QWKClassifier objective={objective!r}: leave the "
@@ -110,6 +126,13 @@ def fit_regressor(
     measured = None
     if objective is not None:
         unmeasured = qwk_objective(label_range=(0, K - 1)) if objective == "qwk" else objective
+        given = getattr(unmeasured, "label_range", None)
+        if given not in (None, (0, K - 1)):
+            raise ValueError(
+                f"objective has label_range {given}, but QWKClassifier trains on class positions "
+                f"0 to {K - 1}: pass objective='qwk', or make the objective without labels "
+                "(centre and spread, too, are of positions)"
+            )
         measured = unmeasured.measured(position, w)
     kind = booster_kind(regressor)
     metric = qwk_metric((0, K - 1))
@@ -162,10 +185,11 @@ def _fit_lightgbm(
             fit["eval_sample_weight"] = [w_held]
         if objective is not None:
             fit["eval_init_score"] = [np.full(len(y_held), intercept)]
-    regressor.fit(X, position, **fit)
-    if intercept:
-        from gbdt_objectives.adapters.lightgbm import shift_intercept
+    from gbdt_objectives.adapters.lightgbm import explained, shift_intercept
 
+    with explained():
+        regressor.fit(X, position, **fit)
+    if intercept:
         moved = shift_intercept(regressor.booster_, intercept)
         regressor.booster_.model_from_string(moved.model_to_string(num_iteration=-1))
     return regressor

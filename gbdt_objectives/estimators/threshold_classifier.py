@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels
+from gbdt_objectives._labels import ordered_labels, positions
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
     ThresholdMetric,
@@ -29,6 +29,7 @@ from gbdt_objectives.thresholds.cross_validation import (
     comparable_methods,
     rounding_thresholds,
 )
+from gbdt_objectives.thresholds.optimize import checked_metric
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 FORMAT = "gbdt_objectives.ThresholdClassifier/1"
@@ -145,6 +146,10 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method = comparison.best
             thresholds = comparison.thresholds[comparison.methods.index(method)]
         elif method == "rounding":
+            checked_metric(self.metric, "nelder-mead")
+            rows = len(positions("y_true", y, order))
+            _checks.same_length("score", s, "the labels", rows)
+            _checks.weights("sample_weight", sample_weight, rows)
             thresholds = rounding_thresholds(order)
         else:
             thresholds = optimize_thresholds(

@@ -39,7 +39,8 @@ class WeightedLoglossMetric(Metric):
             )
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             log_likelihood = np.where(y == 1, np.log(p), np.log1p(-p))
-        return float(-np.average(log_likelihood, weights=c))
+        counts = c > 0
+        return float(-np.average(log_likelihood[counts], weights=c[counts]))
 
 
 def weighted_logloss_metric(

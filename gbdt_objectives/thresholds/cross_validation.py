@@ -202,6 +202,12 @@ def cross_validate_thresholds(
     predicted = np.empty((len(methods), len(y)), np.int64)
     fold_score = np.empty((len(methods), len(splits)))
     for f, (train, test) in enumerate(splits):
+        for side, rows in (("training", train), ("held-out", test)):
+            if w is not None and not w[rows].any():
+                raise ValueError(
+                    f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
+                    "splitter that shuffles"
+                )
         for i, name in enumerate(methods):
             cuts = place(name, train, _take(w, train))
             predicted[i, test] = np.searchsorted(cuts, s[test], side="right")

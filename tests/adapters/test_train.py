@@ -567,6 +567,23 @@ def test_lightgbm_intercepts_that_cannot_be_represented(ordinal) -> None:
         LGB.shift_intercept(empty, 1)
 
 
+def test_lightgbm_name_of_the_training_data(ordinal) -> None:
+    X, y, _ = ordinal
+    data = lgb.Dataset(X, y)
+    held_out = lgb.Dataset(X, y, reference=data)
+    with pytest.raises(ValueError, match="call held-out data otherwise"):
+        LGB.train({}, data, 3, metric=METRIC, evals=[(held_out, "training")], **GOOD)
+    LGB.train(LGB.params, data, 3, metric=METRIC, evals=[(data, "training")], **GOOD)
+
+
+def test_lightgbm_without_a_feature_that_can_be_split() -> None:
+    X, y = np.random.default_rng(0).random((30, 2)), np.resize([1, 2, 3], 30)
+    with pytest.raises(ValueError, match="no feature can be split: .* lower min_data_in_leaf"):
+        LGB.train({"verbose": -1}, lgb.Dataset(X, y), 3, **GOOD)
+    params = {"verbose": -1, "min_data_in_leaf": 2}
+    LGB.train(params, lgb.Dataset(X, y, params=params), 3, **GOOD)
+
+
 def test_lightgbm_aliases_are_complete() -> None:
     from lightgbm.basic import _ConfigAliases
 

@@ -485,3 +485,14 @@ def test_weights_for_a_regressor_without_are_refused(data) -> None:
     classifier = QWKClassifier(KNeighborsRegressor(), objective=None)
     with pytest.raises(ValueError, match="sample_weight is given, but KNeighborsRegressor takes"):
         classifier.fit(*data, sample_weight=np.ones(600))
+
+
+def test_what_would_override_or_misread_the_objective_is_refused(data) -> None:
+    X, y = data  # labels 2..5
+    for alias in ({"application": "mae"}, {"num_iterations": 300}):
+        with pytest.raises(ValueError, match="LightGBM would prefer"):
+            QWKClassifier(LGBM(**alias), cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="trains on class positions 0 to 3"):
+        QWKClassifier(LGBM(), objective=qwk_objective(y), cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="no feature can be split"):
+        QWKClassifier(LGBM(), cv=5).fit(X[:30], np.arange(30) % 3)

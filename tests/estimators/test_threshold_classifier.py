@@ -237,3 +237,17 @@ def test_bad_input(parameters, score, y, error, message) -> None:
 def test_groups_without_auto_are_refused(rows) -> None:
     with pytest.raises(ValueError, match="groups are for method='auto', found method='plugin'"):
         ThresholdClassifier().fit(*rows, groups=rows[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0.1, 0.2], [0, 1, 2, 3]), {}, "score has 2 rows, but the labels have 4"),
+        (([0.1, 0.2], [7, 9]), {"labels": [0, 1, 2]}, "y_true holds .*7.* not in labels"),
+        (([0.1, 0.2, 0.3], [0, 1, 2]), {"metric": "nonsense"}, "nonsense"),
+        (([0.1, 0.2], [0, 1], [-1, 3]), {"labels": [0, 1, 2]}, "must not be negative"),
+    ],
+)
+def test_rounding_checks_what_it_does_not_use(arguments, options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        ThresholdClassifier("rounding", **options).fit(*arguments)

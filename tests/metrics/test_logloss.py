@@ -30,6 +30,7 @@ def test_margins_beyond_float_probabilities() -> None:
     probability = go.weighted_logloss_metric(1, input_space="probability")
     assert probability([1, 0], [1.0, 0.0]) == 0
     assert probability([1, 0], [0.0, 0.5]) == np.inf
+    assert probability([1, 0, 1], [0.5, 0.5, 0.0], [1, 1, 0]) == pytest.approx(np.log(2))
 
 
 def test_bad_input() -> None:
