@@ -109,6 +109,12 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     return array
 
 
+def label_weight(dataset: Any) -> tuple[Any, Any]:
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
+    weight = dataset.get_weight()
+    return dataset.get_label(), None if weight is None or np.size(weight) == 0 else weight
+
+
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
     if len(array) != rows:

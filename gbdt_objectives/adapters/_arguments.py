@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gbdt_objectives._checks import number
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -99,11 +98,6 @@ def refuse(params: Mapping[str, Any], names: Sequence[str], allowed: object, rea
     for name in names:
         if name in params and params[name] is not None and not _same(params[name], allowed):
             raise ValueError(f"params[{name!r}] = {params[name]!r} is refused: {reason}")
-
-
-def shift_value(delta: object) -> float:
-    """The number by which an intercept is moved."""
-    return number("delta", delta)
 
 
 def _same(value: object, allowed: object) -> bool:

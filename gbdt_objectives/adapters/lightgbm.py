@@ -194,7 +194,7 @@ def shift_intercept(booster: lgb.Booster, delta: float) -> lgb.Booster:
             f"booster must be a lightgbm.Booster, found {type(booster).__name__}: "
             "from an estimator take booster_"
         )
-    delta = _arguments.shift_value(delta)
+    delta = _checks.number("delta", delta)
     text = booster.model_to_string(num_iteration=-1)
     if booster.num_model_per_iteration() > 1:
         raise ValueError("the booster has several outputs: only a single intercept can be shifted")

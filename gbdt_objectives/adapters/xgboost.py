@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -214,7 +215,7 @@ def shift_intercept(booster: xgb.Booster, delta: float) -> xgb.Booster:
             f"booster must be an xgboost.Booster, found {type(booster).__name__}: "
             "from an estimator take get_booster()"
         )
-    delta = _arguments.shift_value(delta)
+    delta = _checks.number("delta", delta)
     config = json.loads(booster.save_config())["learner"]
     base_score = np.atleast_1d(json.loads(config["learner_model_param"]["base_score"]))
     name = config["objective"]["name"]
@@ -288,9 +289,7 @@ def _start(
     if has_margin["data"]:
         intercept = 0.0
     else:
-        weight = data.get_weight()
-        complete = objective.measured(data.get_label(), weight if weight.size else None)
-        intercept = complete.intercept or 0.0
+        intercept = objective.measured(*_checks.label_weight(data)).intercept or 0.0
     return {"base_score": _probability(intercept) if objective.link == "logit" else intercept}
 
 

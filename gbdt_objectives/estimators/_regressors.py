@@ -19,15 +19,6 @@ DEFAULTS = {
 }
 """What ``objective`` of a regressor may be when ours takes its place."""
 
-ALIASES = {
-    **dict.fromkeys(("objective_type", "app", "application", "loss"), "QWKClassifier's objective"),
-    **dict.fromkeys(
-        ("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-         "num_rounds", "nrounds", "num_boost_round", "max_iter"), "n_estimators",
-    ),
-}  # fmt: skip
-"""LightGBM's other names for what is set here, and what they would override."""
-
 OWN_STOPPING = (
     "early_stopping_rounds",
     "early_stopping_round",
@@ -62,12 +53,8 @@ def check_objective(estimator: Any, objective: object) -> None:
             "to train it on its own"
         )
     parameters = estimator.get_params()
-    for alias in ALIASES if kind == "lightgbm" else ():
-        if parameters.get(alias) is not None:
-            raise ValueError(
-                f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
-                f"{ALIASES[alias]}: leave it out"
-            )
+    if kind == "lightgbm":
+        _check_aliases(parameters)
     own = parameters["objective"]
     if own not in DEFAULTS[kind]:
         raise ValueError(
@@ -79,6 +66,19 @@ def check_objective(estimator: Any, objective: object) -> None:
             f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
             "the class positions"
         )
+
+
+def _check_aliases(parameters: dict[str, Any]) -> None:
+    """Raise for LightGBM's other names of what is set here: it would prefer them."""
+    from gbdt_objectives.adapters.lightgbm import ALIASES
+
+    for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
+        for alias in ALIASES[name]:
+            if alias != ours and parameters.get(alias) is not None:
+                raise ValueError(
+                    f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
+                    f"{ours}: leave it out"
+                )
 
 
 def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:

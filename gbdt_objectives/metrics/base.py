@@ -80,9 +80,7 @@ class Metric:
 def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
     """The metric, called with (prediction, dataset) or with (labels, prediction, weights)."""
     if hasattr(b, "get_label"):
-        y_true, y_pred, sample_weight = b.get_label(), a, b.get_weight()
-        if sample_weight is not None and np.size(sample_weight) == 0:  # XGBoost's "no weights"
-            sample_weight = None
+        y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
     else:
         y_true, y_pred = a, b
     value = metric(y_true, y_pred, sample_weight)

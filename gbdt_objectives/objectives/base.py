@@ -89,9 +89,7 @@ class Objective:
         The second argument decides: a dataset has ``get_label``.
         """
         if hasattr(b, "get_label"):
-            y_true, margin, sample_weight = b.get_label(), a, b.get_weight()
-            if sample_weight is not None and np.size(sample_weight) == 0:  # XGBoost's "no weights"
-                sample_weight = None
+            margin, (y_true, sample_weight) = a, _checks.label_weight(b)
         elif hasattr(a, "get_label"):
             raise TypeError(
                 f"{type(self).__name__} was called with (dataset, margin): swap the two, "
@@ -167,9 +165,8 @@ class Objective:
         if intercept is None or tolerance is None:
             return
         start = float(f[0])
-        if not (
-            f[:: max(1, len(f) // 16)] == start
-        ).all():  # a glance: the usual case costs nothing
+        glance = f[:: max(1, len(f) // 16)]  # tells in all calls but the first, at no cost
+        if not (glance == start).all():
             return
         if abs(start - intercept) > tolerance and (f == start).all():
             warnings.warn(
