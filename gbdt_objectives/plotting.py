@@ -278,7 +278,7 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
 
 def _profile(ax: Axes, rows: Rows, thresholds: Array) -> None:
     curve = label_curve(rows)
-    cuts = threshold_to_cut(curve.low, curve.high, thresholds)
+    cuts = threshold_to_cut(curve.low, thresholds)
     kappa = 1 - ratio(curve, cuts)
     colors = _colors(len(cuts))
     for k, color in enumerate(colors):
@@ -330,7 +330,7 @@ def _hull(ax: Axes, rows: Rows, thresholds: Array) -> None:
     W = curve.N[-1]
     N, D = curve.N / W, (curve.S - mu * curve.N) / W
     vertices, best = hull(curve), exact_cuts(curve)
-    cuts = threshold_to_cut(curve.low, curve.high, thresholds)
+    cuts = threshold_to_cut(curve.low, thresholds)
     R = ratio(curve, best)
     shown = _some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")

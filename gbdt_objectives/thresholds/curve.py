@@ -2,7 +2,8 @@
 
 A *pool* is the set of rows that no threshold separates: one distinct score, or one bin.
 d pools in order of score; a *cut* is a number i in 0..d, the number of pools below it.
-``low``, ``high``: the score range of each pool, shape (d,), equal for a distinct score.
+``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
+three are the score itself where a pool is one distinct score.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class LabelCurve:
 
     low: Array
     high: Array
+    score: Array
     N: Array
     S: Array
     class_weight: Array
@@ -61,7 +63,7 @@ def label_curve(rows: Rows) -> LabelCurve:
     if len(last) < len(score):
         score = score[last]
         N, S = at_ends(N, last), at_ends(S, last)
-    return LabelCurve(score, score, N, S, class_weight)
+    return LabelCurve(score, score, score, N, S, class_weight)
 
 
 def class_curve(rows: Rows) -> ClassCurve:
@@ -108,7 +110,6 @@ def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
     return thresholds
 
 
-def threshold_to_cut(low: Array, high: Array, thresholds: Array) -> Array:
-    """Number of pools below each threshold (of bins: whose middle is)."""
-    middle = low if low is high else 0.5 * low + 0.5 * high
-    return np.searchsorted(middle, thresholds, side="left")
+def threshold_to_cut(score: Array, thresholds: Array) -> Array:
+    """Number of pools whose score is below each threshold."""
+    return np.searchsorted(score, thresholds, side="left")

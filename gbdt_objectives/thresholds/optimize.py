@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,11 +24,14 @@ from gbdt_objectives.thresholds.curve import (
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric, threshold_metric
 from gbdt_objectives.thresholds.program import optimal_cuts
 from gbdt_objectives.thresholds.quadratic import (
+    bounded_line,
     exact_cuts,
+    moments,
     one_class,
     plugin_thresholds,
+    straight_line,
 )
-from gbdt_objectives.thresholds.rows import Rows, checked_rows
+from gbdt_objectives.thresholds.rows import checked_rows
 from gbdt_objectives.thresholds.search import searched_thresholds
 
 Method = Literal["exact", "plugin", "nelder-mead"]
@@ -54,9 +58,10 @@ def optimize_thresholds(
 
     "exact": m is the isotonic fit of the class on the score, and R is iterated from 1
     (Dinkelbach): the global maximum over all threshold vectors, in one sort and one
-    isotonic regression. "plugin": m = alpha + beta score by least squares, so that the
-    thresholds (t_c - alpha)/beta are equally spaced and R is the only thing fitted:
-    it generalises better, most of all on few rows. "nelder-mead": the usual search.
+    isotonic regression. "plugin": m = alpha + beta score, kept within 0..K-1, by least
+    squares, so that the thresholds (t_c - alpha)/beta are equally spaced and R is the
+    only thing fitted: it generalises better, most of all on few rows. "nelder-mead":
+    the usual search.
 
     Parameters
     ----------
@@ -64,9 +69,8 @@ def optimize_thresholds(
         Classes.
     score : array-like of shape (n,)
         Finite, on any scale, rising with the class. For honest results out-of-fold.
-        "plugin" needs scores that are about a straight line in E[y]: clip those of a
-        model trained with ``qwk_objective(clip=True)``, which drift beyond the labels,
-        to the label range, or use "exact", which looks at the order only.
+        "plugin" needs scores that are about a straight line in E[y] between the lowest
+        and the highest class, and anything beyond; "exact" looks at the order only.
     method : {"plugin", "exact", "nelder-mead"}
         "plugin" is for ``metric="qwk"``. "exact" solves every metric but a function:
         the others by a dynamic program over all cuts, with Dinkelbach's iteration for
@@ -129,7 +133,7 @@ def optimize_thresholds(
     >>> optimize_thresholds(y, score, method="exact").round(3)
     array([0.5 , 0.65])
     >>> optimize_thresholds(y, score).round(3)
-    array([0.338, 0.662])
+    array([0.359, 0.641])
     >>> thresholds = optimize_thresholds(y, score, method="exact", metric="accuracy")
     >>> apply_thresholds(score, thresholds, labels=["low", "mid", "high"]).tolist()
     ['low', 'mid', 'mid', 'mid', 'high', 'high']
@@ -149,7 +153,7 @@ def optimize_thresholds(
     curve = label_curve(rows)
     if method == "exact":
         return best_qwk_thresholds(curve, rows.labels)
-    return plugin(curve, *calibration(rows), rows.labels)
+    return plugin(curve, rows.labels)
 
 
 def checked_metric(
@@ -194,44 +198,30 @@ def best_qwk_thresholds(curve: LabelCurve, labels: Array) -> Array:
     return warned(cut_to_threshold(curve.low, curve.high, exact_cuts(curve)), labels)
 
 
-def plugin(curve: LabelCurve, mean: float, beta: float, correlation: float, labels: Array) -> Array:
-    """Plug-in thresholds, given the line m = mu + beta (score - mean) and its correlation."""
-    if len(curve.low) == 1:
+def plugin(curve: LabelCurve, labels: Array) -> Array:
+    """Plug-in thresholds."""
+    low, high = float(curve.score[0]), float(curve.score[-1])
+    if low == high:
         return warned(cut_to_threshold(curve.low, curve.high, one_class(curve)), labels)
+    spread = high - low
+    if not math.isfinite(spread):
+        raise ValueError(
+            f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
+        )
+    u = np.subtract(curve.score, low, dtype=np.float64)
+    u /= spread
+    n, s = np.diff(curve.N), np.diff(curve.S)
+    _, beta, var_u = straight_line(u, n, s)
+    correlation = beta * math.sqrt(var_u / moments(curve)[1])
     if not correlation > 0:
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
-    return warned(plugin_thresholds(curve, mean, beta, min(correlation, 1.0)), labels)
-
-
-def calibration(rows: Rows) -> tuple[float, float, float]:
-    """Mean score, slope beta of the class position on the score, and their correlation.
-
-    Sums, not BLAS products: those wait for each other's threads on a busy machine.
-    """
-    low, high = float(rows.score.min()), float(rows.score.max())
-    if high / 2 - low / 2 > np.finfo(np.float64).max / 2:
-        raise ValueError(
-            f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
-        )
-    spread = high - low
-    if spread == 0:
-        return low, 0.0, 0.0
-    u = np.subtract(rows.score, low, dtype=np.float64)
-    u /= spread
-    w = None if rows.weight is None else rows.weight.astype(np.float64)
-    W = float(len(u) if w is None else w.sum())
-    center = float((u if w is None else w * u).sum() / W)
-    u -= center
-    v = u if w is None else w * u
-    totals = rows.class_weight
-    k = np.arange(len(totals))
-    mu = totals @ k / W
-    var_u, var_y = float((v * u).sum()), float(totals @ (k - mu) ** 2)
-    cov = float((v * rows.position).sum() - v.sum() * mu)
-    return low + center * spread, cov / var_u / spread, cov / math.sqrt(var_u * var_y)
+    alpha, beta = bounded_line(u, n, s, len(labels) - 1)
+    # 1 - correlation is the best R of continuous predictions
+    R = max(0.0, 1 - correlation)
+    return warned(low + spread * plugin_thresholds(replace(curve, score=u), alpha, beta, R), labels)
 
 
 def warned(thresholds: Array, labels: Array) -> Array:

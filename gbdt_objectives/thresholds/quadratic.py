@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.thresholds.curve import LabelCurve, threshold_to_cut
 
 BLOCK = 131_072
+ROUNDING = 1e-9
 
 
 def ratio(curve: LabelCurve, cuts: Array) -> float:
@@ -58,27 +60,56 @@ def exact_cuts(curve: LabelCurve) -> Array:
         best, R = cuts, lower
 
 
-def plugin_thresholds(curve: LabelCurve, mean: float, beta: float, correlation: float) -> Array:
+def plugin_thresholds(curve: LabelCurve, alpha: float, beta: float, R: float) -> Array:
     """Equally spaced thresholds (t_c - alpha)/beta, with R iterated.
 
-    The calibrated score is m = mu + beta (score - mean). The first R is the best for
-    continuous predictions, 1 - correlation; then R <- F/G of the classes it gives,
-    keeping the lowest met.
+    From a first guess R <- F/G of the classes it gives, keeping the lowest met.
     """
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
-    R = 1 - correlation
     met: dict[float, Array] = {}
     seen: set[float] = set()
     for _ in range(50):
-        thresholds = mean + (1 - R) * (c - 0.5 - mu) / beta
-        lower = ratio(curve, threshold_to_cut(curve.low, curve.high, thresholds))
+        thresholds = (mu - alpha + (1 - R) * (c - 0.5 - mu)) / beta
+        lower = ratio(curve, threshold_to_cut(curve.score, thresholds))
         met.setdefault(lower, thresholds)
         if lower >= 1 or lower in seen:  # no spread left, or a cycle
             break
         seen.add(lower)
         R = lower
     return met[min(met)]
+
+
+def straight_line(u: Array, n: Array, s: Array) -> tuple[float, float, float]:
+    """Least squares of s/n on u with weights n: intercept alpha, slope beta, variance of u."""
+    W = n.sum()
+    center = dot(n, u) / W
+    d = u - center
+    v = n * d
+    var = dot(v, d)
+    mu = s.sum() / W
+    beta = (dot(s, d) - mu * v.sum()) / var if var > 0 else 0.0
+    return float(mu - beta * center), float(beta), float(var / W)
+
+
+def bounded_line(u: Array, n: Array, s: Array, top: int) -> tuple[float, float]:
+    """Least squares of s/n on alpha + beta u kept within 0..top, u rising.
+
+    An expected class position lies in 0..top. Rows beyond the line's ends do not pull
+    on it: fit the rows within, find who is within, until nobody changes.
+    """
+    alpha, beta, _ = straight_line(u, n, s)
+    met = {(0, len(u))}
+    while True:
+        m = alpha + beta * u
+        i, j = np.searchsorted(m, [-ROUNDING, top + ROUNDING])
+        if (i, j) in met or j - i < 2:
+            return alpha, beta
+        met.add((int(i), int(j)))
+        inner = straight_line(u[i:j], n[i:j], s[i:j])
+        if not inner[1] > 0:
+            return alpha, beta
+        alpha, beta, _ = inner
 
 
 def one_class(curve: LabelCurve) -> Array:

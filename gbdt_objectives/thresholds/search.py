@@ -43,7 +43,7 @@ def metric_loss(curve: ClassCurve, metric: ThresholdMetric) -> Loss:
     F, G = metric.ratio_costs(curve.class_weight)
 
     def loss(thresholds: Array) -> float:
-        return ratio(curve.C, threshold_to_cut(curve.low, curve.high, thresholds), F, G)
+        return ratio(curve.C, threshold_to_cut(curve.low, thresholds), F, G)
 
     return loss
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -50,8 +49,7 @@ class ThresholdStatistics:
     cheaper move costs at most (K-1) w_bin in F - R G, and G >= W var.)
     For a sum such as accuracy or a cost the loss is at most (K-1) omega times the
     largest difference between two costs in a row of the matrix.
-    Plug-in thresholds use the exact mean, slope and correlation; only R is measured on
-    bins.
+    Plug-in thresholds take every score for its bin's mean score.
 
     Attributes
     ----------
@@ -62,10 +60,10 @@ class ThresholdStatistics:
         score >= edges[B-1].
     low, high : ndarray of shape (d,)
         The score range of each bin; both the score itself without ``edges``.
+    score : ndarray of shape (d,)
+        Mean score of each bin, 0 in an empty one.
     counts : ndarray of shape (d, K)
         Weight of each bin and class.
-    mean, squares : ndarray of shape (K,)
-        Mean score of each class, and its sum of squared deviations.
 
     Examples
     --------
@@ -79,16 +77,15 @@ class ThresholdStatistics:
     array([0.5 , 0.65])
     >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
     >>> binned.thresholds().round(3), binned.counts.shape
-    (array([0.338, 0.662]), (102, 3))
+    (array([0.359, 0.641]), (102, 3))
     """
 
     labels: Array
     edges: Array | None
     low: Array
     high: Array
+    score: Array
     counts: Array
-    mean: Array
-    squares: Array
 
     @staticmethod
     def empty(labels: ArrayLike, *, edges: ArrayLike | None = None) -> ThresholdStatistics:
@@ -121,9 +118,8 @@ class ThresholdStatistics:
             edges=edges,
             low=low,
             high=high,
+            score=np.zeros(len(low)),
             counts=np.zeros((len(low), K)),
-            mean=np.zeros(K),
-            squares=np.zeros(K),
         )
 
     def add(
@@ -147,18 +143,14 @@ class ThresholdStatistics:
         w = _checks.weights("sample_weight", sample_weight, len(s))
         s, y, w = without_zero_weights(s, y, w)
         K = len(self.labels)
-        low, high = self.low, self.high
         if self.edges is None:
             low, bin_ = np.unique(s, return_inverse=True)
-            high = low
-        else:
-            bin_ = np.searchsorted(self.edges, s, side="right")
-        counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
-        W = counts.sum(axis=0)
-        mean = np.divide(class_weights(y, s if w is None else w * s, K), W, where=W > 0, out=0 * W)
-        u = s - mean[y]
-        squares = class_weights(y, u * u if w is None else w * u * u, K)
-        return self + replace(self, low=low, high=high, counts=counts, mean=mean, squares=squares)
+            counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
+            return self + replace(self, low=low, high=low, score=low, counts=counts)
+        bin_ = np.searchsorted(self.edges, s, side="right")
+        counts = class_weights(bin_ * K + y, w, len(self.low) * K).reshape(-1, K)
+        sums = class_weights(bin_, s if w is None else w * s, len(self.low))
+        return self + replace(self, score=_ratio(sums, counts.sum(axis=1)), counts=counts)
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -175,25 +167,15 @@ class ThresholdStatistics:
         )
         if not same_edges:
             raise ValueError("statistics with different edges do not add up: start with the same")
-        low, high, counts = self.low, self.high, self.counts
-        if self.edges is None:
-            low = high = np.union1d(self.low, other.low)
-            counts = np.zeros((len(low), len(self.labels)))
-            counts[np.searchsorted(low, self.low)] += self.counts
-            counts[np.searchsorted(low, other.low)] += other.counts
-        else:
-            counts = self.counts + other.counts
-        a, b = self.counts.sum(axis=0), other.counts.sum(axis=0)
-        share = np.divide(b, a + b, where=a + b > 0, out=np.zeros_like(a))
-        apart = other.mean - self.mean
-        return replace(
-            self,
-            low=low,
-            high=high,
-            counts=counts,
-            mean=self.mean + share * apart,
-            squares=self.squares + other.squares + a * share * apart**2,
-        )
+        if self.edges is not None:
+            a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
+            score = self.score + (other.score - self.score) * _ratio(b, a + b)
+            return replace(self, score=score, counts=self.counts + other.counts)
+        score = np.union1d(self.score, other.score)
+        counts = np.zeros((len(score), len(self.labels)))
+        counts[np.searchsorted(score, self.score)] += self.counts
+        counts[np.searchsorted(score, other.score)] += other.counts
+        return replace(self, low=score, high=score, score=score, counts=counts)
 
     def thresholds(
         self,
@@ -222,15 +204,15 @@ class ThresholdStatistics:
         _checks.choice("method", method, ("exact", "plugin"))
         known = checked_metric(metric, method)
         assert known is not None
-        factor, low, high, counts = self._pools(label_prior)
+        pools = self._pools(label_prior)
         if known != QWK:
-            zero = np.zeros((1, len(factor)))
-            C = np.cumsum(np.concatenate([zero, counts]), axis=0).T
-            return best_thresholds(ClassCurve(low, high, C), known, self.labels)
-        curve = _label_curve(low, high, counts)
+            zero = np.zeros((1, len(self.labels)))
+            C = np.cumsum(np.concatenate([zero, pools.counts]), axis=0).T
+            return best_thresholds(ClassCurve(pools.low, pools.high, C), known, self.labels)
+        curve = _label_curve(pools)
         if method == "exact":
             return best_qwk_thresholds(curve, self.labels)
-        return plugin(curve, *self._calibration(factor), self.labels)
+        return plugin(curve, self.labels)
 
     def qwk_loss_bound(self, *, label_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
@@ -248,45 +230,40 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        _, low, high, counts = self._pools(label_prior)
+        pools = self._pools(label_prior)
         if self.edges is None:
             return 0.0
-        K = counts.shape[1]
-        binned = _label_curve(low, high, counts)
-        apart = np.zeros((counts.size, K))
-        apart[np.arange(counts.size), np.tile(np.arange(K), len(counts))] = counts.ravel()
-        keep = apart.any(axis=1)
-        ideal = _label_curve(np.repeat(low, K)[keep], np.repeat(high, K)[keep], apart[keep])
-        return max(0.0, ratio(binned, exact_cuts(binned)) - ratio(ideal, exact_cuts(ideal)))
+        d, K = pools.counts.shape
+        apart = np.zeros((d * K, K))
+        apart[np.arange(d * K), np.tile(np.arange(K), d)] = pools.counts.ravel()
+        by_class = _label_curve(pools._at(np.repeat(np.arange(d), K), apart))
+        binned = _label_curve(pools)
+        return max(0.0, ratio(binned, exact_cuts(binned)) - ratio(by_class, exact_cuts(by_class)))
 
-    def _pools(self, label_prior: Mapping[Any, float] | None) -> tuple[Array, Array, Array, Array]:
-        """Factor of each class, and the pools that are not empty."""
+    def _pools(self, label_prior: Mapping[Any, float] | None) -> ThresholdStatistics:
+        """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         several_classes(total, self.labels)
-        factor = np.ones(len(total))
+        factor: Any = 1.0
         if label_prior is not None:
             factor = prior_factors(label_prior, self.labels, total)
-        counts = self.counts * factor
+        return self._at(np.arange(len(self.low)), self.counts * factor)
+
+    def _at(self, bins: Array, counts: Array) -> ThresholdStatistics:
+        """Some bins, with other counts, less the empty ones."""
         keep = counts.any(axis=1)
-        low, high = self.low[keep], self.high[keep]
-        return factor, low, high, counts[keep]
-
-    def _calibration(self, factor: Array) -> tuple[float, float, float]:
-        """Mean score, slope beta of the class position on the score, and their correlation."""
-        totals = factor * self.counts.sum(axis=0)
-        W, k = totals.sum(), np.arange(len(totals))
-        origin = float(self.mean[totals > 0][0])
-        mean = float(totals @ (self.mean - origin) / W)
-        apart = self.mean - origin - mean
-        mu = totals @ k / W
-        var = float((factor @ self.squares + totals @ apart**2) / W)
-        cov = float(totals @ (apart * (k - mu)) / W)
-        if var == 0:
-            return origin + mean, 0.0, 0.0
-        return origin + mean, cov / var, cov / math.sqrt(var * float(totals @ (k - mu) ** 2 / W))
+        i = bins[keep]
+        return replace(
+            self, low=self.low[i], high=self.high[i], score=self.score[i], counts=counts[keep]
+        )
 
 
-def _label_curve(low: Array, high: Array, counts: Array) -> LabelCurve:
-    N = from_zero(counts.sum(axis=1))
-    S = from_zero(counts @ np.arange(counts.shape[1]))
-    return LabelCurve(low, high, N, S, counts.sum(axis=0))
+def _label_curve(pools: ThresholdStatistics) -> LabelCurve:
+    N = from_zero(pools.counts.sum(axis=1))
+    S = from_zero(pools.counts @ np.arange(pools.counts.shape[1]))
+    return LabelCurve(pools.low, pools.high, pools.score, N, S, pools.counts.sum(axis=0))
+
+
+def _ratio(part: Array, whole: Array) -> Array:
+    """part / whole, 0 of nothing."""
+    return np.divide(part, whole, where=whole > 0, out=np.zeros(len(whole)))

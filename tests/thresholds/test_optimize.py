@@ -206,6 +206,41 @@ def test_plugin_of_a_perfect_score_is_rounding():
     np.testing.assert_allclose(optimize_thresholds(y, 2.0 * y + 1), [2, 4, 6])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plugin_fits_a_line_kept_within_the_labels(weighted):
+    """The same m as a general least-squares solver finds, so the same thresholds."""
+    from scipy.optimize import least_squares
+
+    rng = np.random.default_rng(0)
+    m = rng.normal(1.5, 1.5, 4_000)  # one row in three is beyond the labels
+    y = np.clip(np.rint(m.clip(0, 3) + rng.normal(0, 0.5, len(m))), 0, 3).astype(int)
+    w = rng.integers(1, 4, len(m)).astype(float) if weighted else np.ones(len(m))
+    score = 10 * m - 7
+
+    def residual(line):
+        return np.sqrt(w) * (np.clip(line[0] + line[1] * score, 0, 3) - y)
+
+    alpha, beta = least_squares(residual, [0.5, 0.05], x_scale=[1, 0.1]).x
+    thresholds = optimize_thresholds(y, score, sample_weight=w if weighted else None)
+    R = 1 - kappa(y, score, thresholds, w)
+    t = (np.arange(1, 4) - 0.5) * (1 - R) + R * np.average(y, weights=w)
+    # the last R was measured on slightly other thresholds than it gave
+    np.testing.assert_allclose(alpha + beta * thresholds, t, atol=2e-3)
+
+
+@pytest.mark.parametrize("top", [3.0, 5.0, 50.0])
+def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
+    """As those of a model trained with a clipping objective do."""
+    rng = np.random.default_rng(1)
+    m = rng.uniform(0, 3, 20_000)
+    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
+    at_the_end = m > 2.6
+    drifted = np.where(at_the_end, m + (top - 3) * rng.random(len(m)), m)
+    plain = kappa(y, m, optimize_thresholds(y, m))
+    # half the rows of the top class moved; a line through all rows loses 0.008 and 0.2
+    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
+
+
 def test_plugin_survives_a_score_with_hardly_any_signal():
     rng = np.random.default_rng(2)
     y, score = rng.integers(0, 3, 5_000), rng.standard_normal(5_000)
