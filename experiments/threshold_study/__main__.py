@@ -61,9 +61,7 @@ def write_real(
     return text + report.differences_table(differences), "\n".join(lines), holds
 
 
-def write_environment(
-    folder: Path, settings: Configuration, quick: bool, clip: bool, data: Data
-) -> None:
+def write_environment(folder: Path, settings: Configuration, quick: bool, data: Data) -> None:
     """environment.json, with the configuration and its hash."""
     _common.write_environment(
         folder,
@@ -71,7 +69,6 @@ def write_environment(
         settings={
             "configuration_sha256": config.digest(),
             "scale": "quick" if quick else "full",
-            "clip_scores": clip,
             "configuration": config.as_json(),
             "data": {name: real.rows_of(y) for name, (_, y) in data.items()},
         },
@@ -88,17 +85,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", metavar="COLUMN", help="ordered integer labels, of every file")
     parser.add_argument("--quick", action="store_true", help="few rows and folds: says little")
     parser.add_argument(
-        "--clip-scores", action="store_true",
-        help="scores clipped to the label range, real data only: see the README",
-    )  # fmt: skip
-    parser.add_argument(
         "--output", type=Path, metavar="DIR",
-        help="default: results/ or results/clipped/, with --quick a new temporary folder",
+        help="default: results/, with --quick a new temporary folder",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     try:
-        if options.clip_scores and not options.files:
-            raise InputError("--clip-scores is for data files: name at least one")
         if not (options.files or options.quick or options.output):
             raise InputError(
                 "FILE is missing: name the CSV files, or give --output DIR for simulations alone"
@@ -108,22 +99,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     settings = config.read("quick" if options.quick else "full")
-    clip = options.clip_scores
     folder = options.output
-    if folder is None and options.quick:
-        folder = Path(tempfile.mkdtemp(prefix="threshold_study_"))
-    elif folder is None:
-        folder = RESULTS / "clipped" if clip else RESULTS
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="threshold_study_")) if options.quick else RESULTS
     folder.mkdir(parents=True, exist_ok=True)
 
     began = time.perf_counter()
-    tables, acceptance, holds = [], "", None
+    acceptance, holds = "", None
     with threadpool_limits(1):
-        if not clip:
-            tables.append(write_simulated(folder, settings, simulated.run_all(settings)))
+        tables = [write_simulated(folder, settings, simulated.run_all(settings))]
         if data:
             folds = pd.concat(
-                [real.run_file(name, X, y, settings, clip=clip) for name, (X, y) in data.items()]
+                [real.run_file(name, X, y, settings) for name, (X, y) in data.items()]
             )
             table, acceptance, holds = write_real(folder, settings, folds)
             tables.append(table)
@@ -131,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tables.append("\n".join(f"- {line}" for line in acceptance.splitlines()))
     text = "\n\n".join(tables) + "\n"
     (folder / "table.md").write_text(text, encoding="utf-8")
-    write_environment(folder, settings, options.quick, clip, data)
+    write_environment(folder, settings, options.quick, data)
     print(text)
     print(f"{time.perf_counter() - began:.0f} s; results in {folder}")
     if holds is None:

@@ -40,25 +40,19 @@ def run_fold(
     test: Array,
     task: Task,
     settings: Configuration,
-    clip: bool,
 ) -> dict[str, float]:
-    """Test QWK of every method on the scores of one model, clipped to the label range or not."""
+    """Test QWK of every method on the scores of one model."""
     rounds = task.rounds
     out_of_fold = _common.out_of_fold(
         fit, X[train], y[train], task, rounds, folds=settings.scale.inner_folds, seed=settings.seed
     )
     score = fit(X[train], y[train], task, rounds, None).predict(X[test])
     outside = np.mean((score < task.label_range[0]) | (score > task.label_range[1]))
-    if clip:
-        out_of_fold = np.clip(out_of_fold, *task.label_range)
-        score = np.clip(score, *task.label_range)
     found = decide(settings.methods, y[train], out_of_fold, y[test], score, task.label_range)
     return {**found, "outside": float(outside)}
 
 
-def run_file(
-    name: str, X: Array, y: Array, configuration: Configuration, *, clip: bool = False
-) -> pd.DataFrame:
+def run_file(name: str, X: Array, y: Array, configuration: Configuration) -> pd.DataFrame:
     """One line a repeat, fold and model; "outside" is the share of scores out of the range."""
     scale, task = configuration.scale, make_task(y, configuration)
     outer = RepeatedStratifiedKFold(
@@ -75,7 +69,7 @@ def run_file(
                 place = {"file": name, "booster": booster, "objective": objective}
                 place |= {"repeat": i // scale.outer_folds, "fold": i % scale.outer_folds}
                 rows = {"train_rows": len(train), "test_rows": len(test)}
-                found = run_fold(fit, X, y, train, test, task, configuration, clip)
+                found = run_fold(fit, X, y, train, test, task, configuration)
                 lines.append(place | rows | found)
                 bar.update()
     return pd.DataFrame(lines)
