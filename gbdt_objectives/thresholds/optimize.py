@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -208,20 +207,15 @@ def plugin(curve: LabelCurve, labels: Array) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    u = np.subtract(curve.score, low, dtype=np.float64)
-    u /= spread
-    n, s = np.diff(curve.N), np.diff(curve.S)
-    _, beta, var_u = straight_line(u, n, s)
-    correlation = beta * math.sqrt(var_u / moments(curve)[1])
+    line = straight_line(curve, low, spread, 0, len(curve.score))
+    correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
     if not correlation > 0:
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
-    alpha, beta = bounded_line(u, n, s, len(labels) - 1)
-    # 1 - correlation is the best R of continuous predictions
-    R = max(0.0, 1 - correlation)
-    return warned(low + spread * plugin_thresholds(replace(curve, score=u), alpha, beta, R), labels)
+    R = max(0.0, 1 - correlation)  # the best R of continuous predictions
+    return warned(plugin_thresholds(curve, bounded_line(curve, line), R), labels)
 
 
 def warned(thresholds: Array, labels: Array) -> Array:

@@ -7,7 +7,10 @@ F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
@@ -15,6 +18,9 @@ from gbdt_objectives.thresholds.curve import LabelCurve, threshold_to_cut
 
 BLOCK = 131_072
 ROUNDING = 1e-9
+"""How far a line's ends may miss the labels by rounding."""
+COARSE = 10_000
+"""Pools to look at in the search for the rows that a line leaves within the labels."""
 
 
 def ratio(curve: LabelCurve, cuts: Array) -> float:
@@ -60,8 +66,8 @@ def exact_cuts(curve: LabelCurve) -> Array:
         best, R = cuts, lower
 
 
-def plugin_thresholds(curve: LabelCurve, alpha: float, beta: float, R: float) -> Array:
-    """Equally spaced thresholds (t_c - alpha)/beta, with R iterated.
+def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
+    """Equally spaced thresholds, where the line passes t_c, with R iterated.
 
     From a first guess R <- F/G of the classes it gives, keeping the lowest met.
     """
@@ -70,7 +76,7 @@ def plugin_thresholds(curve: LabelCurve, alpha: float, beta: float, R: float) ->
     met: dict[float, Array] = {}
     seen: set[float] = set()
     for _ in range(50):
-        thresholds = (mu - alpha + (1 - R) * (c - 0.5 - mu)) / beta
+        thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
         lower = ratio(curve, threshold_to_cut(curve.score, thresholds))
         met.setdefault(lower, thresholds)
         if lower >= 1 or lower in seen:  # no spread left, or a cycle
@@ -80,36 +86,77 @@ def plugin_thresholds(curve: LabelCurve, alpha: float, beta: float, R: float) ->
     return met[min(met)]
 
 
-def straight_line(u: Array, n: Array, s: Array) -> tuple[float, float, float]:
-    """Least squares of s/n on u with weights n: intercept alpha, slope beta, variance of u."""
-    W = n.sum()
-    center = dot(n, u) / W
-    d = u - center
-    v = n * d
-    var = dot(v, d)
-    mu = s.sum() / W
-    beta = (dot(s, d) - mu * v.sum()) / var if var > 0 else 0.0
-    return float(mu - beta * center), float(beta), float(var / W)
+@dataclass(frozen=True)
+class Line:
+    """m = alpha + beta u of the relative score u = (score - low)/spread; var is that of u."""
+
+    low: float
+    spread: float
+    alpha: float
+    beta: float
+    var: float
+
+    def score(self, m: ArrayLike) -> Array:
+        """Where the line takes the value m."""
+        return self.low + self.spread * ((np.asarray(m) - self.alpha) / self.beta)
 
 
-def bounded_line(u: Array, n: Array, s: Array, top: int) -> tuple[float, float]:
-    """Least squares of s/n on alpha + beta u kept within 0..top, u rising.
+def straight_line(curve: LabelCurve, low: float, spread: float, i: int, j: int) -> Line:
+    """Least squares of the class position on u, over the pools i..j-1."""
+    origin = (curve.score[(i + j) // 2] - low) / spread
+    u, uu, uy = 0.0, 0.0, 0.0
+    for k in range(i, j, BLOCK):
+        stop = min(k + BLOCK, j)
+        d = (curve.score[k:stop].astype(np.float64) - low) / spread - origin
+        n, s = np.diff(curve.N[k : stop + 1]), np.diff(curve.S[k : stop + 1])
+        u += dot(n, d)
+        uy += dot(s, d)
+        n *= d
+        uu += dot(n, d)
+    W = curve.N[j] - curve.N[i]
+    mu, u, uu, uy = (curve.S[j] - curve.S[i]) / W, u / W, uu / W, uy / W
+    var = uu - u * u
+    beta = (uy - u * mu) / var if var > 0 else 0.0
+    return Line(low, spread, float(mu - beta * (origin + u)), float(beta), float(var))
 
-    An expected class position lies in 0..top. Rows beyond the line's ends do not pull
-    on it: fit the rows within, find who is within, until nobody changes.
+
+def bounded_line(curve: LabelCurve, line: Line) -> Line:
+    """Least squares of the class position on alpha + beta u kept within 0..K-1.
+
+    An expected class position lies in there. Rows beyond the line's ends do not pull on
+    it: fit the rows within, find who is within, until nobody changes. The search looks
+    at about ``COARSE`` pools, the last fit at all.
     """
-    alpha, beta, _ = straight_line(u, n, s)
-    met = {(0, len(u))}
+    coarse = thinned(curve, max(1, len(curve.score) // COARSE))
+    met = {(0, len(coarse.score))}
     while True:
-        m = alpha + beta * u
-        i, j = np.searchsorted(m, [-ROUNDING, top + ROUNDING])
+        i, j = within(coarse, line)
         if (i, j) in met or j - i < 2:
-            return alpha, beta
-        met.add((int(i), int(j)))
-        inner = straight_line(u[i:j], n[i:j], s[i:j])
-        if not inner[1] > 0:
-            return alpha, beta
-        alpha, beta, _ = inner
+            break
+        met.add((i, j))
+        inner = straight_line(coarse, line.low, line.spread, i, j)
+        if not inner.beta > 0:
+            break
+        line = inner
+    i, j = within(curve, line)
+    if len(met) == 1 or j - i < 2:  # nobody is beyond, or nearly everybody
+        return line
+    inner = straight_line(curve, line.low, line.spread, i, j)
+    return inner if inner.beta > 0 else line
+
+
+def within(curve: LabelCurve, line: Line) -> tuple[int, int]:
+    """The pools i..j-1 where the line lies within 0..K-1."""
+    ends = line.score([-ROUNDING, len(curve.class_weight) - 1 + ROUNDING])
+    i, j = np.searchsorted(curve.score, ends)
+    return int(i), int(j)
+
+
+def thinned(curve: LabelCurve, step: int) -> LabelCurve:
+    """The curve with every ``step`` neighbouring pools as one, at the score of the middle one."""
+    at = np.append(np.arange(0, len(curve.score), step), len(curve.score))
+    score = curve.score[(at[:-1] + at[1:]) // 2]
+    return LabelCurve(score, score, score, curve.N[at], curve.S[at], curve.class_weight)
 
 
 def one_class(curve: LabelCurve) -> Array:
