@@ -1,6 +1,7 @@
 """The only room that imports a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
 
-Both have ``train`` and ``shift_intercept``, with the same arguments and meaning.
+Both have ``train``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments and
+meaning.
 """
 
 from __future__ import annotations
@@ -8,17 +9,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from numpy.typing import ArrayLike
+
 from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:
+    import lightgbm as lgb
+    import xgboost as xgb
+
     from gbdt_objectives.adapters import lightgbm, xgboost
 
-__all__ = ["LabelShift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = ["LabelShift", "imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
 
 BoosterT = TypeVar("BoosterT")
 
 
-def shift_intercept(booster: BoosterT, delta: float) -> BoosterT:
+def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     """A copy of a trained booster whose every margin is larger by ``delta``, for good.
 
     The shift is inside the saved model. What cannot be represented is refused; see
@@ -27,9 +33,10 @@ def shift_intercept(booster: BoosterT, delta: float) -> BoosterT:
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
-        With one output.
-    delta : float
-        In margin units: label units, or log-odds.
+        Trained: identity, logistic or softmax link.
+    delta : float, or array of shape (K,) for K outputs
+        In margin units: label units, or log-odds, for instance from ``log_odds_shift`` or
+        :func:`imbalance_shift`.
 
     Returns
     -------
@@ -39,9 +46,12 @@ def shift_intercept(booster: BoosterT, delta: float) -> BoosterT:
     Raises
     ------
     TypeError
-        If it is a booster of neither library.
+        If it is a booster of neither library, or ``delta`` is not a number where there is
+        one output.
     ValueError
         If the shift cannot be represented in the model.
+    RuntimeError
+        If the edited model does not predict what it should.
 
     Examples
     --------
@@ -52,15 +62,68 @@ def shift_intercept(booster: BoosterT, delta: float) -> BoosterT:
     >>> (shift_intercept(booster, -2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
+    moved: BoosterT = _adapter(booster).shift_intercept(booster, delta)
+    return moved
+
+
+def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = None) -> float:
+    """What to add to a model's log-odds to undo its parameters against imbalance.
+
+    They multiply the odds of the positive class by a constant::
+
+        scale_pos_weight                          c      shift  -log c
+        is_unbalance (LightGBM)                          shift  -log(negatives / positives)
+        neg_, pos_bagging_fraction (LightGBM)     b, a   shift  log(b / a)
+
+    Exact for a model that has converged, of which the trees have learnt the weights.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster or lightgbm.Booster
+        Trained on the library's own binary objective; also after saving and loading.
+    y : array-like of shape (n,), optional
+        The training labels, 0 and 1; needed for ``is_unbalance`` only.
+
+    Returns
+    -------
+    float
+        In log-odds, for :func:`shift_intercept` or ``correct_margin``.
+
+    Raises
+    ------
+    TypeError
+        If it is a booster of neither library.
+    ValueError
+        If the model has no log-odds of a positive class, or ``y`` is needed.
+
+    References
+    ----------
+    Elkan (2001), "The foundations of cost-sensitive learning", theorem 1.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives import imbalance_shift, shift_intercept
+    >>> params = {"objective": "binary:logistic", "scale_pos_weight": 3, "base_score": 0.5}
+    >>> data = xgb.DMatrix(np.zeros((4, 1)), label=[0, 0, 0, 1])
+    >>> booster = xgb.train(params, data, 20)
+    >>> booster.predict(data).round(3)[0].item()
+    0.5
+    >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
+    0.25
+    """
+    shift: float = _adapter(booster).imbalance_shift(booster, y)
+    return shift
+
+
+def _adapter(booster: object) -> Any:
     library = type(booster).__module__.split(".")[0]
     if library not in ("xgboost", "lightgbm"):
         raise TypeError(
             "booster must be a Booster of xgboost or lightgbm, found "
             f"{type(booster).__module__}.{type(booster).__name__}"
         )
-    adapter = import_module(f"{__name__}.{library}")
-    moved: BoosterT = adapter.shift_intercept(booster, delta)
-    return moved
+    return import_module(f"{__name__}.{library}")
 
 
 def __getattr__(name: str) -> Any:

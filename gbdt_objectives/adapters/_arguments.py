@@ -1,10 +1,15 @@
-"""Checks of the arguments that both trainers share."""
+"""Checks that both adapters share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -98,6 +103,36 @@ def refuse(params: Mapping[str, Any], names: Sequence[str], allowed: object, rea
     for name in names:
         if name in params and params[name] is not None and not _same(params[name], allowed):
             raise ValueError(f"params[{name!r}] = {params[name]!r} is refused: {reason}")
+
+
+def shift(delta: ArrayLike, outputs: int) -> Array:
+    """What to add to the margin of each output, shape (K,)."""
+    if outputs == 1:
+        return np.array([_checks.number("delta", delta)])
+    given = _checks.real_array("delta", delta)
+    if given.shape != (outputs,):
+        raise ValueError(
+            f"the booster has {outputs} outputs: delta must have shape ({outputs},), a shift for "
+            f"each, found shape {given.shape}"
+        )
+    _checks.finite("delta", given)
+    return given.astype(np.float64)
+
+
+def check_moved(found: Array, expected: Array, tolerance: Array) -> None:
+    """Raise if an edited model does not predict the shifted margins."""
+    if not (np.abs(found - expected) <= tolerance).all():
+        raise RuntimeError(
+            f"the edited model predicts margins {found.tolist()} instead of {expected.tolist()}: "
+            "the intercept cannot be shifted with this version of the booster"
+        )
+
+
+def no_log_odds(objective: str) -> ValueError:
+    return ValueError(
+        f"the booster's objective is {objective!r}: its model has no log-odds of a positive class, "
+        "which a shift could correct"
+    )
 
 
 def _same(value: object, allowed: object) -> bool:

@@ -12,6 +12,11 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._lightgbm_intercept import (
+    add_to_leaves,
+    imbalance_shift,
+    shift_intercept,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -20,11 +25,12 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("lightgbm") from error
 
+__all__ = ["imbalance_shift", "shift_intercept", "train"]
+
 ALIASES = {
     "objective": ("objective", "objective_type", "app", "application", "loss"),
     "metric": ("metric", "metrics", "metric_types"),
     "boosting": ("boosting", "boosting_type", "boost"),
-    "linear_tree": ("linear_tree", "linear_trees"),
     "num_class": ("num_class", "num_classes"),
     "num_machines": ("num_machines", "num_machine"),
     "scale_pos_weight": ("scale_pos_weight",),
@@ -65,7 +71,7 @@ def train(
     ----------
     params : mapping
         LightGBM's parameters. What LightGBM would silently ignore under a custom
-        objective is refused, as are ``linear_tree`` and ``boosting="rf"``.
+        objective is refused, as is ``boosting="rf"``.
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
@@ -95,6 +101,15 @@ def train(
     TypeError, ValueError
         Arguments of the wrong kind, contradictory starts, refused parameters, and
         whatever the objective finds wrong with the data.
+
+    Notes
+    -----
+    Negatives kept at rates r that differ by row: let c be the population's log-odds,
+    log(positives / sum over kept negatives of 1/r). Set c - log r as the ``init_score`` of
+    every row of ``data`` and ``evals``, train with ``offset_logloss_objective(1)``, and put c
+    into the model with ``shift_intercept(booster, c)``. It then predicts the population's
+    probabilities without knowing rates. The metric sees the sampled rows' log-odds:
+    ``weighted_logloss_metric(1)``.
 
     Examples
     --------
@@ -149,81 +164,19 @@ def train(
             callbacks=callbacks,
             **kwargs,
         )
-    _cut_and_link(booster, objective.link)
-    return _add_to_first_tree(booster, intercept) if intercept else booster
-
-
-def shift_intercept(booster: lgb.Booster, delta: float) -> lgb.Booster:
-    """A copy of the booster whose every margin is larger by ``delta``, for good.
-
-    Adds it to the leaves of the first tree, exactly: it survives saving, loading and
-    pickling, and only the bias of the SHAP values moves. Lost when predicting with
-    ``start_iteration`` > 0.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-        Trained, with one output.
-    delta : float
-        In margin (raw score) units: label units, or log-odds.
-
-    Returns
-    -------
-    lightgbm.Booster
-
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``booster_``).
-    ValueError
-        If the shift cannot be represented: several outputs, linear trees, a random
-        forest (which averages its trees), or no tree at all.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from gbdt_objectives.adapters.lightgbm import shift_intercept
-    >>> X = np.arange(100.0).reshape(-1, 1)
-    >>> booster = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 1)
-    >>> moved = shift_intercept(booster, 10)
-    >>> bool(np.allclose(moved.predict(X), booster.predict(X) + 10, rtol=1e-12))
-    True
-    """
-    if not isinstance(booster, lgb.Booster):
-        raise TypeError(
-            f"booster must be a lightgbm.Booster, found {type(booster).__name__}: "
-            "from an estimator take booster_"
-        )
-    delta = _checks.number("delta", delta)
-    text = booster.model_to_string(num_iteration=-1)
-    if booster.num_model_per_iteration() > 1:
-        raise ValueError("the booster has several outputs: only a single intercept can be shifted")
-    if booster.num_trees() == 0:
-        raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
-    if "\nis_linear=1\n" in text:
-        raise ValueError("the booster has linear trees: LightGBM silently ignores changed leaves")
-    if "\naverage_output\n" in text:
-        raise ValueError("the booster is a random forest, which averages its trees")
-    moved = lgb.Booster(model_str=text)
-    moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
-    return _add_to_first_tree(moved, delta)
-
-
-def _add_to_first_tree(booster: lgb.Booster, delta: float) -> lgb.Booster:
-    tree = booster.dump_model(num_iteration=1)["tree_info"][0]
-    for leaf in range(tree["num_leaves"]):
-        booster.set_leaf_output(0, leaf, booster.get_leaf_output(0, leaf) + delta)
+    booster.model_from_string(_finished(booster, objective.link, intercept))
     return booster
 
 
-def _cut_and_link(booster: lgb.Booster, link: str) -> None:
-    """Keep the best rounds only, and name the objective whose prediction transform is ``link``."""
+def _finished(booster: lgb.Booster, link: str, intercept: float) -> str:
+    """The model with its best rounds only, the intercept, and the objective whose prediction
+    transform is ``link``."""
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     if link == "logit":
         head, trees = text.split("\n\n", 1)
         lines = [line for line in head.split("\n") if not line.startswith("objective=")]
         text = "\n".join([*lines, "objective=binary sigmoid:1"]) + "\n\n" + trees
-    booster.model_from_string(text)
+    return add_to_leaves(text, np.array([intercept])) if intercept else text
 
 
 def _check_params(params: Mapping[str, Any], stops_early: bool) -> None:
@@ -235,9 +188,6 @@ def _check_params(params: Mapping[str, Any], stops_early: bool) -> None:
            "nothing but metric= is measured; leave it out")  # fmt: skip
     refuse("boosting", ("gbdt", "gbrt", "dart", "goss"),
            "LightGBM's random forests do not take custom objectives")  # fmt: skip
-    refuse("linear_tree", False,
-           "LightGBM silently ignores changed leaves in linear trees, so the intercept cannot "
-           "be put into the model")  # fmt: skip
     refuse("num_class", 1,
            "train() handles one margin a row; for several call lightgbm.train with the objective "
            "in params")  # fmt: skip

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._xgboost_intercept import (
+    LEAST_PROBABILITY,
+    imbalance_shift,
+    log_odds,
+    shift_intercept,
+    sigmoid,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -19,13 +22,10 @@ try:
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("xgboost") from error
 
+__all__ = ["early_stopping", "imbalance_shift", "shift_intercept", "train"]
+
 OBJECTIVE_OF_LINK = {"identity": "reg:squarederror", "logit": "binary:logistic"}
 """XGBoost's objective whose prediction transform is our link; its gradient is not used."""
-
-IDENTITY = ("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror")
-LOGISTIC = ("binary:logistic", "reg:logistic")
-LEAST_PROBABILITY = 1e-6
-"""XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
 
 
 def train(
@@ -81,6 +81,15 @@ def train(
     TypeError, ValueError
         Arguments of the wrong kind, contradictory starts, refused parameters, and
         whatever the objective finds wrong with the data.
+
+    Notes
+    -----
+    Negatives kept at rates r that differ by row: let c be the population's log-odds,
+    log(positives / sum over kept negatives of 1/r). Set c - log r as the ``base_margin`` of
+    every row of ``data`` and ``evals``, train with ``offset_logloss_objective(1)``, and put c
+    into the model with ``shift_intercept(booster, c)``. It then predicts the population's
+    probabilities without knowing rates. The metric sees the sampled rows' log-odds:
+    ``weighted_logloss_metric(1)``.
 
     Examples
     --------
@@ -175,65 +184,6 @@ def early_stopping(
     )
 
 
-def shift_intercept(booster: xgb.Booster, delta: float) -> xgb.Booster:
-    """A copy of the booster whose every margin is larger by ``delta``, for good.
-
-    Moves ``base_score``, which survives saving, loading, pickling and slicing. Rows
-    that are predicted with a ``base_margin`` of their own do not see it.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        Trained, with one output, and an identity or logistic link.
-    delta : float
-        In margin units: label units, or log-odds.
-
-    Returns
-    -------
-    xgboost.Booster
-
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``get_booster()``).
-    ValueError
-        If the shift cannot be represented: several outputs, another link, or a
-        logistic intercept beyond XGBoost's limits of probability 1e-6 and 1 - 1e-6.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives.adapters.xgboost import shift_intercept
-    >>> data = xgb.DMatrix(np.eye(3), label=[1.0, 2.0, 3.0])
-    >>> booster = xgb.train({"base_score": 2.0}, data, 1)
-    >>> moved = shift_intercept(booster, 10)
-    >>> (moved.predict(data) - booster.predict(data)).round(4)
-    array([10., 10., 10.], dtype=float32)
-    """
-    if not isinstance(booster, xgb.Booster):
-        raise TypeError(
-            f"booster must be an xgboost.Booster, found {type(booster).__name__}: "
-            "from an estimator take get_booster()"
-        )
-    delta = _checks.number("delta", delta)
-    config = json.loads(booster.save_config())["learner"]
-    base_score = np.atleast_1d(json.loads(config["learner_model_param"]["base_score"]))
-    name = config["objective"]["name"]
-    if int(config["learner_model_param"]["num_class"]) > 1 or base_score.size > 1:
-        raise ValueError("the booster has several outputs: only a single intercept can be shifted")
-    if name in IDENTITY:
-        shifted = float(base_score[0]) + delta
-    elif name in LOGISTIC:
-        shifted = _probability(_log_odds(float(base_score[0])) + delta)
-    else:
-        raise ValueError(
-            f"the booster's objective is {name!r}: its intercept is not a plain shift of the margin"
-        )
-    moved = booster.copy()
-    moved.set_param({"base_score": shifted})
-    return moved
-
-
 def _check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
     refuse = _arguments.refuse
     for name in ("reg:absoluteerror", "reg:quantileerror"):
@@ -297,17 +247,14 @@ def _has_base_margin(data: xgb.DMatrix) -> bool:
     return data.get_float_info("base_margin").size > 0
 
 
-def _log_odds(p: float) -> float:
-    return math.log(p) - math.log1p(-p)
-
-
-def _probability(log_odds: float) -> float:
+def _probability(intercept: float) -> float:
     """sigmoid, if XGBoost can hold it as base_score."""
-    p = 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
+    p = sigmoid(intercept)
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
         raise ValueError(
-            f"an intercept of {log_odds:g} log-odds cannot be represented: XGBoost limits a "
-            f"logistic base_score to [{LEAST_PROBABILITY:g}, 1 - {LEAST_PROBABILITY:g}], "
-            f"log-odds of +-{_log_odds(1 - LEAST_PROBABILITY):.4g}"
+            f"training cannot start at {intercept:g} log-odds: XGBoost limits a logistic "
+            f"base_score to +-{log_odds(1 - LEAST_PROBABILITY):.4g}. Start at a base_margin, "
+            f"data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, and put it "
+            "into the trained model with shift_intercept"
         )
     return p

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import lightgbm as lgb
@@ -18,46 +15,8 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from tests.adapters.library import LGB, XGB, Library, both
 
-
-@dataclass(frozen=True)
-class Library:
-    """What differs between the two libraries: how data is wrapped and a model asked."""
-
-    name: str
-    train: Callable[..., Any]
-    shift_intercept: Callable[..., Any]
-    params: dict[str, Any]
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def data(self, X, y=None, weight=None, start=None, reference=None):
-        if self.name == "xgboost":
-            return xgb.DMatrix(X, y, weight=weight, base_margin=start)
-        return lgb.Dataset(X, y, weight=weight, init_score=start, reference=reference)
-
-    def predict(self, booster, X, raw=False):
-        if self.name == "xgboost":
-            return booster.predict(xgb.DMatrix(X), output_margin=raw)
-        return booster.predict(X, raw_score=raw)
-
-    def rounds(self, booster) -> int:
-        return (
-            booster.num_boosted_rounds() if self.name == "xgboost" else booster.current_iteration()
-        )
-
-
-XGB = Library(
-    "xgboost", xgboost_adapter.train, xgboost_adapter.shift_intercept, {"max_depth": 3, "seed": 0}
-)
-LGB = Library(
-    "lightgbm",
-    lightgbm_adapter.train,
-    lightgbm_adapter.shift_intercept,
-    {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True},
-)
-both = pytest.mark.parametrize("lib", [XGB, LGB], ids=repr)
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
 
 
@@ -220,21 +179,6 @@ def test_offset_of_one_is_the_built_in_objective(lib: Library, rare) -> None:
     np.testing.assert_allclose(lib.predict(ours, X), lib.predict(plain, X), atol=tolerance)
 
 
-FRESH_PROCESS = """
-import sys
-import numpy as np
-X = np.load(sys.argv[2])
-if sys.argv[1] == "xgboost":
-    import xgboost as xgb
-    prediction = xgb.Booster(model_file=sys.argv[3]).predict(xgb.DMatrix(X))
-else:
-    import lightgbm as lgb
-    prediction = lgb.Booster(model_file=sys.argv[3]).predict(X)
-assert not [name for name in sys.modules if name.startswith("gbdt_objectives")]
-np.save(sys.argv[4], prediction)
-"""
-
-
 @both
 @pytest.mark.parametrize("kind", ["qwk", "logloss", "shifted"])
 def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare, tmp_path) -> None:
@@ -245,56 +189,10 @@ def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare,
         booster = lib.shift_intercept(booster, -2.5)
     model = tmp_path / ("model.ubj" if lib is XGB else "model.txt")
     booster.save_model(model)
-    np.save(tmp_path / "X.npy", X)
-    subprocess.run(
-        [sys.executable, "-c", FRESH_PROCESS, lib.name, tmp_path / "X.npy", model,
-         tmp_path / "out.npy"],
-        check=True, cwd=tmp_path,
-    )  # fmt: skip
-    loaded, here = np.load(tmp_path / "out.npy"), lib.predict(booster, X)
-    np.testing.assert_array_equal(loaded, here)
+    here = lib.predict(booster, X)
+    np.testing.assert_array_equal(lib.fresh_prediction(model, X), here)
     centre = {"qwk": y.mean(), "shifted": y.mean() - 2.5, "logloss": y.mean() * 0.3}[kind]
     assert here.mean() == pytest.approx(centre, abs=0.15)  # natural units
-
-
-@both
-def test_shift_intercept(lib: Library, ordinal, rare) -> None:
-    X, y, _ = ordinal
-    qwk = lib.train(lib.params, lib.data(X, y), 12, objective=go.qwk_objective(y))
-    Z, t, _ = rare
-    logit = lib.train(lib.params, lib.data(Z, t), 12, objective=go.offset_logloss_objective(0.5))
-    tolerance = 4e-6 if lib is XGB else 1e-12
-    for booster, rows in ((qwk, X), (logit, Z)):
-        before = lib.predict(booster, rows, raw=True)
-        for function in (lib.shift_intercept, go.shift_intercept):
-            moved = function(booster, 1.25)
-            np.testing.assert_allclose(
-                lib.predict(moved, rows, raw=True), before + 1.25, atol=tolerance
-            )
-            assert type(moved) is type(booster)
-        np.testing.assert_array_equal(lib.predict(booster, rows, raw=True), before)  # a copy
-        back = lib.shift_intercept(lib.shift_intercept(booster, 1.25), -1.25)
-        np.testing.assert_allclose(lib.predict(back, rows, raw=True), before, atol=tolerance)
-        copy = pickle.loads(pickle.dumps(moved))
-        np.testing.assert_array_equal(lib.predict(copy, rows), lib.predict(moved, rows))
-    shifted = lib.shift_intercept(logit, 1.25)
-    np.testing.assert_allclose(
-        lib.predict(shifted, Z), expit(lib.predict(logit, Z, raw=True) + 1.25), atol=1e-6
-    )
-
-
-@both
-def test_shift_moves_only_the_bias_of_shap_values(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    booster = lib.train(lib.params, lib.data(X, y), 12, objective=go.qwk_objective(y))
-    moved = lib.shift_intercept(booster, 2)
-    if lib is XGB:
-        contributions = [b.predict(xgb.DMatrix(X), pred_contribs=True) for b in (booster, moved)]
-    else:
-        contributions = [b.predict(X, pred_contrib=True) for b in (booster, moved)]
-    difference = contributions[1] - contributions[0]
-    np.testing.assert_allclose(difference[:, :-1], 0, atol=1e-6)
-    np.testing.assert_allclose(difference[:, -1], 2, atol=1e-5)
 
 
 @both
@@ -363,6 +261,19 @@ def test_dart_is_right_without_early_stopping(lib: Library, ordinal) -> None:
     score = lib.predict(booster, X)
     assert go.qwk_metric((21, 24))(y, score) > 0.7
     assert obj.loss(y, score) < 0.5 * obj.loss(y, np.full(len(y), y.mean()))
+
+
+def test_lightgbm_linear_trees_hold_the_intercept(rare) -> None:
+    X, y, _ = rare
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    obj = go.offset_logloss_objective(0.1).measured(y)
+    params = {**LGB.params, "linear_tree": True}
+    booster = LGB.train(params, lgb.Dataset(X, y), 15, objective=obj)
+    start = lgb.Dataset(X, y, init_score=np.full(len(y), obj.intercept))
+    plain = lgb.train({**params, "objective": obj}, start, 15)
+    raw = booster.predict(X, raw_score=True)
+    np.testing.assert_allclose(raw, plain.predict(X) + obj.intercept, atol=1e-12)
+    assert len(np.unique(raw)) > 600  # not the few values of constant leaves
 
 
 @both
@@ -442,8 +353,6 @@ def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str
 
 
 LGB_PARAMS = [
-    ({"linear_tree": True}, "silently ignores changed leaves"),
-    ({"linear_trees": "true"}, "silently ignores changed leaves"),
     ({"boosting": "rf"}, "random forests do not take custom objectives"),
     ({"boost_from_average": True}, "boosting starts at the objective's intercept anyway"),
     ({"is_unbalance": True}, "ignores it under a custom objective"),
@@ -485,7 +394,7 @@ def test_harmless_parameters_are_not_refused(lib: Library, ordinal) -> None:
     params |= (
         {"objective": "reg:squarederror", "booster": "gbtree", "disable_default_eval_metric": "1"}
         if lib is XGB
-        else {"metric": "None", "boosting": "goss", "linear_tree": "false", "max_bin": 31}
+        else {"metric": "None", "boosting": "goss", "linear_tree": True, "max_bin": 31}
     )
     booster = lib.train({**lib.params, **params}, lib.data(X, y), 3, **GOOD)
     assert lib.rounds(booster) == 3
@@ -514,57 +423,6 @@ def test_other_bad_data(lib: Library, ordinal) -> None:
         lib.train({}, lib.data(X, y), 3, objective=go.offset_logloss_objective(0.1))
     with pytest.raises(ValueError, match="(?i)weight"):
         lib.train({}, lib.data(X, y, np.zeros(len(y))), 3, **GOOD)
-
-
-@both
-def test_shift_intercept_refuses_what_it_cannot_do(lib: Library, ordinal) -> None:
-    X, y, _ = ordinal
-    with pytest.raises(TypeError, match="must be a"):
-        lib.shift_intercept("model", 1)
-    with pytest.raises(TypeError, match="booster of|Booster of"):
-        go.shift_intercept(np.ones(3), 1)
-    estimator = (xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor)(n_estimators=2).fit(X, y)
-    with pytest.raises(TypeError, match="from an estimator take"):
-        go.shift_intercept(estimator, 1)
-    booster = estimator.get_booster() if lib is XGB else estimator.booster_
-    for delta, error in ((float("nan"), ValueError), ("1", TypeError), (None, TypeError)):
-        with pytest.raises(error, match="delta must be"):
-            lib.shift_intercept(booster, delta)
-    classes = {"num_class": 4, **lib.params}
-    if lib is XGB:
-        several = xgb.train({**classes, "objective": "multi:softprob"}, lib.data(X, y - 1), 2)
-    else:
-        several = lgb.train({**classes, "objective": "multiclass"}, lib.data(X, y - 1), 2)
-    with pytest.raises(ValueError, match="several outputs"):
-        lib.shift_intercept(several, 1)
-
-
-def test_xgboost_intercepts_that_cannot_be_represented(ordinal, rare) -> None:
-    X, y, _ = ordinal
-    poisson = xgb.train({"objective": "count:poisson"}, XGB.data(X, y), 2)
-    with pytest.raises(ValueError, match="'count:poisson'"):
-        XGB.shift_intercept(poisson, 1)
-    Z, t, _ = rare
-    logit = xgb.train({"objective": "binary:logistic", "base_score": 0.1}, XGB.data(Z, t), 2)
-    for delta in (-12, 17, 1e4, -1e4):
-        with pytest.raises(ValueError, match="log-odds cannot be represented"):
-            XGB.shift_intercept(logit, delta)
-    with pytest.raises(ValueError, match="log-odds cannot be represented"):
-        XGB.train({}, XGB.data(Z, t), 2, objective=go.offset_logloss_objective(1e-6))
-
-
-def test_lightgbm_intercepts_that_cannot_be_represented(ordinal) -> None:
-    X, y, _ = ordinal
-    quiet = {"verbose": -1}
-    linear = lgb.train({**quiet, "linear_tree": True}, lgb.Dataset(X, y), 2)
-    with pytest.raises(ValueError, match="linear trees"):
-        LGB.shift_intercept(linear, 1)
-    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
-    with pytest.raises(ValueError, match="random forest"):
-        LGB.shift_intercept(lgb.train({**quiet, **forest}, lgb.Dataset(X, y), 2), 1)
-    empty = lgb.Booster(params=quiet, train_set=lgb.Dataset(X, y))
-    with pytest.raises(ValueError, match="no tree"):
-        LGB.shift_intercept(empty, 1)
 
 
 def test_lightgbm_name_of_the_training_data(ordinal) -> None:

@@ -1,0 +1,202 @@
+"""The intercept of a trained XGBoost model, and what its parameters did to it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters import _arguments
+
+try:
+    import xgboost as xgb
+except ImportError as error:  # pragma: no cover - needs an environment without it
+    raise _arguments.import_error("xgboost") from error
+
+PROBABILITY = ("binary:logistic", "reg:logistic")
+"""Objectives whose base_score is a probability; the others here hold a margin."""
+
+LOG_ODDS = (*PROBABILITY, "binary:logitraw")
+IDENTITY = ("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror")
+SOFTMAX = ("multi:softprob", "multi:softmax")
+
+LEAST_PROBABILITY = 1e-6
+"""XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
+
+
+def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
+    """A copy of the booster whose every margin is larger by ``delta``, for good.
+
+    Moves ``base_score`` as far as it goes. What a logistic ``base_score`` cannot hold
+    (beyond probability 1e-6, and float32 close to 1), and any shift of several outputs,
+    goes into the leaves of each output's first tree. The result is checked on a row, and
+    survives saving, loading and pickling; only the bias of the SHAP values moves.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained: identity, logistic or softmax link.
+    delta : float, or array of shape (K,) for K outputs
+        In margin units: label units, or log-odds. For softmax, log-odds up to a constant.
+
+    Returns
+    -------
+    xgboost.Booster
+
+    Raises
+    ------
+    TypeError
+        If it is not a Booster (from an estimator take ``get_booster()``), or ``delta``
+        is not a number where there is one output.
+    ValueError
+        If ``delta`` has not one element an output, or the shift cannot be represented:
+        a margin that is neither label units nor log-odds (counts, survival, ranking),
+        trees with vector leaves, or no leaf where one is needed.
+    RuntimeError
+        If the edited model does not predict what it should.
+
+    Notes
+    -----
+    Rows predicted with a ``base_margin`` of their own do not see ``base_score``; slices
+    and predictions that leave the first round out do not see its leaves.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives.adapters.xgboost import shift_intercept
+    >>> data = xgb.DMatrix(np.eye(3), label=[1.0, 2.0, 3.0])
+    >>> booster = xgb.train({"base_score": 2.0}, data, 1)
+    >>> moved = shift_intercept(booster, 10)
+    >>> (moved.predict(data) - booster.predict(data)).round(4)
+    array([10., 10., 10.], dtype=float32)
+    """
+    learner = _learner(booster)
+    name = learner["objective"]["name"]
+    if name not in (*IDENTITY, *LOG_ODDS, *SOFTMAX):
+        raise ValueError(
+            f"the booster's objective is {name!r}, whose margin is neither in label units nor "
+            "log-odds: a shift of it has no such meaning"
+        )
+    if booster.num_boosted_rounds() == 0:
+        raise ValueError("the booster has no tree: train it first")
+    before = _first_margin(booster)
+    target = before + _arguments.shift(delta, len(before))
+    moved = booster.copy()
+    if len(before) == 1:
+        base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0]
+        moved.set_param({"base_score": _moved_base_score(name, base_score, target - before)})
+    rest = target - _first_margin(moved)
+    unit = 1 + np.abs(before) + np.abs(target)
+    if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
+        _add_to_leaves(moved, rest)
+    _arguments.check_moved(_first_margin(moved), target, 1e-5 * unit)
+    return moved
+
+
+def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
+    """What to add to the log-odds to undo ``scale_pos_weight``.
+
+    Positives that weigh c have c times the odds::
+
+        shift = -log(scale_pos_weight)
+
+    Parameters
+    ----------
+    booster : xgboost.Booster
+        Trained on XGBoost's own logistic objective; also after saving and loading.
+        A custom objective ignores ``scale_pos_weight``: if it was set nevertheless, the
+        model does not tell, and there is nothing to undo.
+    y : array-like of shape (n,), optional
+        As for LightGBM; XGBoost never needs the labels.
+
+    Returns
+    -------
+    float
+        In log-odds, for :func:`shift_intercept` or ``correct_margin``.
+
+    Raises
+    ------
+    TypeError
+        If it is not a Booster (from an estimator take ``get_booster()``).
+    ValueError
+        If the model has no log-odds of a positive class, or its positives weighed 0.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives.adapters.xgboost import imbalance_shift
+    >>> params = {"objective": "binary:logistic", "scale_pos_weight": 8}
+    >>> booster = xgb.train(params, xgb.DMatrix(np.eye(4), label=[0, 0, 0, 1]), 1)
+    >>> round(imbalance_shift(booster), 4)
+    -2.0794
+    """
+    objective = _learner(booster)["objective"]
+    if objective["name"] not in LOG_ODDS:
+        raise _arguments.no_log_odds(objective["name"])
+    weight = float(objective["reg_loss_param"]["scale_pos_weight"])
+    if not weight > 0:
+        raise ValueError(
+            f"the booster was trained with scale_pos_weight = {weight:g}: no shift undoes that, "
+            "positives did not count"
+        )
+    return math.log(1 / weight)
+
+
+def log_odds(p: float) -> float:
+    return math.log(p) - math.log1p(-p)
+
+
+def sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
+
+
+def _learner(booster: xgb.Booster) -> dict[str, Any]:
+    if not isinstance(booster, xgb.Booster):
+        raise TypeError(
+            f"booster must be an xgboost.Booster, found {type(booster).__name__}: "
+            "from an estimator take get_booster()"
+        )
+    learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
+    return learner
+
+
+def _first_margin(booster: xgb.Booster) -> Array:
+    """Margins (K,) of a row of missing values after the first round: few roundings."""
+    row = xgb.DMatrix(np.full((1, booster.num_features()), np.nan))
+    margin = booster.predict(
+        row, output_margin=True, iteration_range=(0, 1), validate_features=False
+    )
+    return np.asarray(margin, np.float64).ravel()
+
+
+def _moved_base_score(name: str, base_score: float, delta: Array) -> float:
+    if name not in PROBABILITY:
+        return float(base_score + delta[0])
+    p = sigmoid(log_odds(base_score) + delta[0])
+    return min(max(p, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+
+
+def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
+    """Add to every leaf of each output's first tree, in place."""
+    document = json.loads(booster.save_raw("json"))
+    model = document["learner"]["gradient_booster"]
+    if model["name"] == "gblinear":
+        raise ValueError("the booster is 'gblinear': there is no leaf to hold the intercept")
+    drop = model.get("weight_drop")  # what dart multiplies each tree by
+    trees = (model["gbtree"] if drop else model)["model"]
+    for output, delta in enumerate(deltas):
+        first = trees["tree_info"].index(output)
+        tree = trees["trees"][first]
+        if int(tree["tree_param"]["size_leaf_vector"]) > 1:
+            raise ValueError(
+                "the booster has vector leaves (multi_output_tree): train it with "
+                "multi_strategy='one_output_per_tree'"
+            )
+        leaf = np.equal(tree["left_children"], -1)  # its value is in split_conditions
+        shift = np.where(leaf, delta / drop[first] if drop else delta, 0)
+        tree["split_conditions"] = np.float32(tree["split_conditions"] + shift).tolist()
+    booster.load_model(bytearray(json.dumps(document).encode()))

@@ -1,0 +1,372 @@
+"""shift_intercept: every model it takes, in every form it is saved in, and every refusal."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from scipy.special import expit, softmax
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import _arguments, _lightgbm_intercept, _xgboost_intercept
+from tests.adapters.library import LGB, XGB, Library, both
+
+PER_CLASS = (1.5, 0.0, -2.0)
+SOFTPROB = {"objective": "multi:softprob", "num_class": 3}
+MULTICLASS = {"objective": "multiclass", "num_class": 3}
+DART = {"booster": "dart", "rate_drop": 0.5}
+BAGGING = {"bagging_freq": 1, "bagging_fraction": 0.5}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A kind of model; ``margin`` is a margin per raw score."""
+
+    name: str
+    lib: Library
+    params: dict[str, Any]
+    delta: Any = -3.0
+    labels: str = "binary"
+    link: str = "logit"
+    margin: float = 1.0
+    rounds: int = 8
+
+    def __str__(self) -> str:
+        return f"{self.lib}: {self.name}"
+
+    def train(self, X):
+        return self.lib.built_in(self.params, self.lib.data(X, labels(X)[self.labels]), self.rounds)
+
+    def expected(self, raw):
+        """The prediction, from the raw scores of the model before the shift."""
+        z = self.margin * raw + self.delta
+        link = {"logit": expit, "softmax": lambda z: softmax(z, axis=1),
+                "identity": lambda z: z, "argmax": lambda z: z.argmax(1)}  # fmt: skip
+        return link[self.link](z)
+
+
+def labels(X):
+    rng = np.random.default_rng(2)
+    score = np.nan_to_num(X[:, 0]) + 0.3 * rng.normal(size=len(X))
+    binary = (score > 0.6).astype(int)
+    return {
+        "binary": binary,
+        "classes": np.digitize(score, [0.3, 0.7]),
+        "number": 10 * score,
+        "two": np.column_stack([binary, score > 0.3]).astype(int),
+    }
+
+
+LOGISTIC = {"objective": "binary:logistic"}
+CLASSES = {"delta": PER_CLASS, "labels": "classes", "link": "softmax"}
+NUMBER = {"delta": 7.0, "labels": "number", "link": "identity"}
+MODELS = [
+    Model("logistic", XGB, LOGISTIC),
+    Model("logistic, beyond base_score's least", XGB, LOGISTIC, -20.0),
+    Model("logistic, beyond base_score's most", XGB, LOGISTIC, 20.0),
+    Model("logistic, where base_score is coarse", XGB, LOGISTIC, 11.0),
+    Model("logistic, dart", XGB, {**LOGISTIC, **DART}),
+    Model("logistic, dart, in the leaves", XGB, {**LOGISTIC, **DART}, -20.0),
+    Model("logistic, boosted forest", XGB, {**LOGISTIC, "num_parallel_tree": 3, "subsample": 0.5},
+          -20.0),
+    Model("logistic, pruned", XGB, {**LOGISTIC, "gamma": 1.0, "tree_method": "exact"}, -20.0),
+    Model("logistic, leafwise", XGB, {**LOGISTIC, "grow_policy": "lossguide"}, -20.0),
+    Model("logistic, one leaf", XGB, {**LOGISTIC, "gamma": 1e9}, -20.0),
+    Model("reg:logistic", XGB, {"objective": "reg:logistic"}, -20.0),
+    Model("logitraw", XGB, {"objective": "binary:logitraw"}, link="identity"),
+    Model("two labels", XGB, LOGISTIC, (-20.0, 1.0), "two"),
+    Model("softprob", XGB, SOFTPROB, **CLASSES),
+    Model("softprob, dart", XGB, {**SOFTPROB, **DART}, **CLASSES),
+    Model("softprob, boosted forest", XGB, {**SOFTPROB, "num_parallel_tree": 2}, **CLASSES),
+    Model("softmax", XGB, {**SOFTPROB, "objective": "multi:softmax"}, PER_CLASS, "classes",
+          "argmax"),
+    Model("squared error", XGB, {}, **NUMBER),
+    Model("absolute error", XGB, {"objective": "reg:absoluteerror"}, **NUMBER),
+    Model("linear", XGB, {"booster": "gblinear"}, **NUMBER),
+    Model("binary", LGB, {"objective": "binary"}),
+    Model("binary, far", LGB, {"objective": "binary"}, -40.0),
+    Model("binary, sigmoid", LGB, {"objective": "binary", "sigmoid": 2.5}, margin=2.5),
+    Model("cross entropy", LGB, {"objective": "cross_entropy"}),
+    Model("binary, bagging by class", LGB, {"objective": "binary", "neg_bagging_fraction": 0.3,
+                                            "bagging_freq": 1}),
+    Model("binary, unbalance", LGB, {"objective": "binary", "is_unbalance": True}),
+    Model("binary, goss", LGB, {"objective": "binary", "boosting": "goss"}),
+    Model("binary, dart", LGB, {"objective": "binary", "boosting": "dart", "drop_rate": 0.5}),
+    Model("binary, forest", LGB, {"objective": "binary", "boosting": "rf", **BAGGING},
+          margin=1 / 8),
+    Model("binary, linear trees", LGB, {"objective": "binary", "linear_tree": True}),
+    Model("binary, one leaf", LGB, {"objective": "binary", "min_gain_to_split": 1e9}),
+    Model("multi-class", LGB, MULTICLASS, **CLASSES),
+    Model("multi-class, forest", LGB, {**MULTICLASS, "boosting": "rf", **BAGGING}, margin=1 / 8,
+          **CLASSES),
+    Model("regression", LGB, {"objective": "regression"}, **NUMBER),
+    Model("regression, linear trees", LGB, {"linear_tree": True}, **NUMBER),
+    Model("quantile", LGB, {"objective": "quantile"}, **NUMBER),
+]  # fmt: skip
+unused = pytest.mark.filterwarnings("ignore:(?s).*max_depth.*not used")  # by gblinear
+every = pytest.mark.parametrize("model", MODELS, ids=str)
+
+# of a probability or of 10: XGBoost's margins are float32
+TOLERANCE = {"xgboost": {"atol": 1e-6, "rtol": 1e-6}, "lightgbm": {"atol": 1e-12, "rtol": 1e-12}}
+
+
+@pytest.fixture(scope="module")
+def X():
+    rng = np.random.default_rng(5)
+    X = rng.random((500, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan  # linear trees treat them apart
+    return X
+
+
+@every
+@unused
+def test_the_plain_library_predicts_shifted_from_every_saved_form(model: Model, X, tmp_path):
+    lib = model.lib
+    booster = model.train(X)
+    raw = lib.predict(booster, X, raw=True).astype(np.float64)
+    moved = lib.shift_intercept(booster, model.delta)
+    forms = {"itself": moved, "pickle": pickle.loads(pickle.dumps(moved))}
+    for suffix in ("json", "ubj") if lib is XGB else ("txt",):
+        file = tmp_path / f"model.{suffix}"
+        moved.save_model(file)
+        forms[suffix] = type(booster)(model_file=file)
+    expected = model.expected(raw)
+    for form in forms.values():
+        np.testing.assert_allclose(lib.predict(form, X), expected, **TOLERANCE[lib.name])
+    np.testing.assert_array_equal(lib.predict(booster, X, raw=True), raw)  # moved is a copy
+    assert np.abs(lib.predict(booster, X) - expected).max() > 0.1  # a shift that can be seen
+
+
+@pytest.mark.parametrize(
+    "model",
+    [m for m in MODELS if m.name in ("logistic, beyond base_score's least", "softprob",
+                                     "binary, sigmoid", "multi-class", "binary, linear trees")],
+    ids=str,
+)  # fmt: skip
+def test_a_process_without_this_package_predicts_shifted(model: Model, X, tmp_path):
+    lib = model.lib
+    booster = model.train(X)
+    expected = model.expected(lib.predict(booster, X, raw=True).astype(np.float64))
+    for suffix in ("json", "ubj") if lib is XGB else ("txt",):
+        file = tmp_path / f"model.{suffix}"
+        lib.shift_intercept(booster, model.delta).save_model(file)
+        found = lib.fresh_prediction(file, X)
+        np.testing.assert_allclose(found, expected, **TOLERANCE[lib.name])
+
+
+@pytest.mark.parametrize(  # LightGBM has no SHAP values for linear trees
+    "model", [m for m in MODELS if "linear trees" not in m.name], ids=str
+)
+@unused
+def test_only_the_bias_of_shap_values_moves(model: Model, X):
+    lib = model.lib
+    booster = model.train(X)
+    moved = lib.shift_intercept(booster, model.delta)
+    difference = lib.contributions(moved, X) - lib.contributions(booster, X)
+    atol = 1e-5 if lib is XGB else 1e-12  # float32: five roundings of 20
+    np.testing.assert_allclose(difference[..., :-1], 0, atol=atol)
+    bias = np.broadcast_to(np.divide(model.delta, model.margin), difference[..., -1].shape)
+    np.testing.assert_allclose(difference[..., -1], bias, atol=atol)
+
+
+@pytest.mark.parametrize("delta", [-3.0, -20.0])
+def test_approximate_contributions_and_interactions(delta: float, X):
+    """They use the expectations of inner nodes, which must move with the leaves."""
+    booster = MODELS[0].train(X)
+    moved = XGB.shift_intercept(booster, delta)
+    kinds = ({"pred_contribs": True, "approx_contribs": True}, {"pred_interactions": True})
+    for kind in kinds:
+        before, after = (b.predict(xgb.DMatrix(X), **kind) for b in (booster, moved))
+        difference = (after - before).reshape(len(X), -1)
+        np.testing.assert_allclose(difference[:, :-1], 0, atol=1e-5)  # as above
+        np.testing.assert_allclose(difference[:, -1], delta, atol=1e-5)
+
+
+@both
+def test_shifts_add_up_and_undo_each_other(lib: Library, X):
+    model = next(m for m in MODELS if m.lib is lib)
+    booster = model.train(X)
+    raw = lib.predict(booster, X, raw=True)
+    atol = 1e-5 if lib is XGB else 1e-12  # float32: a few roundings of 25
+    for first, second in ((1.25, -1.25), (-20, 20), (-9, -9), (25, -25)):
+        moved = lib.shift_intercept(lib.shift_intercept(booster, first), second)
+        np.testing.assert_allclose(
+            lib.predict(moved, X, raw=True), raw + (first + second), atol=atol
+        )
+
+
+@both
+def test_our_own_models(lib: Library, ordinal, rare):
+    X, y, _ = ordinal
+    qwk = lib.train(lib.params, lib.data(X, y), 12, objective=go.qwk_objective(y))
+    Z, t, _ = rare
+    logit = lib.train(lib.params, lib.data(Z, t), 12, objective=go.offset_logloss_objective(0.5))
+    # float32 margins of up to 20
+    tolerance = {"atol": 1e-5 if lib is XGB else 1e-12}
+    for booster, rows, link in ((qwk, X, lambda z: z), (logit, Z, expit)):
+        raw = lib.predict(booster, rows, raw=True).astype(np.float64)
+        for delta in (1.25, -17.5):
+            for function in (lib.shift_intercept, go.shift_intercept):
+                moved = function(booster, delta)
+                assert type(moved) is type(booster)
+                np.testing.assert_allclose(lib.predict(moved, rows), link(raw + delta), **tolerance)
+
+
+@both
+def test_early_stopped_models_keep_their_best_iteration(lib: Library, ordinal):
+    X, y, _ = ordinal
+    data = lib.data(X[:300], y[:300])
+    held_out = lib.data(X[300:], y[300:], reference=data)
+    booster = lib.train(
+        lib.params, data, 200, objective=go.qwk_objective(y), metric=go.squared_error_metric(),
+        evals=[(held_out, "v")], early_stopping_rounds=5,
+    )  # fmt: skip
+    moved = lib.shift_intercept(booster, 2.0)
+    assert lib.rounds(moved) == lib.rounds(booster) < 200
+    assert moved.best_iteration == booster.best_iteration
+    np.testing.assert_allclose(lib.predict(moved, X), lib.predict(booster, X) + 2, rtol=1e-6)
+    # and a model that keeps rounds after its best one
+    if lib is XGB:
+        params = {**lib.params, "objective": "binary:logistic", "eval_metric": "logloss"}
+        plain = xgb.train(params, xgb.DMatrix(X[:300], y[:300] > 2), 200, verbose_eval=False,
+                          evals=[(xgb.DMatrix(X[300:], y[300:] > 2), "v")],
+                          early_stopping_rounds=5)  # fmt: skip
+    else:
+        plain = lgb.train(
+            {**lib.params, "objective": "binary"}, lgb.Dataset(X[:300], y[:300] > 2), 200,
+            valid_sets=[lgb.Dataset(X[300:], y[300:] > 2)],
+            callbacks=[lgb.early_stopping(5, verbose=False)], keep_training_booster=True,
+        )  # fmt: skip
+    moved = lib.shift_intercept(plain, -20.0)
+    assert lib.rounds(moved) == lib.rounds(plain) > plain.best_iteration + 1
+    assert moved.best_iteration == plain.best_iteration
+    if lib is XGB:
+        assert moved.best_score == plain.best_score
+    raw = [lib.predict(b, X, raw=True) for b in (plain, moved)]
+    np.testing.assert_allclose(raw[1], raw[0] - 20, rtol=1e-6)
+
+
+@both
+def test_names_and_categories_of_features_stay(lib: Library, X):
+    y = labels(X)["binary"]
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    colours = np.random.default_rng(0).choice(["red", "green", "blue"], len(X))
+    frame["e"] = pd.Categorical(np.where(y == 1, colours, "green"))
+    if lib is XGB:
+        data = xgb.DMatrix(frame, y, enable_categorical=True)
+        booster = xgb.train({**lib.params, "objective": "binary:logistic"}, data, 5)
+        moved = lib.shift_intercept(booster, -20.0)
+        assert moved.feature_names == booster.feature_names == [*"abcde"]
+        assert moved.feature_types == booster.feature_types
+        before, after = (b.predict(data, output_margin=True) for b in (booster, moved))
+    else:
+        booster = lgb.train({**lib.params, "objective": "binary"}, lgb.Dataset(frame, y), 5)
+        moved = lib.shift_intercept(booster, -20.0)
+        assert moved.feature_name() == booster.feature_name() == [*"abcde"]
+        before, after = (b.predict(frame, raw_score=True) for b in (booster, moved))
+    np.testing.assert_allclose(after, before - 20, rtol=1e-6)
+
+
+@both
+def test_training_can_go_on_from_a_shifted_model(lib: Library, X):
+    model = next(m for m in MODELS if m.lib is lib)
+    data = lib.data(X, labels(X)["binary"])
+    moved = lib.shift_intercept(model.train(X), -3.0)
+    module, name = (xgb, "xgb_model") if lib is XGB else (lgb, "init_model")
+    more = module.train({**lib.params, **model.params}, data, 2, **{name: moved})
+    start = lib.predict(more, X, raw=True, rounds=model.rounds)
+    np.testing.assert_allclose(start, lib.predict(moved, X, raw=True), atol=1e-5)  # float32
+    assert lib.predict(more, X).mean() > lib.predict(moved, X).mean()  # it climbs back
+
+
+def test_slices_of_an_xgboost_model_keep_a_shift_of_base_score(X):
+    booster = MODELS[0].train(X)
+    moved = XGB.shift_intercept(booster, -3.0)
+    before, after = (XGB.predict(b[3:6], X, raw=True) for b in (booster, moved))
+    np.testing.assert_allclose(after, before - 3, atol=4e-6)
+
+
+def test_copies_of_an_xgboost_model_keep_its_settings(X):
+    booster = xgb.train({**XGB.params, **LOGISTIC, "nthread": 1},
+                        xgb.DMatrix(X, labels(X)["binary"]), 3)  # fmt: skip
+    assert '"nthread":"1"' in XGB.shift_intercept(booster, -20.0).save_config()
+
+
+@both
+def test_misuse(lib: Library, X):
+    with pytest.raises(TypeError, match="must be a"):
+        lib.shift_intercept("model", 1)
+    with pytest.raises(TypeError, match="Booster of"):
+        go.shift_intercept(np.ones(3), 1)
+    y = labels(X)["number"]
+    estimator = (xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor)(n_estimators=2).fit(X, y)
+    with pytest.raises(TypeError, match="from an estimator take"):
+        go.shift_intercept(estimator, 1)
+    booster = estimator.get_booster() if lib is XGB else estimator.booster_
+    wrong = [(np.nan, ValueError), (np.inf, ValueError), ("1", TypeError), (None, TypeError),
+             (True, TypeError), ([1.0], TypeError), ([1.0, 2.0], TypeError)]  # fmt: skip
+    for delta, error in wrong:
+        with pytest.raises(error, match="delta must be"):
+            lib.shift_intercept(booster, delta)
+    several = next(m for m in MODELS if m.lib is lib and m.link == "softmax").train(X)
+    for delta in (1, [1.0, 2.0], [[1.0, 2.0, 3.0]]):
+        with pytest.raises(ValueError, match=r"3 outputs: delta must have shape \(3,\)"):
+            lib.shift_intercept(several, delta)
+    with pytest.raises(ValueError, match="delta must be finite, found nan at row 1"):
+        lib.shift_intercept(several, [0, np.nan, 0])
+    with pytest.raises(TypeError, match="delta must hold real numbers"):
+        lib.shift_intercept(several, ["a", "b", "c"])
+
+
+def test_what_xgboost_cannot_represent(X):
+    y = labels(X)
+    poisson = xgb.train({"objective": "count:poisson"}, xgb.DMatrix(X, y["classes"]), 2)
+    with pytest.raises(ValueError, match="'count:poisson', whose margin is neither in label units"):
+        XGB.shift_intercept(poisson, 1)
+    untrained = xgb.train(LOGISTIC, xgb.DMatrix(X, y["binary"]), 0)
+    with pytest.raises(ValueError, match="no tree"):
+        XGB.shift_intercept(untrained, 1)
+    linear = xgb.train({**LOGISTIC, "booster": "gblinear"}, xgb.DMatrix(X, y["binary"]), 2)
+    with pytest.raises(ValueError, match="'gblinear': there is no leaf"):
+        XGB.shift_intercept(linear, -20)
+    vector = {"multi_strategy": "multi_output_tree", "tree_method": "hist"}
+    with pytest.raises(ValueError, match="vector leaves"):
+        XGB.shift_intercept(xgb.train(vector, xgb.DMatrix(X, y["two"]), 2), [1, 2])
+
+
+def test_what_lightgbm_cannot_represent(X):
+    y = labels(X)
+    quiet = {"verbose": -1}
+    for params, reason in (
+        ({"objective": "poisson"}, "'poisson', whose margin is neither in label units"),
+        ({"objective": "regression", "reg_sqrt": True}, "'regression sqrt', whose margin"),
+        ({"objective": "cross_entropy_lambda"}, "'cross_entropy_lambda', whose margin"),
+        ({"objective": "multiclassova", "num_class": 3}, "'multiclassova', one model for each"),
+    ):
+        label = y["classes"] if "num_class" in params else y["binary"]
+        booster = lgb.train({**quiet, **params}, lgb.Dataset(X, label), 2)
+        with pytest.raises(ValueError, match=reason):
+            LGB.shift_intercept(booster, [1, 2, 3] if "num_class" in params else 1)
+    empty = lgb.Booster(params=quiet, train_set=lgb.Dataset(X, y["binary"]))
+    with pytest.raises(ValueError, match="no tree"):
+        LGB.shift_intercept(empty, 1)
+
+
+@both
+def test_an_edit_that_does_not_take_is_noticed(lib: Library, X, monkeypatch):
+    """As a version of the booster might do that ignores what is edited."""
+    if lib is XGB:
+        monkeypatch.setattr(_xgboost_intercept, "_add_to_leaves", lambda booster, shift: None)
+    else:
+        monkeypatch.setattr(_lightgbm_intercept, "_add_to_tree", lambda tree, delta: tree)
+    booster = next(m for m in MODELS if m.lib is lib).train(X)
+    with pytest.raises(RuntimeError, match=r"predicts margins .* instead of"):
+        lib.shift_intercept(booster, -20.0)
+    with pytest.raises(RuntimeError, match="nan"):
+        _arguments.check_moved(np.array([np.nan]), np.zeros(1), np.ones(1))
