@@ -1,0 +1,240 @@
+"""Row indices sampled by label only, and the rates that came of it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.priors.shift import sampling_rate
+
+BLOCK = 131_072
+"""Rows at a time: their uniforms, 1 MB, stay in the cache."""
+
+Seed = int | np.random.Generator | np.random.RandomState | None
+
+
+def negative_downsample(
+    y: ArrayLike, rate: float, *, random_state: Seed = None
+) -> NDArray[np.int64]:
+    """Rows of a sample with every positive and only some negatives.
+
+    Each row with label 0 is kept with probability ``rate``, independently of all others,
+    so of N negatives about N rate are kept; :func:`measured_keep_rates` says how many
+    were. With the same seed a lower rate keeps a subset of what a higher one keeps.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 and 1, both occurring.
+    rate : float in (0, 1]
+        Probability of keeping a negative. To replicate rows use :func:`resample`.
+    random_state : int, numpy Generator or RandomState, optional
+        An int gives the same rows each time; None other rows each time.
+
+    Returns
+    -------
+    ndarray of int64
+        Sorted row indices, for ``X[rows]``, ``y[rows]``, ``weight[rows]``.
+
+    Raises
+    ------
+    ValueError
+        A rate outside (0, 1], labels other than 0 and 1, a label that does not occur, or
+        no negative in the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import log_odds_shift, measured_keep_rates, negative_downsample
+    >>> y = (np.arange(100_000) % 1000 == 0).astype(int)
+    >>> rows = negative_downsample(y, 0.02, random_state=0)
+    >>> int(y[rows].sum()), len(rows)
+    (100, 2044)
+    >>> rates = measured_keep_rates(y, y[rows])
+    >>> rates[1]
+    1.0
+    >>> shift = log_odds_shift(negative_keep_rate=rates[0])
+    """
+    kept = _checks.keep_rate("rate", rate)
+    labels = checked_labels("y", y)
+    if labels.dtype.kind not in "biuf":
+        raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
+    hint = "encode the rare event as 1 and everything else as 0"
+    return sampled_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+
+
+def resample(
+    y: ArrayLike, rates: Mapping[Any, float], *, random_state: Seed = None
+) -> NDArray[np.int64]:
+    """Rows of a sample in which each label has its own rate, under or over 1.
+
+    A row whose label has the rate r is taken floor(r) times, and once more with
+    probability r - floor(r), independently of all others. Replication obeys the same
+    correction as thinning. Synthetic rows (SMOTE) do not: they change what the rows of
+    a class look like, not only how many there are, and no shift undoes that.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of any type.
+    rates : mapping of label to float > 0
+        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 all, 2.5 two
+        or three copies.
+    random_state : int, numpy Generator or RandomState, optional
+        An int gives the same rows each time; None other rows each time.
+
+    Returns
+    -------
+    ndarray of int64
+        Sorted row indices, repeated where rows are.
+
+    Raises
+    ------
+    ValueError
+        A rate of 0 or below, a label without a rate, a rate without a row, or a label of
+        which nothing is in the sample.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import resample
+    >>> resample(["a", "b", "a", "b"], {"a": 1, "b": 3}, random_state=0)
+    array([0, 1, 1, 1, 2, 3, 3, 3])
+    """
+    if not isinstance(rates, Mapping) or not rates:
+        raise TypeError(f"rates must be a mapping {{label: rate}}, found {rates!r}")
+    checked = {label: sampling_rate(f"rates[{label!r}]", value) for label, value in rates.items()}
+    return sampled_rows(
+        checked_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
+    )
+
+
+def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
+    """What fraction of each label's rows is in a sample.
+
+    ::
+
+        rate_k = (rows of label k in the sample) / (rows of label k before)
+
+    Prefer them to the rates that were asked for: the shift then turns the class odds of
+    the sample into those of the very rows that it was drawn from. They are also the way
+    to correct after a resampler that takes a ratio of classes instead of rates.
+
+    Parameters
+    ----------
+    y_full : array-like of shape (n,)
+        Labels before sampling, of any type.
+    y_sampled : array-like of shape (m,)
+        Labels after sampling; more than before if rows were replicated.
+
+    Returns
+    -------
+    dict
+        Label to rate, sorted by label: ``list(rates.values())`` is ``class_keep_rates``
+        of :func:`log_odds_shift` for a model whose columns are in that order.
+
+    Raises
+    ------
+    ValueError
+        A label of one that does not occur in the other; nothing to correct for a label
+        that never occurs in the sample.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import log_odds_shift, measured_keep_rates
+    >>> rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
+    >>> rates
+    {0: 0.25, 1: 1.0}
+    >>> round(log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1]), 4)
+    -1.3863
+    """
+    full, sampled = label_counts("y_full", y_full), label_counts("y_sampled", y_sampled)
+    new = [label for label in sampled if label not in full]
+    if new:
+        raise ValueError(
+            f"y_sampled holds the label {new[0]!r}, which is not in y_full: are the arguments "
+            "swapped? First the labels before sampling, then those after"
+        )
+    gone = [label for label in full if label not in sampled]
+    if gone:
+        raise ValueError(
+            f"y_sampled has no row of the label {gone[0]!r}, y_full has {full[gone[0]]}: no shift "
+            "brings back a class that was never seen; keep some of it, or drop it from y_full"
+        )
+    return {label: sampled[label] / count for label, count in full.items()}
+
+
+def sampled_rows(
+    y: Array, rates: Mapping[Any, float], random_state: Seed, hint: str
+) -> NDArray[np.int64]:
+    """floor(r) copies of each row, and one more where its uniform is below r - floor(r).
+
+    ``hint`` says what to do about a label without a rate.
+    """
+    rng = generator(random_state)
+    seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
+    sample = []
+    for first in range(0, len(y), BLOCK):
+        block = y[first : first + BLOCK]
+        uniform = rng.random(len(block))
+        rows = []
+        for label, r in rates.items():
+            has_label = block == label
+            seen[label] += int(np.count_nonzero(has_label))
+            whole = math.floor(r)
+            copies = [np.flatnonzero(has_label)] * whole
+            copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
+            taken[label] += sum(map(len, copies))
+            rows += copies
+        sample.append(np.sort(np.concatenate(rows)) + first)
+    if sum(seen.values()) < len(y):
+        row = int(np.flatnonzero(np.all([y != label for label in rates], axis=0))[0])
+        raise ValueError(
+            f"y must hold the labels {list(rates)}, found {y[row]} at row {row}: {hint}"
+        )
+    for label, count in seen.items():
+        if taken[label] == 0:
+            raise ValueError(
+                f"y has {count} rows of the label {label!r}, of which the sample has none: "
+                + ("every label must occur" if count == 0 else "raise its rate")
+            )
+    return np.concatenate(sample)
+
+
+def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState:
+    """A source of uniforms."""
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            f"random_state must be an int, a numpy Generator or RandomState, or None, found "
+            f"{random_state!r}"
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must not be negative, found {random_state}")
+    return np.random.default_rng(int(random_state))
+
+
+def checked_labels(name: str, values: ArrayLike) -> Array:
+    """Labels of any type, (n,)."""
+    y = np.asarray(values)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+    return y
+
+
+def label_counts(name: str, values: ArrayLike) -> dict[Any, int]:
+    """Rows of each label, sorted by label."""
+    y = checked_labels(name, values)
+    if y.dtype.kind == "f":
+        _checks.finite(name, y)
+    found, counts = np.unique(y, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))

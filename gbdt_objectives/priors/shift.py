@@ -1,0 +1,396 @@
+"""One shift per class in log-odds: what sampling or new priors do, and how to undo it.
+
+Conventions of this folder
+--------------------------
+n rows, K classes. Probabilities and margins have shape (n,), of label 1, or (n, K), a
+column per class; a single number is one row. Margins are log-odds, or for (n, K)
+log-probabilities up to a constant per row. A shift is what is added to the margin of the
+model as it was trained: a float with (n,), (K,) with (n, K), and a float with (n, 2)
+means (0, shift). Negating it gives the inverse, adding two gives one after the other.
+All of it holds only if rows were sampled by their label and by nothing else.
+
+Symbols: p_s probability from the model, p the corrected one, d shift, alpha and beta the
+rates at which positives and negatives were kept (or replicated, above 1), tau and s the
+probability of label 1 where the model is used and where it was trained.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks
+from gbdt_objectives._checks import Array
+
+SUM_TOLERANCE = 1e-4
+"""How far from 1 a row of (n, K) probabilities may sum: a float32 softmax is off by 1e-6."""
+
+LARGEST_SHIFT = 700.0
+"""exp of it is still a float64."""
+
+LARGEST_FLOAT32_SHIFT = 80.0
+"""exp of it is still a float32; beyond, the arithmetic is in float64."""
+
+
+def log_odds_shift(
+    *,
+    negative_keep_rate: float | None = None,
+    positive_keep_rate: float | None = None,
+    class_keep_rates: ArrayLike | None = None,
+    train_prior: ArrayLike | None = None,
+    target_prior: ArrayLike | None = None,
+) -> Any:
+    """What to add to a model's log-odds for the population that it was not trained on.
+
+    Exactly one description of the difference::
+
+        rates                d   = log(beta/alpha)                         float
+        rates, K classes     d_k = log(1/rate_k), up to a constant         (K,)
+        priors               d   = log(tau/(1-tau)) - log(s/(1-s))         float
+        priors, K classes    d_k = log(target_k/train_k), up to a constant (K,)
+
+    The short form log(tau/s) is not the same: it leaves the odds wrong by
+    (1-tau)/(1-s), a factor of 2 for rare events trained on balanced data.
+
+    Parameters
+    ----------
+    negative_keep_rate : float > 0, optional
+        beta, the fraction of rows with label 0 that was kept; above 1 the number of
+        copies of each (oversampling). 1 if only ``positive_keep_rate`` is given.
+    positive_keep_rate : float > 0, optional
+        alpha, the same for label 1. 1 if only ``negative_keep_rate`` is given.
+    class_keep_rates : array-like of shape (K,), optional
+        The rate of each class, in the order of the model's columns.
+    train_prior : float or array-like of shape (K,), optional
+        Probability of label 1, or of each class, in the training data after sampling.
+    target_prior : float or array-like of shape (K,), optional
+        The same where the model is used; needs ``train_prior``.
+
+    Returns
+    -------
+    float or ndarray of shape (K,)
+        For :func:`correct_probability` and its relatives: negative when positives are
+        rarer than the model believes.
+
+    Raises
+    ------
+    ValueError
+        None or more than one description; a rate that is not above 0; priors that do
+        not sum to 1, hold a 0 or differ in the number of classes.
+
+    References
+    ----------
+    King & Zeng (2001), Political Analysis 9(2), section 4.1; Elkan (2001), "The
+    foundations of cost-sensitive learning", theorem 2; Saerens, Latinne & Decaestecker
+    (2002), Neural Computation 14(1), equation 2.4.
+
+    Examples
+    --------
+    One negative in fifty was kept:
+
+    >>> from gbdt_objectives import correct_probability, log_odds_shift
+    >>> shift = log_odds_shift(negative_keep_rate=0.02)
+    >>> correct_probability([0.5, 0.9], shift).round(4)
+    array([0.0196, 0.1525])
+
+    Three classes, trained on equally many rows of each:
+
+    >>> shift = log_odds_shift(train_prior=[1 / 3, 1 / 3, 1 / 3], target_prior=[0.7, 0.2, 0.1])
+    >>> correct_probability([[0.5, 0.3, 0.2]], shift).round(4)
+    array([[0.814 , 0.1395, 0.0465]])
+    """
+    given = {
+        "negative_keep_rate or positive_keep_rate": (negative_keep_rate, positive_keep_rate),
+        "class_keep_rates": (class_keep_rates,),
+        "train_prior and target_prior": (train_prior, target_prior),
+    }
+    found = [name for name, values in given.items() if any(v is not None for v in values)]
+    if len(found) != 1:
+        raise ValueError(
+            f"exactly one description of the shift is needed, found {len(found)}"
+            f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
+        )
+    if class_keep_rates is not None:
+        rates = _checks.vector("class_keep_rates", class_keep_rates).astype(np.float64)
+        if len(rates) < 2:
+            raise ValueError("class_keep_rates has one rate: give one for each class")
+        for k, value in enumerate(rates.tolist()):
+            sampling_rate(f"class_keep_rates[{k}]", value)
+        return -np.log(rates)
+    if train_prior is None and target_prior is None:
+        alpha = (
+            1.0
+            if positive_keep_rate is None
+            else sampling_rate("positive_keep_rate", positive_keep_rate)
+        )
+        beta = (
+            1.0
+            if negative_keep_rate is None
+            else sampling_rate("negative_keep_rate", negative_keep_rate)
+        )
+        return math.log(beta) - math.log(alpha)
+    if train_prior is None or target_prior is None:
+        missing = "train_prior" if train_prior is None else "target_prior"
+        raise ValueError(f"{missing} is missing: a shift between priors needs both")
+    old, new = class_prior("train_prior", train_prior), class_prior("target_prior", target_prior)
+    if np.shape(train_prior) != np.shape(target_prior):
+        raise ValueError(
+            f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
+            f"{np.shape(target_prior)}: both must be the probability of label 1, or both of K "
+            "classes"
+        )
+    d = np.log(new) - np.log(old)
+    return float(d[1] - d[0]) if np.ndim(train_prior) == 0 else d
+
+
+def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
+    """Probabilities in the population, from a model trained on sampled or reweighted rows.
+
+    ::
+
+        p   = p_s / (p_s + (1-p_s) exp(-d))          (n,)
+        p_k = p_sk exp(d_k) / sum_j p_sj exp(d_j)    (n, K)
+
+    Exact at 0 and 1, which stay what they are; (n,) never reverses the order of two rows,
+    not even by rounding.
+
+    Parameters
+    ----------
+    probability : array-like of shape (n,) or (n, K), or float
+        p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
+    shift : float or array-like of shape (K,)
+        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
+        is label 1. At most 700 apart.
+
+    Returns
+    -------
+    ndarray
+        Shaped like ``probability``, float32 if that is, otherwise float64.
+
+    Raises
+    ------
+    ValueError
+        Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
+        another number of classes.
+
+    References
+    ----------
+    Dal Pozzolo et al. (2015), "Calibrating probability with undersampling for unbalanced
+    classification", equation 4; Saerens et al. (2002), equation 2.4.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import correct_probability, log_odds_shift
+    >>> shift = log_odds_shift(negative_keep_rate=0.1)
+    >>> correct_probability([0.0, 0.5, 0.8, 1.0], shift)
+    array([0.        , 0.09090909, 0.28571429, 1.        ])
+    >>> correct_probability([[0.2, 0.8]], shift)
+    array([[0.71428571, 0.28571429]])
+    """
+    p, d = rows_shift("probability", probability, shift)
+    span = np.ptp(d)
+    if span > LARGEST_SHIFT:
+        raise ValueError(
+            f"shift must be at most {LARGEST_SHIFT:g}, found {span:g}: no probability can hold "
+            "the result; use correct_margin"
+        )
+    dtype = p.dtype
+    if span > LARGEST_FLOAT32_SHIFT:
+        p = p.astype(np.float64)
+    q = corrected_rows(p, d) if p.ndim == 2 else corrected_positives(p.reshape(-1), d[1])
+    corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
+    return corrected
+
+
+def corrected_positives(p: Array, d: float) -> Array:
+    """1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
+    odds_ratio = p.dtype.type(math.exp(-d))
+    q = np.empty_like(p)
+    for rows in blocks(p):
+        out = np.subtract(1, p[rows], out=q[rows])
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # p = 0: 1/inf is 0
+            out /= p[rows]
+            if not out.min() >= 0:
+                in_unit_interval("probability", p)
+            out *= odds_ratio
+        out += 1
+        np.reciprocal(out, out=out)
+    return q
+
+
+def corrected_rows(p: Array, d: Array) -> Array:
+    """p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
+    rows_sum_to_one("probability", p)
+    factor = np.exp(d - d.max()).astype(p.dtype)
+    q: Array = p * factor
+    q /= np.einsum("ij->i", q)[:, np.newaxis]
+    return q
+
+
+def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
+    """Margins in the population, from a model trained on sampled or reweighted rows.
+
+    ::
+
+        z = z_s + d
+
+    Exact where probabilities round to 0 or 1.
+
+    Parameters
+    ----------
+    margin : array-like of shape (n,) or (n, K), or float
+        z_s: log-odds of label 1, or log-probabilities up to a constant per row.
+    shift : float or array-like of shape (K,)
+        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2).
+
+    Returns
+    -------
+    ndarray
+        Shaped like ``margin``, float32 if that is, otherwise float64.
+
+    Raises
+    ------
+    ValueError
+        Margins that are not finite, a shift for another number of classes.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import correct_margin, log_odds_shift
+    >>> correct_margin([-700.0, 0.0, 700.0], log_odds_shift(negative_keep_rate=0.1)).round(3)
+    array([-702.303,   -2.303,  697.697])
+    """
+    z, d = rows_shift("margin", margin, shift)
+    _checks.finite("margin", z)
+    if z.ndim < 2:
+        d = d[1] - d[0]
+    result: Array = z + d.astype(z.dtype)
+    return result
+
+
+def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
+    """The threshold on the model's probability that equals one on the corrected probability.
+
+    ::
+
+        logit t_s = logit t - d
+
+        correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
+
+    So decisions need no correction of every row. Negate the shift for the way back.
+
+    Parameters
+    ----------
+    threshold : float or array-like of shape (m,)
+        t in [0, 1], for probabilities in the population.
+    shift : float
+        d, from :func:`log_odds_shift`.
+
+    Returns
+    -------
+    float or ndarray of shape (m,)
+        t_s, for the probabilities that the model predicts.
+
+    Raises
+    ------
+    ValueError
+        A threshold outside [0, 1], a shift per class (there, no one threshold decides).
+
+    Examples
+    --------
+    A click that pays from 50 % on, and a model that saw a tenth of the negatives:
+
+    >>> from gbdt_objectives import correct_threshold, log_odds_shift
+    >>> shift = log_odds_shift(negative_keep_rate=0.1)
+    >>> print(correct_threshold(0.5, shift).round(4))
+    0.9091
+    """
+    if np.ndim(threshold) > 1:
+        raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
+    t = _checks.real_array("threshold", threshold)
+    in_unit_interval("threshold", t)
+    return correct_probability(t, -_checks.number("shift", shift))
+
+
+def sampling_rate(name: str, value: object) -> float:
+    """A sampling rate above 0, above 1 for replication."""
+    found = _checks.number(name, value)
+    if not found > 0:
+        raise ValueError(
+            f"{name} must be above 0, found {found!r}: a class of which nothing is kept cannot be "
+            "learnt or corrected; 0.02 if one row in fifty was kept, 3 if each was taken thrice"
+        )
+    return found
+
+
+def class_prior(name: str, value: ArrayLike) -> Array:
+    """Class probabilities (K,), all above 0; (1-p, p) from a float p."""
+    if np.ndim(value) == 0:
+        p = _checks.number(name, value)
+        if not 0 < p < 1:
+            raise ValueError(
+                f"{name} must be above 0 and below 1, found {p!r}: it is the probability of label "
+                "1, and both labels occur"
+            )
+        return np.array([1 - p, p])
+    pi = _checks.vector(name, value).astype(np.float64)
+    if len(pi) < 2:
+        raise ValueError(f"{name} has one class: give the probability of each, or of label 1")
+    if pi.min() <= 0:
+        k = int(np.argmin(pi))
+        raise ValueError(
+            f"{name} must be above 0 for every class, found {pi[k]} for class {k}: no shift stands "
+            "for a class that never occurs; drop its column first"
+        )
+    if abs(pi.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"{name} must sum to 1, found {pi.sum():.9g}: divide counts by their total first"
+        )
+    return pi
+
+
+def rows_shift(name: str, values: ArrayLike, shift: ArrayLike) -> tuple[Array, Array]:
+    """Probabilities or margins, not yet checked for their values, and the shift as (K,)."""
+    array = _checks.real_array(name, values)
+    if array.ndim > 2 or array.size == 0:
+        raise ValueError(f"{name} must be (n,) or (n, K) and not empty, found {array.shape}")
+    K = array.shape[1] if array.ndim == 2 else 2
+    if np.ndim(shift) == 0:
+        if K != 2:
+            raise ValueError(f"{name} has {K} columns, but shift is one number: give one for each")
+        return array, np.array([0.0, _checks.number("shift", shift)])
+    d = _checks.vector("shift", shift).astype(np.float64)
+    if array.ndim < 2 or len(d) != K:
+        raise ValueError(
+            f"{name} has shape {array.shape}, but shift has {len(d)} classes: a column of {name} "
+            "and a shift for each class, or (n,) and one number"
+        )
+    return array, d
+
+
+def in_unit_interval(name: str, p: Array) -> None:
+    """Raise if an element is outside [0, 1] or NaN."""
+    if p.min() >= 0 and p.max() <= 1:
+        return
+    wrong = ~((p >= 0) & (p <= 1))
+    row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
+    raise ValueError(
+        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: for log-odds use "
+        "correct_margin, or the logistic function first"
+    )
+
+
+def rows_sum_to_one(name: str, p: Array) -> None:
+    """Raise unless p holds probabilities in [0, 1] whose rows sum to 1."""
+    in_unit_interval(name, p)
+    total = np.einsum("ij->i", p)
+    wrong = np.abs(total - 1) > SUM_TOLERANCE
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
+            "column per class, or for one class (n,)"
+        )

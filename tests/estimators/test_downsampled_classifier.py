@@ -1,0 +1,671 @@
+"""DownsampledClassifier: fewer negatives in, the full population's probabilities out."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import sklearn
+import xgboost as xgb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit, softmax
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.fixes import parse_version
+
+from gbdt_objectives import (
+    DownsampledClassifier,
+    correct_probability,
+    log_odds_shift,
+    resample,
+    shift_intercept,
+    weighted_logloss_metric,
+)
+from gbdt_objectives.estimators._classifiers import fit_offset
+from gbdt_objectives.estimators.downsampled_classifier import geometric_mean
+
+
+def LGBM(**parameters):
+    common = {"n_estimators": 30, "num_leaves": 8, "n_jobs": 1, "verbose": -1}
+    return lgb.LGBMClassifier(**{**common, **parameters})
+
+
+def XGB(**parameters):
+    return xgb.XGBClassifier(**{"n_estimators": 30, "max_depth": 3, "n_jobs": 1, **parameters})
+
+
+BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB])
+RATE = 0.1
+
+
+def made(n, seed=0):
+    """About 3 % positives."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    margin = 1.3 * X[:, 0] + np.sin(2 * X[:, 1]) - 4.5
+    return X, (rng.random(n) < expit(margin)).astype(int)
+
+
+def made_of_three(n, seed=0):
+    """About 90, 8 and 2 %."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    p = softmax(np.column_stack([4.2 + 0 * X[:, 0], 1.5 + X[:, 0], X[:, 1]]), axis=1)
+    return X, (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1)
+
+
+def seeds(random_state, n_bags):
+    return np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=n_bags)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made(20_000)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return made(20_000, seed=1)
+
+
+# --- the corrections ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("correction", ["prior", "weight", None])
+def test_is_the_path_written_out(data, new, correction, weighted) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    rows = resample(y, {0: RATE, 1: 1.0}, random_state=int(seeds(3, 1)[0]))
+    kept = (w * (y == 0))[rows].sum() / (w * (y == 0)).sum()
+    v = np.where(y == 0, w / kept, w) if correction == "weight" else w
+    model = LogisticRegression().fit(X[rows], y[rows], v[rows])
+    expected = model.predict_proba(new[0])[:, 1]
+    if correction == "prior":
+        expected = correct_probability(expected, np.log(kept))
+
+    classifier = DownsampledClassifier(
+        LogisticRegression(), RATE, correction=correction, random_state=3
+    )
+    classifier.fit(X, y, w if weighted else None)
+    probability = classifier.predict_proba(new[0])
+    np.testing.assert_allclose(probability[:, 1], expected, rtol=1e-12)  # float64 round-off
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    np.testing.assert_allclose(classifier.keep_rates_, [[kept, 1]])
+    assert classifier.shift_ == pytest.approx(np.log(kept) if correction == "prior" else 0)
+    np.testing.assert_array_equal(classifier.predict(new[0]), expected > 0.5)
+
+
+@BOOSTERS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rates", [RATE, {0: RATE, 1: 0.8}, {1: 0.5}])
+def test_correction_after_is_offset_in_training(data, new, booster, weighted, rates) -> None:
+    X, y = data
+    w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
+    offset = DownsampledClassifier(booster(), rates, correction="offset", random_state=0)
+    shift = np.log(np.divide(*offset.fit(X, y, w).keep_rates_[0]))
+    start = {}
+    if booster is XGB:  # before 3.1 it would not start at the mean
+        full = offset.estimators_[0].get_params()["base_score"]
+        start = {"base_score": float(expit(logit(full) - shift))}
+    prior = DownsampledClassifier(booster(**start), rates, random_state=0).fit(X, y, w)
+    assert prior.shift_ == pytest.approx(shift)
+    np.testing.assert_array_equal(offset.keep_rates_, prior.keep_rates_)
+    assert offset.shift_ == 0
+    # same trees, same start: LightGBM's scores are float64, XGBoost's margins float32, each good
+    # to 4e-6, and a leaf's gradient sums differ by as much
+    tolerance = 1e-9 if booster is LGBM else 2e-5
+    found = logit([c.predict_proba(new[0])[:, 1] for c in (prior, offset)])
+    np.testing.assert_allclose(found[0], found[1], atol=tolerance)
+    losses = [log_loss(new[1], c.predict_proba(new[0])) for c in (prior, offset)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+
+
+@BOOSTERS
+def test_on_new_rows(data, new, booster) -> None:
+    X, y = data
+    p = {}
+    for correction in ("prior", "offset", "weight", None):
+        classifier = DownsampledClassifier(
+            booster(), RATE, correction=correction, random_state=0
+        ).fit(X, y)
+        p[correction] = classifier.predict_proba(new[0])[:, 1]
+    rate = classifier.keep_rates_[0, 0]
+    # 600 positives among 20000: the mean of new labels is known to 4 %, that of old ones too,
+    # and a model of 2500 rows to about as much; three of these together
+    assert p["prior"].mean() == pytest.approx(new[1].mean(), rel=0.2)
+    assert p["offset"].mean() == pytest.approx(new[1].mean(), rel=0.2)
+    assert p["weight"].mean() == pytest.approx(new[1].mean(), rel=0.4)  # roughly: heavy rows
+    assert p[None].mean() > 4 * new[1].mean()
+    # uncorrected odds are too high by 1/rate in each row: the margins differ by one number
+    np.testing.assert_allclose(logit(p[None]) - logit(p["prior"]), -np.log(rate), atol=1e-9)
+    auc = [roc_auc_score(new[1], p[correction]) for correction in ("prior", None)]
+    assert auc[0] == pytest.approx(auc[1], abs=1e-12)
+    loss = {correction: log_loss(new[1], p[correction]) for correction in p}
+    assert loss["prior"] < loss["weight"] < loss[None]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("correction", ["prior", "weight"])
+@pytest.mark.parametrize("make", [made, made_of_three])
+def test_measured_rates_give_back_the_prior_exactly(correction, weighted, make) -> None:
+    """A model that knows nothing predicts the prior of the rows that were sampled from."""
+    X, y = make(500)
+    w = np.random.default_rng(0).exponential(size=500) if weighted else None
+    prior = np.bincount(y, w) / np.bincount(y, w).sum()
+    classifier = DownsampledClassifier(
+        DummyClassifier(strategy="prior"), {0: 0.2}, correction=correction, random_state=0
+    )
+    probability = classifier.fit(X, y, w).predict_proba(X[:1])[0]
+    np.testing.assert_allclose(probability, prior, rtol=1e-12)  # float64 round-off
+    assert abs(classifier.keep_rates_[0, 0] - 0.2) > 1e-3  # nominal rates would not
+
+
+@BOOSTERS
+def test_a_single_booster_serves_without_us(data, new, booster, tmp_path) -> None:
+    X, y = data
+    for correction in ("prior", "offset"):
+        classifier = DownsampledClassifier(
+            booster(), RATE, correction=correction, random_state=0
+        ).fit(X, y)
+        expected = classifier.predict_proba(new[0])[:, 1]
+        model, path = classifier.estimators_[0], tmp_path / "model.json"
+        if booster is XGB:
+            shift_intercept(model.get_booster(), classifier.shift_).save_model(path)
+            found = xgb.Booster(model_file=path).predict(xgb.DMatrix(new[0]))
+        else:
+            shift_intercept(model.booster_, classifier.shift_).save_model(path)
+            found = lgb.Booster(model_file=path).predict(new[0])
+            found = expit(found) if correction == "offset" else found
+        np.testing.assert_allclose(found, expected, rtol=1e-5)  # XGBoost's float32
+
+
+def test_certain_boosters_are_corrected_from_their_margin() -> None:
+    """As a float32 probability everything beyond log-odds of 17 would be 1, and stay 1."""
+    X = np.arange(20_000.0).reshape(-1, 1)
+    y = (X[:, 0] >= 19_000).astype(int)
+    certain = XGB(n_estimators=60, learning_rate=1, reg_lambda=0, min_child_weight=0)
+    classifier = DownsampledClassifier(certain, RATE, random_state=0).fit(X, y)
+    margin = classifier.estimators_[0].predict(X, output_margin=True)
+    assert margin.max() > 17
+    log_p = np.log(classifier.predict_proba(X))
+    expected = margin + classifier.shift_
+    np.testing.assert_allclose(log_p[:, 1] - log_p[:, 0], expected, rtol=1e-6)  # float64 of 1 - p
+
+
+@BOOSTERS
+def test_rate_of_one_is_the_plain_classifier(data, booster) -> None:
+    X, y = data[0][:2000], data[1][:2000]
+    start = {"base_score": y.mean()} if booster is XGB else {}  # before 3.1 it would be another
+    estimator = booster(random_state=0, **start)
+    plain = clone(estimator).fit(X, y).predict_proba(X)
+    for options in ({}, {"correction": "offset"}, {"correction": "weight"}, {"n_bags": 3}):
+        classifier = DownsampledClassifier(estimator, 1.0, **options).fit(X, y)
+        assert classifier.shift_ == 0
+        np.testing.assert_allclose(classifier.predict_proba(X), plain, rtol=1e-4, atol=1e-6)
+
+
+# --- bags -----------------------------------------------------------------------------------
+
+
+def test_bags_are_averaged_in_log_odds(data, new) -> None:
+    X, y = data
+    tree = DecisionTreeClassifier(min_samples_leaf=60)
+    classifier = DownsampledClassifier(tree, RATE, n_bags=5, random_state=0).fit(X, y)
+    p = np.array([model.predict_proba(new[0])[:, 1] for model in classifier.estimators_])
+    mixed = ((p > 0) & (p < 1)).all(axis=0)  # no leaf of one class only
+    assert mixed.mean() > 0.1
+    z = logit(p[:, mixed]) + np.log(classifier.keep_rates_[:, :1])
+    probability = classifier.predict_proba(new[0])[mixed, 1]
+    np.testing.assert_allclose(probability, expit(z.mean(axis=0)), rtol=1e-10)
+    assert len(np.unique(classifier.keep_rates_[:, 0])) > 1  # other rows in each bag
+
+
+@BOOSTERS
+@pytest.mark.parametrize("correction", ["prior", "offset"])
+def test_an_average_is_never_worse_than_its_bags_on_average(data, new, booster, correction) -> None:
+    """Logloss is convex in the log-odds, so this holds always; here by a margin."""
+    X, y = data
+    classifier = DownsampledClassifier(
+        booster(), RATE, correction=correction, n_bags=5, random_state=0
+    ).fit(X, y)
+    losses = []
+    for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True):
+        if correction == "prior":
+            p = correct_probability(model.predict_proba(new[0])[:, 1], np.log(rates[0]))
+        elif booster is XGB:
+            p = model.predict_proba(new[0])[:, 1]
+        else:
+            p = expit(model.predict(new[0], raw_score=True))
+        losses.append(log_loss(new[1], p))
+    assert log_loss(new[1], classifier.predict_proba(new[0])) < np.mean(losses) - 1e-4
+
+
+probabilities = st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0, 7.0]), min_size=3, max_size=3)
+bags = st.lists(probabilities.filter(any), min_size=2, max_size=5)
+
+
+@settings(max_examples=300, deadline=None)
+@given(bags)
+def test_zeros_are_the_limit_of_small_probabilities(rows) -> None:
+    p = [np.array([row]) / sum(row) for row in rows]
+    log_p = np.log(np.where(np.stack(p) == 0, 1e-300, np.stack(p)))
+    limit = softmax(log_p.mean(axis=0), axis=1)  # what remains of 1e-300^(1/5) is 1e-60
+    np.testing.assert_allclose(geometric_mean(p), limit, rtol=1e-12, atol=1e-50)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([0, 0.5, 0.5], 0),
+        ([1, 0.2, 0.5], 1),
+        ([1, 0, 0.8, 0.8], 2 / 3),  # they cancel: mean log-odds log(4) / 2
+        ([1, 1, 0], 1),
+        ([1, 0], 0.5),
+    ],
+)
+def test_bags_that_are_certain(said, expected) -> None:
+    mean = geometric_mean([np.array([[1 - p, p]]) for p in said])
+    np.testing.assert_allclose(mean, [[1 - expected, expected]], rtol=1e-12)
+
+
+def test_trees_that_contradict_each_other_get_the_mean_shift(data, new) -> None:
+    X, y = data
+    classifier = DownsampledClassifier(
+        DecisionTreeClassifier(), RATE, n_bags=2, random_state=0
+    ).fit(X, y)
+    probability = classifier.predict_proba(new[0])
+    assert np.isfinite(probability).all()
+    a, b = (model.predict(new[0]) for model in classifier.estimators_)
+    assert (a != b).any()
+    mean = np.log(classifier.keep_rates_[:, 0]).mean()
+    np.testing.assert_allclose(probability[a != b, 1], expit(mean))
+    np.testing.assert_array_equal(probability[a == b, 1], a[a == b])
+
+
+def test_random_state(data) -> None:
+    X, y = data[0][:3000], data[1][:3000]
+
+    def states(estimator, random_state=0):
+        c = DownsampledClassifier(estimator, 0.3, n_bags=3, random_state=random_state).fit(X, y)
+        parameters = [m.get_params() for m in c.estimators_]
+        names = [name for name in parameters[0] if name.endswith("random_state")]
+        return c.predict_proba(X), [p[names[0]] for p in parameters]
+
+    forest = RandomForestClassifier(5, n_jobs=1)
+    first, drawn = states(forest)
+    again, _ = states(forest)
+    np.testing.assert_array_equal(first, again)
+    assert drawn == seeds(0, 3).tolist()
+    assert len(set(drawn)) == 3
+    assert (states(forest, 1)[0] != first).any()
+    assert states(RandomForestClassifier(5, random_state=7))[1] == [7, 7, 7]
+    assert states(make_pipeline(forest))[1] == drawn
+    generator = np.random.RandomState(0)
+    assert states(forest, generator)[1] == drawn
+    assert states(forest, generator)[1] != drawn
+    assert forest.get_params()["random_state"] is None
+
+
+# --- labels and rates -----------------------------------------------------------------------
+
+
+def test_labels_of_any_type(data) -> None:
+    X, y = data
+    expected = DownsampledClassifier(XGB(), RATE, random_state=0).fit(X, y)
+    for names in (["no", "yes"], [False, True], [-1, 1], [10.0, 20.0]):
+        named = np.array(names)[y]
+        for rate in (RATE, {names[0]: RATE}):
+            c = DownsampledClassifier(XGB(), rate, random_state=0).fit(X, named)
+            assert c.classes_.tolist() == names
+            np.testing.assert_array_equal(c.predict_proba(X), expected.predict_proba(X))
+            np.testing.assert_array_equal(c.predict(X), np.array(names)[expected.predict(X)])
+
+
+def test_alphabetical_order_does_not_decide_which_class_is_thinned(data) -> None:
+    X, y = data
+    named = np.where(y == 1, "fraud", "ok")
+    with pytest.raises(ValueError, match=r"thin 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
+        DownsampledClassifier(LogisticRegression(), RATE).fit(X, named)
+    c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
+    assert c.keep_rates_[0, 0] == 1
+    p = c.predict_proba(X)[:, 0]
+    assert p.mean() == pytest.approx(y.mean(), rel=0.05)  # 600 positives
+
+
+@pytest.mark.parametrize("correction", ["prior", "weight", None])
+@pytest.mark.parametrize("estimator", [LGBM(), XGB(), LogisticRegression()])
+def test_many_classes(estimator, correction) -> None:
+    X, y = made_of_three(20_000)
+    X_new, y_new = made_of_three(20_000, seed=1)
+    label = np.array(["view", "click", "buy"])[y]
+    classifier = DownsampledClassifier(
+        estimator, {"view": 0.05, "click": 0.5}, correction=correction, n_bags=2, random_state=0
+    ).fit(X, label)
+    assert classifier.classes_.tolist() == ["buy", "click", "view"]
+    p = classifier.predict_proba(X_new)
+    mean, prior = p.mean(axis=0), np.bincount(y_new)[[2, 1, 0]] / len(y_new)
+    if correction is None:
+        assert mean[0] > 3 * prior[0]
+    else:
+        # 400 of the rarest class in each half: 5 % twice, and the models' noise
+        np.testing.assert_allclose(mean, prior, rtol=0.2 if correction == "prior" else 0.4)
+    np.testing.assert_array_equal(classifier.predict(X_new), classifier.classes_[p.argmax(1)])
+    if correction == "prior":
+        logs = [
+            np.log(m.predict_proba(X_new)) + log_odds_shift(class_keep_rates=rates)
+            for m, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True)
+        ]
+        expected = softmax(np.mean(logs, axis=0), axis=1)
+        np.testing.assert_allclose(p, expected, rtol=1e-5)  # XGBoost's float32
+        assert classifier.shift_.shape == (3,)
+
+
+# --- early stopping -------------------------------------------------------------------------
+
+
+def stopping(booster, rounds):
+    name = "early_stopping_round" if booster is LGBM else "early_stopping_rounds"
+    return booster(n_estimators=200, learning_rate=0.3, **{name: rounds})
+
+
+@BOOSTERS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_stops_where_the_full_populations_logloss_is_least(data, booster, weighted) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
+    classifier = DownsampledClassifier(
+        stopping(booster, 10), RATE, correction="offset", random_state=0
+    ).fit(X, y, w)
+    seed = int(seeds(0, 1)[0])
+    rows = resample(y, {0: RATE, 1: 1.0}, random_state=seed)
+    split = StratifiedKFold(5, shuffle=True, random_state=seed).split(rows, y[rows])
+    train, held = (rows[part] for part in next(iter(split)))
+    rate = classifier.keep_rates_[0, 0]
+    v = [None, None] if w is None else [w[train], w[held]]
+    free = clone(classifier.estimators_[0]).set_params(
+        n_estimators=60, objective=None, random_state=seed,
+        **({"metric": None} if booster is LGBM else {"base_score": None}),
+    )  # fmt: skip
+    free = fit_offset(free, np.log(rate), X[train], y[train], v[0], None)
+    metric, curve = weighted_logloss_metric(rate), []
+    for i in range(1, 61):
+        if booster is LGBM:
+            margin = free.predict(X[held], raw_score=True, num_iteration=i)
+        else:
+            margin = free.predict(X[held], output_margin=True, iteration_range=(0, i))
+        curve.append(metric(y[held], margin, v[1]))
+    model = classifier.estimators_[0]
+    best = model.best_iteration_ if booster is LGBM else model.get_booster().num_boosted_rounds()
+    assert 1 < best < 50  # it did stop, and not at the first round
+    assert curve[best - 1] == pytest.approx(min(curve[: best + 10]), abs=1e-6)
+    margin = {"num_iteration": best} if booster is LGBM else {"iteration_range": (0, best)}
+    raw = "raw_score" if booster is LGBM else "output_margin"
+    expected = expit(free.predict(X, **{raw: True}, **margin))
+    # the model keeps the best rounds only
+    np.testing.assert_allclose(classifier.predict_proba(X)[:, 1], expected, rtol=1e-4)
+
+
+class Recording(xgb.XGBClassifier):
+    """Keeps the first column of what it is trained and stopped on."""
+
+    def fit(self, X, y, *, eval_set, **options):
+        self.train_, self.held_ = X[:, 0].copy(), eval_set[0][0][:, 0].copy()
+        return super().fit(X, y, eval_set=eval_set, **options)
+
+
+def test_groups_are_held_out_together(data) -> None:
+    y = data[1]
+    group = np.random.default_rng(0).integers(0, 200, len(y))
+    X = np.column_stack([group, np.arange(len(y)), data[0]]).astype(float)
+    estimator = Recording(n_estimators=5, early_stopping_rounds=3, n_jobs=1)
+    classifier = DownsampledClassifier(
+        estimator, RATE, correction="offset", n_bags=3, random_state=0
+    ).fit(X, y, groups=[f"g{i}" for i in group])
+    for model in classifier.estimators_:
+        assert not set(model.train_) & set(model.held_)
+        n = len(model.train_) + len(model.held_)
+        assert len(model.held_) == pytest.approx(n / 5, rel=0.1)  # 200 groups of about 12 rows
+    held = [set(model.held_) for model in classifier.estimators_]
+    assert held[0] != held[1]
+    ungrouped = classifier.fit(X, y).estimators_[0]
+    assert set(ungrouped.train_) & set(ungrouped.held_)
+
+
+# --- scikit-learn ---------------------------------------------------------------------------
+
+TAGS = pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.6"),
+    reason="check_estimator cannot be told of expected failures",
+)
+NOT_ALL_ROWS = {
+    **dict.fromkeys(
+        [
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        "a row of weight w is sampled as one, w copies of it each on their own",
+    ),
+    "check_estimators_nan_inf": "the bad row is not in the sample",
+}
+OTHER_LABELS = dict.fromkeys(
+    [
+        "check_estimators_dtypes",
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_shape",
+        "check_sample_weights_not_overwritten",
+        "check_classifier_data_not_an_array",
+        "check_classifiers_classes",
+        "check_fit2d_1feature",
+    ],
+    "its labels are not the one that has a rate",
+)
+
+
+@TAGS
+@pytest.mark.parametrize(
+    ("estimator", "rate", "options", "expected"),
+    [
+        (DecisionTreeClassifier(), 1.0, {}, {}),
+        (LogisticRegression(), 0.7, {}, NOT_ALL_ROWS),
+        (DecisionTreeClassifier(), 0.7, {"correction": "weight", "n_bags": 2}, NOT_ALL_ROWS),
+        (DecisionTreeClassifier(), {0: 1.0}, {}, OTHER_LABELS),  # several classes
+        (LGBM(n_estimators=5, min_child_samples=1), 1.0, {"correction": "offset"}, {}),
+    ],
+)
+def test_check_estimator(estimator, rate, options, expected) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier = DownsampledClassifier(estimator, rate, random_state=0, **options)
+        check_estimator(classifier, expected_failed_checks=expected)
+
+
+@BOOSTERS
+@pytest.mark.parametrize("correction", ["prior", "offset"])
+def test_clone_pickle_search(data, booster, correction) -> None:
+    X, y = data[0][:6000], data[1][:6000]
+    classifier = DownsampledClassifier(booster(), 0.2, correction=correction, random_state=0)
+    assert set(clone(classifier).get_params()) == set(classifier.get_params())
+    grid = {"estimator__learning_rate": [0.0001, 0.1], "negative_keep_rate": [0.2, {0: 0.5}]}
+    search = GridSearchCV(classifier, grid, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert search.best_params_["estimator__learning_rate"] == 0.1
+    loaded = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(loaded.predict_proba(X), search.predict_proba(X))
+    untouched = booster().get_params()["objective"]
+    assert classifier.estimator.get_params()["objective"] == untouched
+
+
+def test_inside_and_around_other_estimators(data, new) -> None:
+    X, y = data
+    inside = DownsampledClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()), RATE, random_state=0
+    )
+    around = make_pipeline(
+        StandardScaler(), DownsampledClassifier(LogisticRegression(), RATE, random_state=0)
+    )
+    calibrated = CalibratedClassifierCV(around, method="isotonic", cv=3)
+    for estimator in (inside, around, calibrated):
+        p = estimator.fit(X, y).predict_proba(new[0])[:, 1]
+        assert p.mean() == pytest.approx(new[1].mean(), rel=0.2)  # as in test_on_new_rows
+    assert cross_val_score(inside, X, y, cv=3, scoring="roc_auc").min() > 0.75
+    at = FixedThresholdClassifier(inside, threshold=0.1, response_method="predict_proba")
+    expected = inside.fit(X, y).predict_proba(X)[:, 1] >= 0.1
+    np.testing.assert_array_equal(at.fit(X, y).predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options"),
+    [
+        (LGBM(), {"n_bags": 2}),
+        (LGBM(), {"correction": "offset"}),
+        (stopping(LGBM, 5), {"correction": "offset", "n_bags": 2}),
+        (XGB(enable_categorical=True), {}),
+        (stopping(XGB, 5).set_params(enable_categorical=True), {"correction": "offset"}),
+        (HistGradientBoostingClassifier(max_iter=20, categorical_features="from_dtype"), {}),
+    ],
+)
+def test_missing_values_and_categories_pass_through(estimator, options) -> None:
+    rng = np.random.default_rng(0)
+    n = 5000
+    colour = rng.choice(["red", "green", "blue"], n)
+    gone = rng.random(n) < 0.3
+    x = rng.normal(size=n)
+    margin = x + 2 * (colour == "green") + 2.0 * gone - 4
+    y = pd.Series(np.where(rng.random(n) < expit(margin), "yes", "no"))
+    frame = pd.DataFrame({"x": np.where(gone, np.nan, x), "colour": pd.Categorical(colour)})
+    frame.index = y.index = rng.permutation(n)  # rows go by place, not by name
+    classifier = DownsampledClassifier(estimator, 0.3, random_state=0, **options).fit(frame, y)
+    assert classifier.feature_names_in_.tolist() == ["x", "colour"]
+    assert classifier.n_features_in_ == 2
+    positive = (y == "yes").to_numpy()
+    p = classifier.predict_proba(frame)[:, 1]
+    red = frame.assign(colour=pd.Categorical(["red"] * n, frame.colour.cat.categories))
+    auc = roc_auc_score(positive, p)
+    assert auc > roc_auc_score(positive, classifier.predict_proba(red)[:, 1]) + 0.02
+    assert auc > 0.8
+    assert p.mean() == pytest.approx(positive.mean(), rel=0.1)
+    with pytest.raises(ValueError, match="feature names should match"):
+        classifier.predict(frame[["colour", "x"]])
+
+
+def test_sparse(data) -> None:
+    X, y = data
+    c = DownsampledClassifier(LogisticRegression(), RATE, random_state=0)
+    expected = c.fit(X, y).predict_proba(X)
+    for form in (sp.csr_matrix, sp.coo_matrix):
+        np.testing.assert_allclose(c.fit(form(X), y).predict_proba(form(X)), expected, rtol=1e-3)
+
+
+# --- bad input ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rate", "options", "error", "message"),
+    [
+        (LogisticRegression(), 0, {}, ValueError, "negative_keep_rate must be in (0, 1], found 0"),
+        (LogisticRegression(), -0.1, {}, ValueError, "must be in (0, 1], found -0.1"),
+        (LogisticRegression(), 2.0, {}, ValueError, "must be in (0, 1], found 2"),
+        (LogisticRegression(), np.nan, {}, ValueError, "must be finite, found nan"),
+        (LogisticRegression(), "0.1", {}, TypeError, "must be a number, found str"),
+        (LogisticRegression(), {}, {}, ValueError, "must map labels of y, [0, 1]"),
+        (LogisticRegression(), {2: 0.1}, {}, ValueError, "[0, 1], to their rates, found {2: 0.1}"),
+        (LogisticRegression(), {0: 0}, {}, ValueError, "negative_keep_rate[0] must be in (0, 1]"),
+        (LogisticRegression(), 1e-9, {}, ValueError, "of which the sample has none: raise its"),
+        (LogisticRegression, 0.1, {}, TypeError, "estimator must be a classifier with predict_pr"),
+        (LinearRegression(), 0.1, {}, TypeError, "predict_proba.*found LinearRegression()"),
+        (LogisticRegression(), 0.1, {"correction": "platt"}, ValueError, "one of 'prior', 'offs"),
+        (LogisticRegression(), 0.1, {"n_bags": 0}, ValueError, "whole number >= 1, found 0"),
+        (LogisticRegression(), 0.1, {"n_bags": 1.5}, ValueError, "whole number >= 1, found 1.5"),
+        (LogisticRegression(), 0.1, {"n_bags": True}, TypeError, "n_bags must be a number"),
+        (LogisticRegression(), 0.1, {"random_state": "a"}, ValueError, "cannot be used to seed"),
+        (LogisticRegression(class_weight="balanced"), 0.1, {}, ValueError,
+         "class_weight='balanced', which moves the log-odds"),
+        (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {}, ValueError,
+         "decisiontreeclassifier__class_weight={0: 1, 1: 5}, which moves"),
+        (XGB(scale_pos_weight=10), 0.1, {}, ValueError, "scale_pos_weight=10, which moves"),
+        (LGBM(is_unbalance=True), 0.1, {}, ValueError, "is_unbalance=True, which moves"),
+        (LGBM(neg_bagging_fraction=0.1), 0.1, {}, ValueError, "neg_bagging_fraction=0.1, which"),
+        (LogisticRegression(), 0.1, {"correction": "offset"}, ValueError,
+         "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
+        (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
+         "objective='cross_entropy', and correction='offset' one of its own"),
+        (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
+         "application='binary', which LightGBM would prefer"),
+        (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
+         "needs sample_weight, but KNeighborsClassifier takes none"),
+        (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,
+         "make this the last step of the pipeline"),
+        (stopping(LGBM, 5), 0.1, {}, ValueError, "correction='prior' it would be measured on the"),
+        (stopping(XGB, 5), 0.1, {"correction": "weight"}, ValueError, "pass correction='offset'"),
+        (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"}, ValueError,
+         "eval_metric='auc', but early stopping is on the logloss"),
+        (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"}, ValueError,
+         "booster='dart', whose best round"),
+    ],
+)  # fmt: skip
+def test_bad_parameters(data, estimator, rate, options, error, message) -> None:
+    classifier = DownsampledClassifier(estimator, rate, **options)
+    pattern = ".*".join(map(re.escape, message.split(".*")))
+    with pytest.raises(error, match=pattern):
+        classifier.fit(data[0][:500], data[1][:500])
+    with pytest.raises(NotFittedError):
+        classifier.predict_proba(data[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"y": np.zeros(300, int)}, ValueError, "one class only, found \\[0\\]"),
+        ({"y": np.arange(300) % 3}, ValueError, "Only binary.*single negative_keep_rate"),
+        ({"y": np.linspace(0, 1, 300)}, ValueError, "Unknown label type"),
+        ({"y": np.arange(5) % 2}, ValueError, "inconsistent numbers of samples"),
+        ({"y": None}, ValueError, "requires y to be passed"),
+        ({"X": np.zeros(300)}, ValueError, "X must be two-dimensional"),
+        ({"sample_weight": -np.ones(300)}, ValueError, "sample_weight must not be negative"),
+        ({"sample_weight": np.zeros(300)}, ValueError, "sample_weight is zero in all rows"),
+        ({"sample_weight": np.ones(3)}, ValueError, "sample_weight has 3 rows"),
+        ({"sample_weight": 1 - np.arange(300) % 2}, ValueError, "class 1 have a total weight of 0"),
+        ({"groups": np.arange(300)}, ValueError, "groups is for early stopping"),
+    ],
+)
+def test_bad_data(change, error, message) -> None:
+    arguments = {"X": np.ones((300, 2)), "y": np.arange(300) % 2, **change}
+    with pytest.raises(error, match=message):
+        DownsampledClassifier(LogisticRegression(), 0.5, random_state=0).fit(**arguments)
+
+
+def test_what_the_estimator_does_not_offer_is_refused(data) -> None:
+    X, y = made_of_three(500)
+    with pytest.raises(ValueError, match="Only binary.*correction='offset'"):
+        DownsampledClassifier(LGBM(), {0: 0.5}, correction="offset").fit(X, y)
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+        DownsampledClassifier(KNeighborsClassifier(), 0.5).fit(*data, np.ones(len(data[1])))
+    stops = DownsampledClassifier(stopping(XGB, 5), 0.5, correction="offset")
+    with pytest.raises(ValueError, match="groups has 3 rows"):
+        stops.fit(*data, groups=[1, 2, 3])
+    with pytest.raises(ValueError, match="need at least 5 groups, found 2"):
+        stops.fit(*data, groups=np.arange(len(data[1])) % 2)

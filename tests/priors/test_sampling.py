@@ -1,0 +1,325 @@
+"""Sampling by label: rates, seeds, memory, imbalanced-learn, and SMOTE, which cannot be undone."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from gbdt_objectives import (
+    correct_probability,
+    log_odds_shift,
+    measured_keep_rates,
+    negative_downsample,
+    resample,
+)
+
+n = 300_000  # more than two blocks
+RARE = (np.arange(n) % 100 == 0).astype(int)
+
+
+def within_five_deviations(count: int, rows: int, rate: float) -> bool:
+    return abs(count - rows * rate) < 5 * (rows * rate * (1 - rate)) ** 0.5
+
+
+# negative_downsample
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.02, 0.5])
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32, np.bool_])
+def test_all_positives_and_a_fraction_of_the_negatives(rate, dtype) -> None:
+    y = RARE.astype(dtype)
+    rows = negative_downsample(y, rate, random_state=0)
+    assert rows.dtype == np.int64
+    assert (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(rows[y[rows] == 1], np.flatnonzero(RARE))
+    assert within_five_deviations((y[rows] == 0).sum(), (RARE == 0).sum(), rate)
+
+
+def test_each_negative_has_the_same_chance() -> None:
+    """Frequencies of 2000 samples of 200 negatives, by position."""
+    y = np.append(np.zeros(200), 1)
+    rng = np.random.default_rng(0)
+    kept = np.concatenate([negative_downsample(y, 0.3, random_state=rng) for _ in range(2000)])
+    count = np.bincount(kept)[:200]
+    assert all(within_five_deviations(c, 2000, 0.3) for c in count)
+    # independent draws: the counts vary as binomial ones do; 200 of them, so 10 % each way
+    assert count.var() == pytest.approx(2000 * 0.3 * 0.7, rel=0.5)
+
+
+def test_rate_one_keeps_all() -> None:
+    np.testing.assert_array_equal(negative_downsample(RARE, 1, random_state=0), np.arange(n))
+
+
+def test_a_lower_rate_keeps_a_subset() -> None:
+    few, more = (negative_downsample(RARE, rate, random_state=5) for rate in (0.01, 0.03))
+    assert np.isin(few, more).all()
+    assert len(few) < len(more)
+
+
+def test_it_is_resample_with_the_positives_kept() -> None:
+    np.testing.assert_array_equal(
+        negative_downsample(RARE, 0.02, random_state=3),
+        resample(RARE, {0: 0.02, 1: 1}, random_state=3),
+    )
+
+
+# seeds
+
+
+@pytest.mark.parametrize("seed", [lambda: 7, lambda: np.int64(7), lambda: np.random.default_rng(7)])
+def test_reproducible(seed) -> None:
+    first = negative_downsample(RARE, 0.02, random_state=seed())
+    np.testing.assert_array_equal(first, negative_downsample(RARE, 0.02, random_state=seed()))
+    np.testing.assert_array_equal(first, negative_downsample(RARE, 0.02, random_state=7))
+    uniform = np.random.default_rng(7).random(n)  # one for each row, in order
+    np.testing.assert_array_equal(first, np.flatnonzero((RARE == 1) | (uniform < 0.02)))
+
+
+def test_random_state_of_old() -> None:
+    first, second = (
+        negative_downsample(RARE, 0.02, random_state=np.random.RandomState(7)) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng(1), np.random.RandomState(1), None])
+def test_a_source_moves_on(source) -> None:
+    first, second = (negative_downsample(RARE, 0.02, random_state=source) for _ in range(2))
+    assert not np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("bad", ["0", 1.0, True, np.random])
+def test_bad_seeds(bad) -> None:
+    with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
+        negative_downsample(RARE, 0.02, random_state=bad)
+
+
+def test_negative_seed() -> None:
+    with pytest.raises(ValueError, match="random_state must not be negative, found -1"):
+        negative_downsample(RARE, 0.02, random_state=-1)
+
+
+# resample
+
+
+@pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"]), None])
+def test_rates_under_and_over_one(names) -> None:
+    position = np.random.default_rng(0).integers(0, 3, n)
+    names = np.array([0.0, 1.0, 2.5]) if names is None else names
+    y = names[position]
+    rates = dict(zip(names.tolist(), [0.05, 2.3, 3.0], strict=True))
+    rows = resample(y, rates, random_state=0)
+    assert (np.diff(rows) >= 0).all()
+    copies = np.bincount(rows, minlength=n)
+    assert set(copies[position == 0]) == {0, 1}
+    assert set(copies[position == 1]) == {2, 3}
+    assert set(copies[position == 2]) == {3}
+    size = np.bincount(position)
+    assert within_five_deviations(copies[position == 0].sum(), size[0], 0.05)
+    assert within_five_deviations((copies[position == 1] == 3).sum(), size[1], 0.3)
+    measured = measured_keep_rates(y, y[rows])
+    assert list(measured) == list(rates)
+    assert list(measured.values()) == pytest.approx(list(rates.values()), rel=0.05)
+
+
+def test_object_labels() -> None:
+    y = np.array(["yes", "no", "no"] * 50, dtype=object)
+    rows = resample(y, {"yes": 1, "no": 2}, random_state=0)
+    assert measured_keep_rates(y, y[rows]) == {"no": 2.0, "yes": 1.0}
+
+
+# memory
+
+
+def test_memory_is_that_of_the_sample() -> None:
+    """An index of 8 bytes for each row taken, and blocks of at most a few MB."""
+    y = np.zeros(5_000_000, np.int8)
+    y[::1000] = 1
+    tracemalloc.start()
+    try:
+        rows = negative_downsample(y, 0.02, random_state=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * rows.nbytes + 4e6 < 8e6  # against 40 MB for a vector of uniforms
+
+
+# measured_keep_rates
+
+
+def test_measured_rates_give_back_the_class_odds() -> None:
+    rows = resample(RARE, {0: 0.013, 1: 1.7}, random_state=0)
+    rates = measured_keep_rates(RARE, RARE[rows])
+    shift = log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1])
+    # the best constant prediction after sampling becomes the one before, to rounding
+    assert correct_probability(RARE[rows].mean(), shift) == pytest.approx(0.01, rel=1e-13)
+    per_class = log_odds_shift(class_keep_rates=list(rates.values()))
+    s = RARE[rows].mean()
+    assert correct_probability([[1 - s, s]], per_class)[0, 1] == pytest.approx(0.01, rel=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_thinned_logistic_regression_corrected_is_that_of_all_rows(seed) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200_000, 2))
+    y = (rng.random(len(X)) < expit(X @ [1.0, -0.5] - 4)).astype(int)
+    rows = negative_downsample(y, 0.1, random_state=rng)
+    thinned = LogisticRegression(C=np.inf).fit(X[rows], y[rows])
+    shift = log_odds_shift(negative_keep_rate=measured_keep_rates(y, y[rows])[0])
+    p = correct_probability(thinned.predict_proba(X), shift)[:, 1]
+    true = expit(X @ [1.0, -0.5] - 4)
+    # about 5,000 positives: coefficients to .02, so probabilities to about 2 % on average
+    assert np.abs(p / true - 1).mean() < 0.06
+    assert p.mean() == pytest.approx(y.mean(), rel=0.03)
+    assert thinned.predict_proba(X)[:, 1].mean() > 5 * y.mean()
+
+
+# imbalanced-learn
+
+
+def gaussian_data(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ten features, positives moved by .4: naive Bayes is the right model. Also its posterior."""
+    y = (rng.random(rows) < 0.02).astype(int)
+    X = rng.normal(size=(rows, 10)) + 0.4 * y[:, None]
+    return X, y, expit(0.4 * (X - 0.2).sum(axis=1) + np.log(0.02 / 0.98))
+
+
+def logloss(q: np.ndarray, p: np.ndarray) -> float:
+    """Expected logloss of probabilities p, given the true q."""
+    return float(-(q * np.log(p) + (1 - q) * np.log1p(-p)).mean())
+
+
+def corrected(X, y, X_after, y_after, X_test) -> np.ndarray:
+    rates = measured_keep_rates(y, y_after)
+    shift = log_odds_shift(class_keep_rates=list(rates.values()))
+    model = GaussianNB().fit(X_after, y_after)
+    p: np.ndarray = correct_probability(model.predict_proba(X_test), shift)[:, 1]
+    return p
+
+
+@pytest.mark.parametrize("which", ["under", "over"])
+@pytest.mark.parametrize("ratio", [0.1, 1.0])
+def test_random_samplers_of_imbalanced_learn(which, ratio) -> None:
+    pytest.importorskip("imblearn")
+    from imblearn.over_sampling import RandomOverSampler
+    from imblearn.under_sampling import RandomUnderSampler
+
+    rng = np.random.default_rng(0)
+    X, y, _ = gaussian_data(30_000, rng)
+    X_test, _, q = gaussian_data(50_000, rng)
+    Sampler = {"under": RandomUnderSampler, "over": RandomOverSampler}[which]
+    sampler = Sampler(sampling_strategy=ratio, random_state=0)
+    X_after, y_after = sampler.fit_resample(X, y)
+    rows = sampler.sample_indices_
+    np.testing.assert_array_equal(y[rows], y_after)
+    assert y_after.sum() == pytest.approx(ratio * (y_after == 0).sum(), rel=0.01)
+    p = corrected(X, y, X_after, y_after, X_test)
+    whole = GaussianNB().fit(X, y).predict_proba(X_test)[:, 1]
+    assert p.mean() == pytest.approx(q.mean(), rel=0.15)  # 600 positives, 4 % deviation, noise
+    # what a sample of 600 negatives costs over all rows: measured up to 1.5e-3
+    assert logloss(q, p) < logloss(q, whole) + 3e-3
+    uncorrected = GaussianNB().fit(X_after, y_after).predict_proba(X_test)[:, 1]
+    assert logloss(q, uncorrected) > logloss(q, p) + 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_shift_corrects_smote(seed) -> None:
+    """Interpolated positives have too little variance: another p(x|y), so no constant undoes it."""
+    pytest.importorskip("imblearn")
+    from imblearn.over_sampling import SMOTE, RandomOverSampler
+
+    rng = np.random.default_rng(seed)
+    X, y, _ = gaussian_data(30_000, rng)
+    X_test, _, q = gaussian_data(50_000, rng)
+
+    def excess(sampler) -> np.ndarray:
+        """Logloss above the least possible, of every shift on a grid around the right one."""
+        p = corrected(X, y, *sampler.fit_resample(X, y), X_test)
+        shifts = np.linspace(-1, 1, 41)
+        return np.array([logloss(q, correct_probability(p, d)) for d in shifts]) - logloss(q, q)
+
+    right = excess(RandomOverSampler(random_state=seed))[20]
+    # measured: 3.6e-4 to 4.1e-4 against 2.1e-3 to 4.2e-3, the best shift chosen by the truth
+    assert excess(SMOTE(random_state=seed)).min() > 4 * right
+
+
+# bad input
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, 1.5, np.nan])
+def test_bad_rate(bad) -> None:
+    with pytest.raises(ValueError, match="rate must be"):
+        negative_downsample(RARE, bad, random_state=0)
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, np.nan, np.inf])
+def test_bad_rates(bad) -> None:
+    with pytest.raises(ValueError, match=r"rates\[0\] must be"):
+        resample(RARE, {0: bad, 1: 1}, random_state=0)
+
+
+@pytest.mark.parametrize("bad", [0.1, [0.1, 1], {}, None])
+def test_rates_that_are_no_mapping(bad) -> None:
+    with pytest.raises(TypeError, match="rates must be a mapping"):
+        resample(RARE, bad, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, 1, 2], r"y must hold the labels \[0, 1\], found 2 at row 2: encode the rare event"),
+        ([0, 1, np.nan], r"y must hold the labels \[0, 1\], found nan at row 2"),
+        ([-1, 1], r"y must hold the labels \[0, 1\], found -1 at row 0"),
+        ([1, 1], "y has 0 rows of the label 0, of which the sample has none: every label must"),
+        ([0, 0], "y has 0 rows of the label 1, of which the sample has none: every label must"),
+        ([], "y must be one-dimensional and not empty"),
+        ([[0, 1]], "y must be one-dimensional and not empty"),
+    ],
+)
+def test_bad_labels(y, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        negative_downsample(y, 0.5, random_state=0)
+
+
+def test_labels_that_are_no_numbers() -> None:
+    with pytest.raises(TypeError, match="y must be 0 .negative. or 1 .positive., found dtype"):
+        negative_downsample(["0", "1"], 0.5, random_state=0)
+
+
+def test_a_label_that_never_occurs_after_sampling() -> None:
+    with pytest.raises(ValueError, match="y has 2 rows of the label 0, of which the sample has no"):
+        negative_downsample([0, 0, 1], 1e-9, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([0, 1, 2], "found 2 at row 2: give every label a rate"),
+        ([0, 0, 0], "y has 0 rows of the label 1"),
+        (["a", "b"], "found a at row 0"),
+    ],
+)
+def test_labels_and_rates_that_do_not_match(y, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        resample(y, {0: 0.9, 1: 1}, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("full", "sampled", "message"),
+    [
+        ([0, 1, 1], [1, 1], "y_sampled has no row of the label 0, y_full has 1"),
+        ([0, 1], [0, 1, 2], "y_sampled holds the label 2, which is not in y_full: .* swapped"),
+        (["a", "b"], [0, 1], "y_sampled holds the label 0, which is not in y_full"),
+        ([0, np.nan], [0, 1], "y_full must be finite"),
+        ([0, 1], [], "y_sampled must be one-dimensional and not empty"),
+        ([[0, 1]], [0, 1], "y_full must be one-dimensional and not empty"),
+    ],
+)
+def test_labels_that_do_not_match(full, sampled, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        measured_keep_rates(full, sampled)

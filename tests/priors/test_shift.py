@@ -1,0 +1,493 @@
+"""The shift and its four uses: published vectors, invariants, extremes, bad input."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.special import expit, logit
+from sklearn.metrics import roc_auc_score
+
+from gbdt_objectives import (
+    correct_margin,
+    correct_probability,
+    correct_threshold,
+    log_odds_shift,
+)
+
+EXACT = {"rel": 1e-14}  # a handful of roundings
+PRINTED = {"abs": 5e-11}  # half a unit of the last printed digit
+SIX_DIGITS = {"abs": 5e-7}
+
+probabilities = st.floats(1e-6, 1 - 1e-6)
+rates = st.floats(1e-4, 1e2)
+shifts = st.floats(-8, 8)
+no_deadline = settings(deadline=None)  # the machine may be busy
+
+
+# published vectors
+
+
+@pytest.mark.parametrize(
+    ("p_s", "rates", "p", "tolerance"),
+    [
+        (0.5, {"negative_keep_rate": 0.1}, 1 / 11, EXACT),
+        (0.8, {"negative_keep_rate": 0.1}, 2 / 7, EXACT),
+        (0.9, {"negative_keep_rate": 0.025}, 0.1836734694, PRINTED),
+        (0.2, {"negative_keep_rate": 0.05}, 1 / 81, EXACT),
+        (0.6, {"positive_keep_rate": 0.2}, 15 / 17, EXACT),
+        (0.5, {"positive_keep_rate": 10}, 1 / 11, EXACT),
+        (0.5, {"positive_keep_rate": 10, "negative_keep_rate": 0.5}, 1 / 21, EXACT),
+        (0.8, {"train_prior": 0.5, "target_prior": 0.01}, 0.0388349515, PRINTED),
+    ],
+)
+def test_binary_vectors(p_s, rates, p, tolerance) -> None:
+    shift = log_odds_shift(**rates)
+    assert isinstance(shift, float)
+    assert correct_probability(p_s, shift) == pytest.approx(p, **tolerance)
+    assert correct_probability([p_s], shift)[0] == pytest.approx(p, **tolerance)
+    np.testing.assert_allclose(
+        correct_probability([[1 - p_s, p_s]], shift), [[1 - p, p]], rtol=2e-9, atol=0
+    )
+    assert expit(correct_margin(logit(p_s), shift)) == pytest.approx(p, rel=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("p_s", "train_prior", "target_prior", "p"),
+    [
+        ([0.5, 0.3, 0.2], [1 / 3] * 3, [0.7, 0.2, 0.1], [0.813953, 0.139535, 0.046512]),
+        ([0.6, 0.3, 0.1], [0.5, 0.3, 0.2], [0.8, 0.15, 0.05], [0.845815, 0.132159, 0.022026]),
+    ],
+)
+def test_vectors_of_three_classes(p_s, train_prior, target_prior, p) -> None:
+    shift = log_odds_shift(train_prior=train_prior, target_prior=target_prior)
+    assert correct_probability([p_s], shift)[0] == pytest.approx(p, **SIX_DIGITS)
+    margin = correct_margin(np.log([p_s]), shift)
+    assert np.exp(margin[0]) / np.exp(margin[0]).sum() == pytest.approx(p, **SIX_DIGITS)
+
+
+def test_forward_is_the_negated_shift() -> None:
+    shift = log_odds_shift(negative_keep_rate=0.1)
+    assert correct_probability(0.05, -shift) == pytest.approx(0.3448275862, **PRINTED)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shift", [-700.0, -81.0, -80.0, -1.5, 0.0, 2.0, 80.0, 81.0, 700.0])
+@pytest.mark.filterwarnings("error")
+def test_zero_and_one_stay_exactly(dtype, shift) -> None:
+    ends = np.array([0, 1], dtype)
+    np.testing.assert_array_equal(correct_probability(ends, shift), ends)
+    np.testing.assert_array_equal(correct_threshold(ends, shift), ends)
+    np.testing.assert_array_equal(correct_probability(np.eye(2, dtype=dtype), shift), np.eye(2))
+    for d in ([0, shift, 1], [shift, 1, 0]):
+        if np.ptp(d) <= 700:
+            one_hot = np.eye(3, dtype=dtype)
+            np.testing.assert_array_equal(correct_probability(one_hot, d), one_hot)
+
+
+def test_threshold_vector() -> None:
+    shift = log_odds_shift(negative_keep_rate=0.1)
+    assert correct_threshold(0.5, shift) == pytest.approx(10 / 11, **EXACT)
+    assert correct_threshold(0.5, -shift) == pytest.approx(1 / 11, **EXACT)
+
+
+# the short form
+
+
+def sampled_prior(tau: float, w: float) -> float:
+    return tau / (tau + w * (1 - tau))
+
+
+def test_sampled_prior_vector() -> None:
+    assert sampled_prior(0.001, 0.01) == pytest.approx(0.0909918, abs=5e-8)
+
+
+@pytest.mark.parametrize("p_s", [0.01, 0.5, 0.99])
+@pytest.mark.parametrize(
+    ("tau", "w", "factor"),
+    [(0.001, 0.01, 1.099), (0.0001, 0.0001 / 0.9999, 2.0), (0.005, 0.02, 1.245)],
+    ids=["thinned", "balanced", "experiment"],
+)
+def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
+    """-log(s/tau) leaves the odds wrong by (1-tau)/(1-s); the exact form is log w."""
+    s = sampled_prior(tau, w)
+    shift = log_odds_shift(train_prior=s, target_prior=tau)
+    assert shift == pytest.approx(log_odds_shift(negative_keep_rate=w), rel=1e-12)
+    short = correct_probability(p_s, -math.log(s / tau))
+    exact = correct_probability(p_s, shift)
+    wrong_by = (short / (1 - short)) / (exact / (1 - exact))
+    assert wrong_by == pytest.approx((1 - tau) / (1 - s), rel=1e-9)
+    assert wrong_by == pytest.approx(factor, abs=5e-4)  # as printed
+
+
+# what the shift is
+
+
+@no_deadline
+@given(alpha=rates, beta=rates, tau=probabilities)
+def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
+    s = alpha * tau / (alpha * tau + beta * (1 - tau))
+    by_rates = log_odds_shift(negative_keep_rate=beta, positive_keep_rate=alpha)
+    # 1-s loses digits when s is near 1
+    tolerance = {"rel": 1e-9, "abs": 1e-9 + 1e-15 / (1 - s)}
+    assert log_odds_shift(train_prior=s, target_prior=tau) == pytest.approx(by_rates, **tolerance)
+    per_class = log_odds_shift(class_keep_rates=[beta, alpha])
+    assert per_class[1] - per_class[0] == pytest.approx(by_rates, abs=1e-12)
+    per_class = log_odds_shift(train_prior=[1 - s, s], target_prior=[1 - tau, tau])
+    assert per_class[1] - per_class[0] == pytest.approx(by_rates, **tolerance)
+
+
+@no_deadline
+@given(p_s=st.fractions(0, 1), alpha=st.fractions("0.001", 100), beta=st.fractions("0.001", 100))
+def test_exact_arithmetic(p_s, alpha, beta) -> None:
+    p_s = Fraction(float(p_s))
+    p = (p_s / alpha) / (p_s / alpha + (1 - p_s) / beta)
+    shift = log_odds_shift(negative_keep_rate=float(beta), positive_keep_rate=float(alpha))
+    found = correct_probability(float(p_s), shift)
+    # log and exp of up to log(1e5) lose 12 units in the last place, the rest a few
+    assert found == pytest.approx(float(p), rel=1e-14)
+
+
+# invariants
+
+rows = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
+
+
+@no_deadline
+@given(p=rows, a=shifts, b=shifts)
+def test_corrections_compose_and_invert(p, a, b) -> None:
+    # 1-p loses at most 1e-16 of the odds at p near 1, times exp(8), twice
+    both = correct_probability(correct_probability(p, a), b)
+    np.testing.assert_allclose(both, correct_probability(p, a + b), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        correct_probability(correct_probability(p, a), -a), p, rtol=1e-12, atol=1e-12
+    )
+    np.testing.assert_allclose(correct_margin(correct_margin(p, a), -a), p, atol=1e-14)
+
+
+simplex = st.integers(2, 6).flatmap(
+    lambda K: st.tuples(
+        hnp.arrays(np.float64, (4, K), elements=st.floats(1e-3, 1)),
+        hnp.arrays(np.float64, (2, K), elements=shifts),
+    )
+)
+
+
+@no_deadline
+@given(simplex)
+def test_corrections_compose_and_invert_for_many_classes(drawn) -> None:
+    p, (a, b) = drawn
+    p = p / p.sum(axis=1, keepdims=True)
+    once = correct_probability(p, a)
+    np.testing.assert_allclose(once.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_allclose(correct_probability(once, b), correct_probability(p, a + b), 1e-12)
+    np.testing.assert_allclose(correct_probability(once, -a), p, 1e-12)
+    np.testing.assert_allclose(once, correct_probability(p, a + 3.0), 1e-12)  # up to a constant
+    expected = np.exp(correct_margin(np.log(p), a))
+    np.testing.assert_allclose(once, expected / expected.sum(axis=1, keepdims=True), 1e-12)
+
+
+@no_deadline
+@given(p=rows, shift=st.floats(-30, 30))
+def test_two_columns_are_the_binary_case(p, shift) -> None:
+    p = np.where(p < 1e-290, 0, p)  # odds of 1e300 and more are infinite: the binary case gives 0
+    two = np.column_stack([1 - p, p])
+    np.testing.assert_allclose(
+        correct_probability(two, shift)[:, 1], correct_probability(p, shift), rtol=1e-14
+    )
+    np.testing.assert_array_equal(
+        correct_probability(two, shift), correct_probability(two, [0, shift])
+    )
+    margin = correct_margin(two, shift)
+    np.testing.assert_array_equal(margin, np.column_stack([two[:, 0], two[:, 1] + shift]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shift", [-30.0, -3.9, -0.3, 0.0, 0.3, 2.5, 30.0])
+def test_never_reverses_an_order(shift, dtype) -> None:
+    """Neighbouring floats, where p / (p + (1-p) exp(-d)) as it stands does."""
+    for start in (1e-6, 0.01, 0.3, 0.5, 0.9, 0.997):
+        p = dtype(start) * (1 + np.finfo(dtype).eps * np.arange(20_000, dtype=dtype))
+        assert (np.diff(correct_probability(p, shift)) >= 0).all()
+
+
+@pytest.mark.parametrize("shift", [-6.0, math.log(0.02), 3.0])
+def test_auc_is_unchanged(shift) -> None:
+    rng = np.random.default_rng(0)
+    margin = rng.normal(size=5000)
+    y = rng.random(5000) < expit(margin - 2)
+    p = expit(margin)
+    assert roc_auc_score(y, correct_probability(p, shift)) == pytest.approx(
+        roc_auc_score(y, p), abs=1e-12
+    )
+
+
+@no_deadline
+@given(p=rows, t=probabilities, shift=shifts)
+def test_a_corrected_threshold_decides_as_corrected_probabilities_do(p, t, shift) -> None:
+    t_s = correct_threshold(t, shift)
+    clear = np.abs(p - t_s) > 1e-9  # rounding may fall either way on the threshold itself
+    np.testing.assert_array_equal((correct_probability(p, shift) >= t)[clear], (p >= t_s)[clear])
+    assert correct_threshold(t_s, -shift) == pytest.approx(t, rel=1e-9)
+
+
+def test_sampling_does_what_the_shift_undoes() -> None:
+    """Bayes' rule by counting: rows of each cell before and after."""
+    rng = np.random.default_rng(0)
+    full = rng.integers(1, 50, (6, 3)) * 1000  # cells x classes
+    rates = np.array([0.05, 1.0, 4.0])
+    after = full * rates
+    p_s = after / after.sum(axis=1, keepdims=True)
+    p = full / full.sum(axis=1, keepdims=True)
+    by_rates = log_odds_shift(class_keep_rates=rates)
+    by_priors = log_odds_shift(
+        train_prior=after.sum(axis=0) / after.sum(), target_prior=full.sum(axis=0) / full.sum()
+    )
+    np.testing.assert_allclose(correct_probability(p_s, by_rates), p, rtol=1e-13)
+    np.testing.assert_allclose(correct_probability(p_s, by_priors), p, rtol=1e-13)
+
+
+# extremes, types, shapes
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stable_at_margins_of_700(dtype) -> None:
+    z = np.array([-700, -30, 0, 30, 700], dtype)
+    for shift in (-700.0, -5.0, 5.0, 700.0):
+        np.testing.assert_allclose(correct_margin(z, shift), z + dtype(shift), rtol=1e-7)
+        p = correct_probability(expit(z), shift)
+        assert p.dtype == dtype
+        assert np.isfinite(p).all()
+        assert ((p >= 0) & (p <= 1)).all()
+
+
+@pytest.mark.parametrize("shift", [-700, -300.0, -60.0, -7.0, 7.0, 60.0, 300.0, 700.0])
+def test_both_tails(shift) -> None:
+    """p of 1e-300 and 1 - 2**-53, by exact arithmetic."""
+    p_s = np.array([1e-300, 1e-12, 0.5, 1 - 2**-53])
+    odds_ratio = Fraction(math.exp(-shift))
+    expected = [float(Fraction(v) / (Fraction(v) + (1 - Fraction(v)) * odds_ratio)) for v in p_s]
+    found = correct_probability(p_s, shift)
+    normal = np.array(expected) > 1e-307  # below, a float64 has few digits
+    np.testing.assert_allclose(found[normal], np.array(expected)[normal], rtol=1e-14)
+    np.testing.assert_allclose(found[~normal], 0, atol=1e-307)
+
+
+@pytest.mark.parametrize("shift", [-100.0, -79.0, -3.0, 79.0, 100.0])
+def test_float32_is_as_good_as_it_can_be(shift) -> None:
+    p_s = np.array([1e-30, 1e-6, 0.3, 0.999999], np.float32)
+    expected = correct_probability(p_s.astype(np.float64), shift)
+    found = correct_probability(p_s, shift)
+    assert found.dtype == np.float32
+    # four roundings of 6e-8; numbers below 1e-37 have few digits in float32
+    np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-37)
+
+
+@pytest.mark.parametrize(
+    ("given", "returned"),
+    [
+        (np.float32, np.float32),
+        (np.float64, np.float64),
+        (np.int64, np.float64),
+        (np.bool_, np.float64),
+        (np.float16, np.float64),
+        (">f4", np.float64),
+    ],
+)
+def test_dtype_is_kept(given, returned) -> None:
+    rows = np.array([0, 1, 1], given)
+    classes = np.array([[0, 1], [1, 0]], given)
+    for array, shift in ((rows, -1.0), (classes, -1.0), (classes, [0.5, 2.0]), (rows, -90.0)):
+        assert correct_probability(array, shift).dtype == returned
+        assert correct_margin(array, shift).dtype == returned
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("level", [-1000.0, 1000.0])
+def test_only_differences_between_classes_count(dtype, level) -> None:
+    p = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], dtype)
+    np.testing.assert_array_equal(
+        correct_probability(p, [level, level + 2, level + 1]), correct_probability(p, [0, 2, 1])
+    )
+
+
+def test_long_and_strided_arrays() -> None:
+    """Several blocks, and a column of predict_proba."""
+    p = np.random.default_rng(0).random((600_001, 2), dtype=np.float32)
+    expected = p[:, 1] / (p[:, 1] + (1 - p[:, 1]) * np.float32(math.exp(2.5)))
+    np.testing.assert_allclose(correct_probability(p[:, 1], -2.5), expected, rtol=3e-7)
+
+
+@pytest.mark.parametrize("correct", [correct_probability, correct_margin])
+def test_arguments_are_left_alone(correct) -> None:
+    for array, shift in ((np.array([0.2, 0.5]), -1.0), (np.array([[0.2, 0.8]]), [1.0, 2.0])):
+        before, d = array.copy(), np.array(shift)
+        correct(array, d if d.ndim else shift)
+        np.testing.assert_array_equal(array, before)
+        np.testing.assert_array_equal(d, shift)
+
+
+def test_one_number_in_one_number_out() -> None:
+    for found in (
+        correct_probability(0.5, -1.0),
+        correct_margin(0.5, -1.0),
+        correct_threshold(0.5, -1.0),
+    ):
+        assert isinstance(found, float)
+    assert isinstance(correct_probability(np.float32(0.5), -1.0), np.float32)
+
+
+# bad input
+
+
+@pytest.mark.parametrize("bad", [0, -0.1, math.nan, math.inf])
+@pytest.mark.parametrize("name", ["negative_keep_rate", "positive_keep_rate"])
+def test_bad_rates(name, bad) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        log_odds_shift(**{name: bad})
+
+
+@pytest.mark.parametrize("bad", ["0.1", True, None, [0.1]])
+def test_rates_that_are_no_numbers(bad) -> None:
+    with pytest.raises(TypeError, match="positive_keep_rate must be a number"):
+        log_odds_shift(negative_keep_rate=0.1, positive_keep_rate=[bad])
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([0.1, 0], r"class_keep_rates\[1\] must be above 0"),
+        ([0.1, -1], r"class_keep_rates\[1\] must be above 0"),
+        ([0.1, math.nan], "class_keep_rates must be finite"),
+        ([0.1], "class_keep_rates has one rate"),
+        ([], "class_keep_rates is empty"),
+        ([[0.1, 1]], "class_keep_rates must be one-dimensional"),
+    ],
+)
+def test_bad_class_rates(bad, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        log_odds_shift(class_keep_rates=bad)
+
+
+@pytest.mark.parametrize("which", ["train_prior", "target_prior"])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (0.0, "must be above 0 and below 1, found 0.0"),
+        (1.0, "must be above 0 and below 1, found 1.0"),
+        (-0.1, "must be above 0 and below 1"),
+        (math.nan, "must be finite"),
+        ([0.5, 0.4], "must sum to 1, found 0.9"),
+        ([0.5, 0.5, 0.0], "must be above 0 for every class, found 0.0 for class 2"),
+        ([1.5, -0.5], "must be above 0 for every class"),
+        ([0.5, math.nan], "must be finite"),
+        ([1.0], "has one class"),
+        ([], "is empty"),
+    ],
+)
+def test_bad_priors(which, bad, message) -> None:
+    good = 0.5 if np.ndim(bad) == 0 else [0.5, 0.5]
+    priors = {"train_prior": good, "target_prior": good, which: bad}
+    with pytest.raises(ValueError, match=f"{which} {message}"):
+        log_odds_shift(**priors)
+
+
+@pytest.mark.parametrize("other", [[0.2, 0.3, 0.5], 0.5])
+def test_priors_of_different_kinds(other) -> None:
+    with pytest.raises(ValueError, match="train_prior has shape .2,., but target_prior has"):
+        log_odds_shift(train_prior=[0.5, 0.5], target_prior=other)
+
+
+@pytest.mark.parametrize(
+    "descriptions",
+    [
+        {},
+        {"negative_keep_rate": 0.1, "train_prior": 0.5, "target_prior": 0.1},
+        {"positive_keep_rate": 0.1, "class_keep_rates": [0.1, 1]},
+        {"class_keep_rates": [0.1, 1], "target_prior": 0.5},
+    ],
+)
+def test_not_exactly_one_description(descriptions) -> None:
+    with pytest.raises(ValueError, match="exactly one description of the shift is needed, found"):
+        log_odds_shift(**descriptions)
+
+
+@pytest.mark.parametrize("name", ["train_prior", "target_prior"])
+def test_half_a_description(name) -> None:
+    missing = {"train_prior": "target_prior", "target_prior": "train_prior"}[name]
+    with pytest.raises(ValueError, match=f"{missing} is missing"):
+        log_odds_shift(**{name: 0.5})
+
+
+@pytest.mark.parametrize("bad", [-0.01, 1.01, math.nan, math.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities_outside_the_unit_interval(bad, dtype) -> None:
+    p = np.full(300_000, 0.5, dtype)
+    p[280_000] = bad
+    with pytest.raises(ValueError, match="probability must be in .0, 1., found .* at row 280000"):
+        correct_probability(p, -1.0)
+    with pytest.raises(ValueError, match="threshold must be in .0, 1., found"):
+        correct_threshold(bad, -1.0)
+    with pytest.raises(ValueError, match="probability must be in .0, 1., found .* at row 1"):
+        correct_probability([[0.5, 0.5], [1 - bad, bad]], -1.0)
+
+
+def test_rows_that_do_not_sum_to_one() -> None:
+    with pytest.raises(ValueError, match="rows of probability must sum to 1, found 0.9 at row 1"):
+        correct_probability([[0.5, 0.5], [0.5, 0.4]], -1.0)
+    off = np.array([[0.3, 0.7 + 5e-5]])  # what float32 arithmetic may leave
+    np.testing.assert_allclose(correct_probability(off, 0.0).sum(), 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("correct", [correct_probability, correct_margin])
+@pytest.mark.parametrize(
+    ("shape", "shift", "message"),
+    [
+        ((4, 3), -1.0, "has 3 columns, but shift is one number"),
+        ((4, 3), [0.0, 1.0], "has shape .4, 3., but shift has 2 classes"),
+        ((4,), [0.0, 1.0], "has shape .4,., but shift has 2 classes"),
+        ((4, 1), -1.0, "has 1 columns"),
+        ((2, 2, 2), -1.0, "must be .n,. or .n, K. and not empty"),
+        ((0,), -1.0, "must be .n,. or .n, K. and not empty"),
+        ((4,), math.nan, "shift must be finite"),
+        ((4, 2), [math.nan, 0], "shift must be finite"),
+        ((4, 2), [[0.0, 1.0]], "shift must be one-dimensional"),
+    ],
+)
+def test_shapes_that_do_not_fit(correct, shape, shift, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        correct(np.full(shape, 1 / shape[-1] if shape[-1] else 0), shift)
+
+
+@pytest.mark.parametrize("shift", [701.0, -701.0])
+def test_shifts_that_no_probability_can_hold(shift) -> None:
+    with pytest.raises(ValueError, match="shift must be at most 700, found 701"):
+        correct_probability([0.5], shift)
+    assert correct_margin([0.5], shift)[0] == 0.5 + shift
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_margins_that_are_not_finite(bad) -> None:
+    with pytest.raises(ValueError, match="margin must be finite"):
+        correct_margin([0.0, bad], -1.0)
+
+
+def test_thresholds_of_several_classes() -> None:
+    with pytest.raises(TypeError, match="shift must be a number"):
+        correct_threshold(0.5, [0.0, 1.0])
+    with pytest.raises(ValueError, match="threshold must be a number or .m,."):
+        correct_threshold([[0.5, 0.5]], -1.0)
+
+
+@pytest.mark.parametrize("bad", ["a", None, [{"p": 1}]])
+def test_things_that_are_no_numbers(bad) -> None:
+    with pytest.raises(TypeError, match="probability must hold real numbers"):
+        correct_probability(bad, -1.0)
+    with pytest.raises(TypeError, match="shift must be a number"):
+        correct_probability([0.5], "0.1")
