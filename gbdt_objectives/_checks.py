@@ -173,3 +173,42 @@ def prior(name: str, value: object) -> tuple[Array, Array]:
             "divide counts by their total first"
         )
     return labels, p / p.sum()
+
+
+def distribution(name: str, value: ArrayLike, K: int) -> Array:
+    """Probabilities >= 0 of K classes, which sum to 1, float64 (K,)."""
+    p = vector(name, value).astype(np.float64)
+    if len(p) != K:
+        raise ValueError(f"{name} has {len(p)} classes, but there are {K}: give one number each")
+    if p.min() < 0:
+        raise ValueError(f"{name} must hold probabilities >= 0, found {p.min():g}")
+    if abs(p.sum() - 1) > 1e-6:
+        raise ValueError(
+            f"{name} must sum to 1, found {p.sum():.9g}: divide counts by their total first"
+        )
+    return p
+
+
+def probabilities(name: str, values: ArrayLike) -> Array:
+    """(n,), of label 1, or (n, K), a column per class, whose rows sum to 1; float64."""
+    p: Array = real_array(name, values).astype(np.float64)
+    if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] == 1):
+        raise ValueError(
+            f"{name} must be (n,), of label 1, or (n, K), a column per class, and not empty, found "
+            f"shape {p.shape}"
+        )
+    if not (p.min() >= 0 and p.max() <= 1):
+        wrong = ~((p >= 0) & (p <= 1))
+        raise ValueError(
+            f"{name} must be in [0, 1], found {p[wrong][0]} at row {np.argwhere(wrong)[0][0]}: "
+            "margins need the logistic function or softmax first"
+        )
+    if p.ndim == 2:
+        total = np.einsum("ij->i", p)
+        row = int(np.argmax(np.abs(total - 1)))
+        if abs(total[row] - 1) > 1e-4:  # a float32 softmax is off by 1e-6
+            raise ValueError(
+                f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
+                "column per class, or for one class (n,)"
+            )
+    return p

@@ -125,5 +125,12 @@ METRICS = [
         (0, 1),
         (0, 1),
     ),
+    MetricCase("normalized-entropy", go.normalized_entropy_metric(0.1), (0, 1), (-30, 30)),
+    MetricCase(
+        "normalized-entropy-probability",
+        go.normalized_entropy_metric(input_space="probability"),
+        (0, 1),
+        (0, 1),
+    ),
     MetricCase("squared-error", go.squared_error_metric(), labels_between(0, 3), (-40, 40)),
 ]

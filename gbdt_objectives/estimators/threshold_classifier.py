@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives.estimators import _json
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
     ThresholdMetric,
@@ -277,26 +278,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         TypeError
             If it is no text.
         """
-        if not isinstance(text, str):
-            raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
-        try:
-            data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"text is no complete JSON, {error}: was the file truncated? Write it again with "
-                "to_json()"
-            ) from None
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            found = data.get("format") if isinstance(data, dict) else data
-            raise ValueError(
-                f"text is JSON of another format, found {str(found)[:80]!r} instead of {FORMAT!r}: "
-                "read what ThresholdClassifier.to_json() of this version wrote"
-            )
-        if data.keys() != KEYS:
-            raise ValueError(
-                f"text must have the keys {sorted(KEYS)}, found {sorted(data)}: it was changed or "
-                "truncated"
-            )
+        data = _json.read(text, FORMAT, KEYS)
         method = _checks.choice("method", data["method"], METHODS)
         metric = data["metric"]
         if not isinstance(metric, str):
@@ -327,25 +309,12 @@ def one_score(score: ArrayLike) -> Array:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(
-            f"score must have shape (n,) or (n, 1), found {array.shape}: one score a row; for "
-            "features use QWKClassifier"
+            f"score must have shape (n,) or (n, 1), found {array.shape}: one score a row, "
+            "not features"
         )
     if array.dtype.kind == "O":
         array = array.astype(np.float64)
     return _checks.vector("score", array)
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(
-        f'text holds {name}, which is no JSON: infinite thresholds are written "-inf", "inf"'
-    )
-
-
-def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) < len(pairs):
-        raise ValueError(f"text gives a key twice, found {[key for key, _ in pairs]}")
-    return data
 
 
 def _classes(values: object, dtype: object) -> Array:

@@ -6,12 +6,13 @@ from gbdt_objectives.metrics.kappa import (
     quadratic_weighted_kappa,
     qwk_metric,
 )
-from gbdt_objectives.metrics.logloss import weighted_logloss_metric
+from gbdt_objectives.metrics.logloss import normalized_entropy_metric, weighted_logloss_metric
 from gbdt_objectives.metrics.squared_error import squared_error_metric
 
 __all__ = [
     "Metric",
     "extended_qwk_metric",
+    "normalized_entropy_metric",
     "quadratic_weighted_kappa",
     "qwk_metric",
     "squared_error_metric",

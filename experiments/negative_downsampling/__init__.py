@@ -1,0 +1,1 @@
+"""Rare events: trained on fewer negatives, uncorrected, corrected, weighted; time and quality."""

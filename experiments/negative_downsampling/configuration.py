@@ -1,0 +1,109 @@
+"""The configuration: read from config.json, which was fixed before any result existed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CONFIG = Path(__file__).parent / "config.json"
+
+
+@dataclass(frozen=True)
+class Population:
+    """Log-odds of a row: prior and the size of each term; see ``population.log_odds``."""
+
+    prior: float
+    linear: float
+    square: float = 0.0
+    absolute: float = 0.0
+    product: float = 0.0
+    sine: float = 0.0
+    step: float = 0.0
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all models have in common."""
+
+    learning_rate: float
+    max_depth: int
+    patience: int
+    most_rounds: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a run is."""
+
+    seeds: int
+    train_rows: int
+    test_rows: int
+    validation_rows: int
+    keep_rates: tuple[float, ...]
+    weighting_sizes: tuple[int, ...]
+    weighting_repetitions: int
+    weighting_test_rows: int
+    weighting_keep_rate: float
+    file_keep_rates: tuple[float, ...]
+    outer_folds: int
+    outer_repeats: int
+    validation_folds: int
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What the comparison is held to; logloss in nats, errors are standard errors."""
+
+    offset_equals_corrected_within: float
+    uncorrected_times_others: float
+    in_sample_isotonic_times_corrected: float
+    better_by_standard_errors: float
+    corrected_within_of_all_rows: float
+    bags_worse_than_all_rows_at_most: float
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """config.json, with one of its two scales."""
+
+    seed: int
+    boosters: tuple[str, ...]
+    main_keep_rate: float
+    bags: int
+    isotonic_floor: float
+    training: Training
+    population: Population
+    acceptance: Acceptance
+    scale: Scale
+
+
+def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
+    """The configuration with the scale "full" or "quick"."""
+    raw = as_json(path)
+    sizes = {name: tuple(v) if isinstance(v, list) else v for name, v in raw[scale].items()}
+    return Configuration(
+        seed=raw["seed"],
+        boosters=tuple(raw["boosters"]),
+        main_keep_rate=raw["main_keep_rate"],
+        bags=raw["bags"],
+        isotonic_floor=raw["isotonic_floor"],
+        training=Training(**raw["training"]),
+        population=Population(**raw["population"]),
+        acceptance=Acceptance(**raw["acceptance"]),
+        scale=Scale(**sizes),
+    )
+
+
+def as_json(path: Path = CONFIG) -> dict[str, Any]:
+    """The file as it is."""
+    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return raw
+
+
+def digest(path: Path = CONFIG) -> str:
+    """SHA-256 of the content, whatever the line endings and spaces."""
+    return hashlib.sha256(json.dumps(as_json(path), sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,110 @@
+"""Squared error of class probabilities: row by row, and its mean, the Brier score."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.rows import Rows, probability_rows
+
+
+def squared_error(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    half: bool = True,
+    labels: ArrayLike | None = None,
+) -> Array:
+    """Squared error of each row's class probabilities.
+
+    ::
+
+        1/2 sum_i (p_i - I[c = i])^2        (p - y)^2 for two classes
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, or with (n, K) the classes in ``labels``.
+    probability : array-like of shape (n,) or (n, K)
+        Of label 1, or of each class.
+    half : bool
+        False: without the 1/2, which keeps the error in [0, 1].
+    labels : array-like of shape (K,), optional
+        The class of each column, of any type. None: 0 to K-1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        Probabilities outside [0, 1], rows that do not sum to 1, labels of no column,
+        lengths that differ.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import squared_error
+    >>> squared_error([1, 0], [0.8, 0.5])
+    array([0.04, 0.25])
+    >>> squared_error(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"], half=False)
+    array([0.78])
+    """
+    rows = probability_rows(y_true, probability, labels, None)
+    return row_errors(rows, half)
+
+
+def brier_score(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    half: bool = True,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """The mean of :func:`squared_error` over rows: the half Brier score.
+
+    Parameters
+    ----------
+    y_true, probability, half, labels
+        As in :func:`squared_error`.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row.
+
+    Returns
+    -------
+    float
+        In [0, 1], or [0, 2] without the 1/2. Smaller is better; its expectation is
+        least for the true probabilities.
+
+    Raises
+    ------
+    ValueError
+        As :func:`squared_error`, and bad weights.
+
+    References
+    ----------
+    Brier (1950), Monthly Weather Review 78(1), who does not halve.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import brier_score
+    >>> round(brier_score([1, 0], [0.8, 0.5]), 4)
+    0.145
+    """
+    rows = probability_rows(y_true, probability, labels, sample_weight)
+    return dot(rows.w, row_errors(rows, half)) / float(rows.w.sum())
+
+
+def row_errors(rows: Rows, half: bool) -> Array:
+    """Squared error of each row."""
+    if rows.p.ndim == 1:
+        error = (rows.p - rows.y) ** 2
+    else:
+        d = rows.p.copy()
+        d[np.arange(len(d)), rows.y] -= 1
+        error = np.einsum("ij,ij->i", d, d)
+    return error * (rows.half if _checks.flag("half", half) else 2 * rows.half)

@@ -1,0 +1,222 @@
+"""The ROC curve's convex hull, which is the isotonic regression of the labels on the score.
+
+Symbols: P and Q the weight of positives and negatives up to a score, from the lowest.
+The segments of the isotonic fit are the edges of the convex hull of (Q, P), and the ROC
+curve is the same picture seen from its upper end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.rows import score_rows, ties
+from gbdt_objectives.calibration.smoothing import empirical_probability
+
+Pooling = Literal["hull", "violators"]
+
+
+@dataclass(frozen=True, eq=False)
+class ROCConvexHull:
+    """Segments of the ROC curve's convex hull, from the lowest score to the highest.
+
+    Made by :func:`roc_convex_hull`. S segments; in the ROC plane they join S+1 points,
+    which are listed from (0, 0) to (1, 1), so the last segment is the first edge.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (S,)
+        The lowest and the highest score in each segment.
+    positive, negative : ndarray of shape (S,)
+        The weight of label 1 and of label 0 in each segment.
+    auc : float
+        Area under the ROC curve of the score.
+    """
+
+    low: Array
+    high: Array
+    positive: Array
+    negative: Array
+    auc: float
+
+    @property
+    def hull_auc(self) -> float:
+        """Area under the hull: the ROC curve of the isotonic fit."""
+        return area(self.positive, self.negative)
+
+    @property
+    def fpr(self) -> Array:
+        """False positive rate of each point, (S+1,)."""
+        return rate_from_top(self.negative)
+
+    @property
+    def tpr(self) -> Array:
+        """True positive rate of each point, (S+1,)."""
+        return rate_from_top(self.positive)
+
+    @property
+    def thresholds(self) -> Array:
+        """Each point is the rule score >= threshold, (S+1,); inf for (0, 0)."""
+        return np.append(np.inf, self.low[::-1])
+
+    def probability(
+        self, *, m: float = 0, prior: ArrayLike | None = None, monotone: bool = False
+    ) -> Array:
+        """The calibration map: the probability of label 1 in each segment.
+
+        Parameters
+        ----------
+        m, prior
+            As in ``empirical_probability``, ``prior`` for labels 0 and 1: no smoothing,
+            ``m=2`` Laplace, and any m-estimate.
+        monotone : bool
+            Smoothing draws small segments further than large ones and can so reverse
+            their order. True: take the nearest rising probabilities, by squared error
+            over the rows. Segments and their counts stay as they are.
+
+        Returns
+        -------
+        ndarray of shape (S,)
+            Rising, strictly so without smoothing of the true hull.
+
+        Raises
+        ------
+        ValueError
+            As ``empirical_probability``.
+        """
+        from sklearn.isotonic import isotonic_regression
+
+        counts = np.column_stack([self.negative, self.positive])
+        p: Array = empirical_probability(counts, m=m, prior=prior)[:, 1]
+        if _checks.flag("monotone", monotone):
+            p = isotonic_regression(p, sample_weight=self.positive + self.negative)
+        return p
+
+
+def roc_convex_hull(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    *,
+    pooling: Pooling = "hull",
+    sample_weight: ArrayLike | None = None,
+) -> ROCConvexHull:
+    """The convex hull of the ROC curve, and the calibration map that comes with it.
+
+    The probability of label 1 is constant on each edge of the hull::
+
+        p = (positives of the segment) / (rows of the segment)
+
+    which is the isotonic regression of the labels on the score, and the classifier that
+    it gives has the hull for its ROC curve. Fit it on scores of rows that the model was
+    not trained on: the hull bends to every accident of few rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, both occurring.
+    score : array-like of shape (n,)
+        Finite, on any scale, higher for label 1. Equal scores are in one segment.
+    pooling : {"hull", "violators"}
+        "hull": the edges of the hull. "violators": only what must be pooled for the
+        proportions not to fall, so that neighbours of equal proportion stay apart. Both
+        have the same hull and proportions; they differ once the counts are smoothed.
+        Equal proportions are recognised exactly if weights are whole numbers; other
+        weights may hide them by rounding.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row, 0 as none.
+
+    Returns
+    -------
+    ROCConvexHull
+        ``fpr``, ``tpr``, ``thresholds`` of the points; ``auc``, ``hull_auc``; ``low``,
+        ``high``, ``positive``, ``negative`` of the segments, and ``probability()`` for
+        the map, smoothed if wanted.
+
+    Raises
+    ------
+    ValueError
+        One class only, labels other than 0 and 1, NaN, lengths that differ, bad weights.
+
+    References
+    ----------
+    Fawcett & Niculescu-Mizil (2007), "PAV and the ROC convex hull", Machine Learning 68.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import roc_convex_hull
+    >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
+    >>> score = np.arange(10, 0, -1)
+    >>> hull = roc_convex_hull(y, score)
+    >>> hull.auc, round(hull.hull_auc, 4)
+    (0.75, 0.8333)
+    >>> hull.probability().round(4)
+    array([0.    , 0.6667, 1.    ])
+    >>> hull.probability(m=2)
+    array([0.25 , 0.625, 0.75 ])
+    >>> roc_convex_hull(y, score, pooling="violators").probability(m=2).round(4)
+    array([0.3333, 0.3333, 0.6   , 0.6   , 0.6667, 0.6667])
+    """
+    _checks.choice("pooling", pooling, ("hull", "violators"))
+    rows = score_rows(y_true, score, sample_weight)
+    distinct, positive, negative = ties(rows)
+    if not (positive.any() and negative.any()):
+        raise ValueError(
+            f"y_true holds the single class {rows.y[0]:g}: an ROC curve needs rows of both labels"
+        )
+    ends = segment_ends(positive, negative, pooling)
+    first, last = ends[:-1], ends[1:] - 1
+    return ROCConvexHull(
+        low=distinct[first],
+        high=distinct[last],
+        positive=np.add.reduceat(positive, first),
+        negative=np.add.reduceat(negative, first),
+        auc=area(positive, negative),
+    )
+
+
+def segment_ends(positive: Array, negative: Array, pooling: Pooling) -> Array:
+    """Where segments of the isotonic fit end, as numbers of distinct scores, 0 to d, (S+1,).
+
+    Three points are in line where the cross product of two edges is 0, which is exact in
+    whole numbers, and in any where only one label occurs.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    total = positive + negative
+    m = isotonic_regression(positive / total, sample_weight=total)
+    ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1], [True])))
+    dP, dQ = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
+    rises = dP[:-1] * dQ[1:] < dP[1:] * dQ[:-1]  # the fit rounds: equals may be apart
+    ends = ends[np.concatenate(([True], rises, [True]))]
+    if pooling == "hull":
+        return ends
+    P, Q = from_zero(positive), from_zero(negative)
+    chord = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    dP, dQ = np.diff(P[ends])[chord], np.diff(Q[ends])[chord]
+    P_i, Q_i = P[:-1] - P[ends[chord]], Q[:-1] - Q[ends[chord]]
+    return np.append(np.flatnonzero(P_i * dQ == dP * Q_i), len(total))
+
+
+def area(positive: Array, negative: Array) -> float:
+    """Area under an ROC curve by trapezoids, given weights at rising scores."""
+    below = np.cumsum(negative) - 0.5 * negative
+    return dot(positive, below) / float(positive.sum() * negative.sum())
+
+
+def rate_from_top(weight: Array) -> Array:
+    """Share of the weight at the highest segments, 0 to S of them; ends at exactly 1."""
+    sums = from_zero(weight[::-1])
+    rate: Array = sums / sums[-1]
+    return rate
+
+
+def from_zero(values: Array) -> Array:
+    """Cumulative sums with the empty sum first."""
+    return np.append(0.0, np.cumsum(values))

@@ -1,0 +1,34 @@
+"""One shift in log-odds that brings the mean probability to the mean outcome."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+
+
+def intercept_shift(y: Array, z: Array, w: Array) -> float:
+    """b with sum w sigmoid(z + b) = sum w y.
+
+    ``y`` labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay so: the finite
+    ones must make up for their errors, and together give P of label 1 and N of label 0.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    finite = np.isfinite(z)
+    errors = float(w[(z == -np.inf) & (y == 1)].sum() - w[(z == np.inf) & (y == 0)].sum())
+    z, y, w = z[finite], y[finite], w[finite]
+    P, N = dot(w, y) + errors, dot(w, 1 - y) - errors
+    if not (P > 0 and N > 0):
+        raise ValueError(
+            "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
+            f"and 1 stay, and the others, of total weight {w.sum():g}, would have to sum to {P:g}; "
+            "fit on more rows, or on a model that is less certain"
+        )
+    q = P / (P + N)
+    w = w / (P + N)
+    b = float(logit(q))
+    low, high = b - float(z.max()) - 1, b - float(z.min()) + 1
+    return float(brentq(lambda b: dot(w, expit(z + b)) - q, low, high, xtol=1e-14, maxiter=5000))

@@ -1,0 +1,135 @@
+"""Two ratios that click prediction is judged by: of means, and of entropies."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.rows import Rows, probability_rows
+
+
+def calibration_ratio(
+    y_true: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean prediction over mean outcome.
+
+    ::
+
+        sum w p / sum w y
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1; 1 must occur.
+    probability : array-like of shape (n,)
+        Of label 1. For one of several classes pass ``y_true == label`` and its column.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row.
+
+    Returns
+    -------
+    float
+        1 is best, above 1 too high on average. It says nothing of single rows: the base
+        rate predicted to everyone has 1.
+
+    Raises
+    ------
+    ValueError
+        No row of label 1, probabilities outside [0, 1], shape (n, K), bad weights.
+
+    References
+    ----------
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
+    section 3 (there "calibration").
+
+    Examples
+    --------
+    >>> from gbdt_objectives import calibration_ratio
+    >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
+    1.0
+    """
+    if np.ndim(probability) != 1:
+        raise ValueError(
+            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
+            "class at a time, y_true == label and its column"
+        )
+    rows = probability_rows(y_true, probability, None, sample_weight)
+    outcome = dot(rows.w, rows.y)
+    if outcome == 0:
+        raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
+    return dot(rows.w, rows.p) / outcome
+
+
+def normalized_entropy(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Logloss over that of the best constant prediction.
+
+    ::
+
+        (mean of -log p_c) / (-sum_i q_i log q_i),   q the class frequencies of the rows
+
+    So figures of data with different base rates can be compared, which loglosses cannot.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, or with (n, K) the classes in ``labels``; at least two occur.
+    probability : array-like of shape (n,) or (n, K)
+        Of label 1, or of each class.
+    labels : array-like of shape (K,), optional
+        The class of each column, of any type. None: 0 to K-1.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row.
+
+    Returns
+    -------
+    float
+        0 is best, 1 no better than the class frequencies, inf if a class occurs whose
+        probability was 0.
+
+    Raises
+    ------
+    ValueError
+        One class only, probabilities outside [0, 1], rows that do not sum to 1, bad
+        weights.
+
+    References
+    ----------
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
+    section 3.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import normalized_entropy
+    >>> round(normalized_entropy([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
+    1.0
+    >>> round(normalized_entropy([1, 0, 0, 0], [0.7, 0.1, 0.1, 0.1]), 4)
+    0.2991
+    """
+    rows = probability_rows(y_true, probability, labels, sample_weight)
+    W = float(rows.w.sum())
+    classes = rows.y.astype(np.intp)
+    weight = np.bincount(classes, rows.w)
+    q = weight[weight > 0] / W
+    if len(q) == 1:
+        raise ValueError(
+            f"y_true holds the single class at column {classes[0]}: its entropy is 0, and nothing "
+            "can be divided by it"
+        )
+    return -dot(rows.w, log_likelihood(rows, classes)) / W / -float(q @ np.log(q))
+
+
+def log_likelihood(rows: Rows, classes: Array) -> Array:
+    """log p_c of each row."""
+    with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
+        if rows.p.ndim == 1:
+            return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))
+        l: Array = np.log(rows.p[np.arange(len(classes)), classes])
+        return l

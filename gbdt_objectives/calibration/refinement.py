@@ -1,0 +1,187 @@
+"""Squared error in parts: how well calibrated, how well told apart.
+
+Symbols: g a group of rows, W_g its weight and W that of all, p and c a row's probabilities
+and class, P_g their mean and q_g the class frequencies in the group, q those of all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.hull import segment_ends
+from gbdt_objectives.calibration.rows import Rows, probability_rows, ties
+
+
+@dataclass(frozen=True)
+class CalibrationRefinement:
+    """The half Brier score in parts; made by :func:`calibration_refinement`.
+
+    All are means over rows; times the total weight they are sums.
+
+    Attributes
+    ----------
+    calibration : float
+        Calibration loss: the error that comes from group means that are off.
+    refinement : float
+        Refinement loss: what remains if each group is given its own class frequencies.
+    within : float
+        What differing predictions within a group add, negative if they are informative;
+        0 if a group has one prediction.
+    uncertainty : float
+        Refinement loss with all rows in one group.
+    """
+
+    calibration: float
+    refinement: float
+    within: float
+    uncertainty: float
+
+    @property
+    def total(self) -> float:
+        """The half Brier score: calibration + refinement + within."""
+        return self.calibration + self.refinement + self.within
+
+    @property
+    def miscalibration(self) -> float:
+        """What giving each group its own frequencies would save: calibration + within."""
+        return self.calibration + self.within
+
+    @property
+    def discrimination(self) -> float:
+        """What the groups tell of the class: uncertainty - refinement.
+
+        total = miscalibration - discrimination + uncertainty.
+        """
+        return self.uncertainty - self.refinement
+
+
+def calibration_refinement(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    groups: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> CalibrationRefinement:
+    """The mean squared error of probabilities as calibration loss and refinement loss.
+
+    ::
+
+        calibration   sum_g W_g/W  1/2 sum_i (P_gi - q_gi)^2
+        refinement    sum_g W_g/W  1/2 sum_i q_gi (1 - q_gi)
+        within        mean of 1/2 sum_i d_i (d_i - 2 I[c = i]),   d = p - P_g
+        uncertainty                1/2 sum_i q_i (1 - q_i)
+
+    The first three add up to the mean of ``squared_error``. Better probabilities of the
+    same groups can lower the first; only a better ranking or finer groups the second.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, or with (n, K) the classes in ``labels``.
+    probability : array-like of shape (n,) or (n, K)
+        Of label 1, or of each class.
+    groups : {"prediction", "isotonic"} or array-like of shape (n,)
+        "prediction": rows of equal prediction are a group, for models with few
+        different ones; where all differ, nothing is left to refine and everything is
+        calibration loss. "isotonic": the segments of the isotonic fit, the usual choice
+        for continuous predictions, for (n,) only; ``miscalibration`` and
+        ``discrimination`` are then those of CORP, both >= 0. An array: the group of
+        each row, of any type, for instance its leaf.
+    labels : array-like of shape (K,), optional
+        The class of each column, of any type. None: 0 to K-1.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row.
+
+    Returns
+    -------
+    CalibrationRefinement
+        ``calibration``, ``refinement``, ``within``, ``uncertainty``, ``total``,
+        ``miscalibration``, ``discrimination``.
+
+    Raises
+    ------
+    ValueError
+        Probabilities outside [0, 1], rows that do not sum to 1, groups of another
+        length, "isotonic" with (n, K), bad weights.
+
+    References
+    ----------
+    Murphy (1973), Journal of Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe
+    (2008), Weather and Forecasting 23(4), for the parts within groups; Dimitriadis,
+    Gneiting & Jordan (2021), PNAS 118(8), for isotonic segments (CORP).
+
+    Examples
+    --------
+    >>> from gbdt_objectives import calibration_refinement
+    >>> y = [0] * 6 + [1] * 3 + [2]
+    >>> parts = calibration_refinement(y, [[0.5, 0.3, 0.2]] * 10)
+    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)
+    (0.01, 0.27, 0.28)
+    >>> parts = calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], groups="isotonic")
+    >>> round(parts.miscalibration, 4), round(parts.discrimination, 4), parts.uncertainty
+    (0.1125, 0.125, 0.25)
+    """
+    rows = probability_rows(y_true, probability, labels, sample_weight)
+    if isinstance(groups, str):
+        _checks.choice("groups", groups, ("prediction", "isotonic"))
+        if rows.p.ndim == 1:
+            p, positive, negative = ties(rows)
+            ends = np.arange(len(p) + 1)
+            if groups == "isotonic":
+                ends = segment_ends(positive, negative, "hull")
+            g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            return CalibrationRefinement(*parts(p, positive, positive + negative, g))
+        if groups == "isotonic":
+            raise ValueError(
+                'groups="isotonic" is for probability (n,), of label 1: pass one class at a time, '
+                "y_true == label and its column"
+            )
+        g = equal_rows(rows.p)
+    else:
+        g = checked_groups(groups, rows)
+    columns = [parts(p, rows.w * y, rows.w, g) for y, p in rows.columns()]
+    return CalibrationRefinement(*(rows.half * np.sum(columns, axis=0)).tolist())
+
+
+def parts(p: Array, positive: Array, total: Array, g: Array) -> list[float]:
+    """The four parts for one class; ``positive`` of the weight ``total`` is of that class."""
+    W_g = np.bincount(g, total)
+    q_g = np.bincount(g, positive) / W_g
+    P_g = np.bincount(g, total * p) / W_g
+    d = p - P_g[g]
+    W = float(total.sum())
+    q = float(positive.sum()) / W
+    calibration = dot(W_g, (P_g - q_g) ** 2) / W
+    refinement = dot(W_g, q_g * (1 - q_g)) / W
+    within = dot(d, total * d - 2 * positive) / W
+    return [calibration, refinement, within, q * (1 - q)]
+
+
+def equal_rows(p: Array) -> Array:
+    """Numbers from 0 that are equal where rows are."""
+    order = np.lexsort(p.T)
+    new = np.any(p[order[1:]] != p[order[:-1]], axis=1)
+    g = np.empty(len(p), np.intp)
+    g[order] = np.concatenate(([0], np.cumsum(new)))
+    return g
+
+
+def checked_groups(groups: ArrayLike, rows: Rows) -> Array:
+    """The group of each row that counts, as a number from 0."""
+    given = np.asarray(groups)
+    if given.ndim != 1:
+        raise ValueError(f"groups must be one-dimensional, found shape {given.shape}")
+    n = len(rows.y) if isinstance(rows.kept, slice) else len(rows.kept)
+    _checks.same_length("groups", given, "the labels", n)
+    if given.dtype.kind == "f":
+        _checks.finite("groups", given)
+    g: Array = np.unique(given[rows.kept], return_inverse=True)[1]
+    return g

@@ -1,0 +1,93 @@
+"""Rows as the maths wants them: labels, probabilities or scores, weights, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import ordered_labels, positions
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of weight above 0, everything float64 but class positions.
+
+    ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
+    ``kept``: which of the rows given these are.
+    """
+
+    y: Array
+    p: Array
+    w: Array
+    kept: Any
+
+    def columns(self) -> Iterator[tuple[Array, Array]]:
+        """Whether a row is of the class, and its probability: one class or all K."""
+        if self.p.ndim == 1:
+            yield self.y, self.p
+        else:
+            for k, p in enumerate(self.p.T):
+                yield (self.y == k).astype(np.float64), p
+
+    @property
+    def half(self) -> float:
+        """What half a sum over classes is of the sum over columns: (n,) has one of two."""
+        return 1.0 if self.p.ndim == 1 else 0.5
+
+
+def probability_rows(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> Rows:
+    """Rows from the arguments of the functions of this folder."""
+    p = _checks.probabilities("probability", probability)
+    if p.ndim == 1:
+        if labels is not None:
+            raise ValueError(
+                "labels name the columns of (n, K) probabilities, but probability is (n,), of "
+                "label 1: pass y_true == label as y_true"
+            )
+        y = _checks.vector("y_true", y_true).astype(np.float64)
+        _checks.binary_labels("y_true", y)
+    else:
+        order = np.arange(p.shape[1]) if labels is None else ordered_labels(labels)
+        if len(order) != p.shape[1]:
+            raise ValueError(
+                f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
+                "the classes in the order of the columns"
+            )
+        y = positions("y_true", y_true, order)
+    return counted_rows(y, p, sample_weight, "probability")
+
+
+def score_rows(y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
+    """Rows with a finite score on any scale in the place of the probability of label 1."""
+    y = _checks.vector("y_true", y_true).astype(np.float64)
+    _checks.binary_labels("y_true", y)
+    return counted_rows(y, _checks.vector("score", score), sample_weight, "score")
+
+
+def counted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> Rows:
+    _checks.same_length(name, p, "the labels", len(y))
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    if w is None:
+        return Rows(y, p, np.ones(len(y)), slice(None))
+    kept = slice(None) if w.all() else w > 0
+    return Rows(y[kept], p[kept], w[kept].astype(np.float64), kept)
+
+
+def ties(rows: Rows) -> tuple[Array, Array, Array]:
+    """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
+    order = np.argsort(rows.p)
+    s, y, w = rows.p[order], rows.y[order], rows.w[order]
+    first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
+    positive = w * y
+    return s[first], np.add.reduceat(positive, first), np.add.reduceat(w - positive, first)

@@ -1,0 +1,79 @@
+"""From counts to probabilities: relative frequencies, Laplace's correction, m-estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+
+
+def empirical_probability(
+    counts: ArrayLike, *, m: float = 0, prior: ArrayLike | None = None
+) -> Array:
+    """Class probabilities from class counts, drawn towards a prior by m rows of it.
+
+    ::
+
+        p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i
+
+    ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's
+    correction (n_i + 1)/(|S| + K).
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., K)
+        n_i >= 0, the rows of each class or their total weight; K >= 2.
+    m : float >= 0
+        How many rows the prior is worth.
+    prior : array-like of shape (K,), optional
+        pi, which sums to 1. None: 1/K each.
+
+    Returns
+    -------
+    ndarray of shape (..., K)
+        float64; each row sums to 1.
+
+    Raises
+    ------
+    ValueError
+        Negative counts, a row of zeros with ``m=0``, a negative ``m``, a prior that does
+        not sum to 1 or has another number of classes.
+
+    References
+    ----------
+    Cestnik (1990), "Estimating probabilities: a crucial task in machine learning", ECAI.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import empirical_probability
+    >>> empirical_probability([20, 40])
+    array([0.33333333, 0.66666667])
+    >>> empirical_probability([[20, 40], [1, 0]], m=2)
+    array([[0.33870968, 0.66129032],
+           [0.66666667, 0.33333333]])
+    >>> empirical_probability([20, 40], m=10, prior=[0.3, 0.7])
+    array([0.32857143, 0.67142857])
+    """
+    n = _checks.real_array("counts", counts).astype(np.float64)
+    if n.ndim == 0 or n.shape[-1] < 2 or n.size == 0:
+        raise ValueError(
+            f"counts must have shape (..., K) with two classes or more, found shape {n.shape}"
+        )
+    _checks.finite("counts", n)
+    if n.min() < 0:
+        raise ValueError(f"counts must not be negative, found {n.min():g}")
+    m = _checks.number("m", m)
+    if m < 0:
+        raise ValueError(f"m must not be negative, found {m:g}: 0 is no smoothing")
+    total = n.sum(axis=-1, keepdims=True)
+    if m == 0 and not total.all():
+        raise ValueError(
+            "counts are all 0 in a row: nothing can be said of no rows, but with m above 0 it is "
+            "the prior"
+        )
+    K = n.shape[-1]
+    pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
+    probability: Array = (n + m * pi) / (total + m)
+    return probability

@@ -1,0 +1,247 @@
+"""CalibratedClassifier: any classifier and any calibrator of this package, cross-fitted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import positions
+from gbdt_objectives.estimators._classifiers import class_probability
+from gbdt_objectives.estimators.qwk_classifier import _check_features, _take
+from gbdt_objectives.thresholds.cross_validation import Split, group_numbers, held_out_once
+
+
+class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier of two classes whose probabilities are calibrated on held-out rows.
+
+    ``fit`` trains the classifier once a fold, fits one calibrator on the out-of-fold
+    probabilities of all rows, and trains the classifier again on all rows.
+    scikit-learn's ``CalibratedClassifierCV`` takes no calibrator but its own.
+
+    Parameters
+    ----------
+    estimator : classifier
+        With ``predict_proba``; ``DownsampledClassifier`` too. X and y go to it as they
+        are: XGBClassifier wants labels 0 and 1.
+    calibrator : calibrator
+        Of probabilities: ``ROCConvexHullCalibrator``, ``InterceptCalibrator``,
+        ``LogitCalibrator``, or what has their ``fit(score, y, sample_weight)`` and
+        ``predict(score)``, such as ``IsotonicRegression(out_of_bounds="clip")``.
+    cv : int, splitter, iterable of splits or "prefit"
+        Must hold each row out once. An int: that many stratified folds, not shuffled,
+        as usual in scikit-learn; group folds if ``fit`` gets ``groups``. "prefit": the
+        estimator is fitted already, on other rows, and ``fit`` gets rows for the
+        calibrator only.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        Sorted; the positive class last.
+    estimator_ : classifier
+        Fitted on all rows; ``estimator`` itself if it came fitted.
+    calibrator_ : calibrator
+        Fitted.
+    oof_probability_ : ndarray of shape (n,)
+        Of the positive class, what the calibrator was fitted on.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from gbdt_objectives import CalibratedClassifier, LogitCalibrator, normalized_entropy
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=4000)
+    >>> y = (rng.random(4000) < 1 / (1 + np.exp(-x))).astype(int)
+    >>> X = np.column_stack([x] * 5)  # naive Bayes takes copies for evidence of their own
+    >>> raw = GaussianNB().fit(X, y).predict_proba(X)[:, 1]
+    >>> calibrated = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
+    >>> p = calibrated.predict_proba(X)[:, 1]
+    >>> round(normalized_entropy(y, raw), 2), round(normalized_entropy(y, p), 2)
+    (1.58, 0.86)
+    >>> round(calibrated.calibrator_.slope_, 2)
+    0.2
+    """
+
+    classes_: Array
+    estimator_: Any
+    calibrator_: Any
+    oof_probability_: Array
+
+    def __init__(self, estimator: Any, calibrator: Any, *, cv: Any = 5) -> None:
+        self.estimator = estimator
+        self.calibrator = calibrator
+        self.cv = cv
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> CalibratedClassifier:
+        """Fit the folds' classifiers, the calibrator, and the final classifier.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, features)
+            Whatever the estimator takes.
+        y : array-like of shape (n,)
+            Two classes.
+        sample_weight : array-like of shape (n,), optional
+            For the estimator and the calibrator.
+        groups : array-like of shape (n,), optional
+            Rows of one group stay on one side of each split.
+
+        Returns
+        -------
+        CalibratedClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Not two classes, parameters that do not fit together, bad weights, splits
+            that do not hold each row out once, and what the estimator or the calibrator
+            raises.
+        """
+        self._check_parameters()
+        if y is None:
+            raise ValueError(
+                "CalibratedClassifier requires y to be passed, but the target y is None"
+            )
+        _check_features(self, X, reset=True)
+        target = column_or_1d(y, warn=True)
+        X, target = indexable(X, target)  # same length, rows can be taken
+        check_classification_targets(target)
+        prefit = isinstance(self.cv, str)
+        classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
+        if len(classes) < 2:
+            raise ValueError(f"y has rows of one class only, found {classes.tolist()}")
+        if len(classes) > 2:
+            raise ValueError(
+                f"Only binary classification is supported, found the classes {classes.tolist()}: "
+                "calibrate one class at a time, y == label"
+            )
+        position = positions("y", target, classes).astype(np.int64)
+        w = self._weights(sample_weight, len(target), prefit)
+        if prefit:
+            if groups is not None:
+                raise ValueError("groups are for folds, but cv='prefit' has none: leave them out")
+            model, p = self.estimator, class_probability(self.estimator, X)[:, 1]
+        else:
+            group = None if groups is None else group_numbers(groups, len(target))
+            splits = held_out_once(position, self.cv, group, shuffle=False)
+            p = self._out_of_fold(X, target, position, w, splits)
+            model = clone(self.estimator).fit(X, target, **_weight(w))
+        self.calibrator_ = clone(self.calibrator).fit(p, position, **_weight(w))
+        self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
+        return self
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                "estimator must be a classifier with predict_proba, such as LGBMClassifier(), "
+                f"found {self.estimator!r}"
+            )
+        calibrator = self.calibrator
+        usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
+        if isinstance(calibrator, type) or not usable or is_classifier(calibrator):
+            raise TypeError(
+                "calibrator must be one such as LogitCalibrator(), with fit and predict, which "
+                f"gives probabilities, found {calibrator!r}"
+            )
+        if getattr(calibrator, "input_space", "probability") != "probability":
+            raise ValueError(
+                f"calibrator has input_space={calibrator.input_space!r}, but will be given "
+                "probabilities: leave it out"
+            )
+        if isinstance(self.cv, str):
+            _checks.choice("cv", self.cv, ("prefit",))
+            check_is_fitted(self.estimator)
+
+    def _weights(self, sample_weight: ArrayLike | None, rows: int, prefit: bool) -> Array | None:
+        if sample_weight is None:
+            return None
+        for thing in (self.calibrator,) if prefit else (self.estimator, self.calibrator):
+            if not has_fit_parameter(thing, "sample_weight"):
+                raise ValueError(
+                    f"sample_weight is given, but {type(thing).__name__} takes none: leave it out "
+                    "or use another; of a pipeline, make this the last step"
+                )
+        if not np.asarray(sample_weight).any():
+            raise ValueError("sample_weight is zero in all rows: at least one row must count")
+        return _checks.weights("sample_weight", sample_weight, rows)
+
+    def _out_of_fold(
+        self, X: Any, target: Array, position: Array, w: Array | None, splits: list[Split]
+    ) -> Array:
+        p = np.empty(len(position))
+        for train, test in splits:
+            if len(np.unique(position[train])) < 2:
+                raise ValueError(
+                    "cv gives a split whose training rows are of one class only: use fewer or "
+                    "stratified folds, there must be several rows of each class"
+                )
+            model = clone(self.estimator).fit(
+                _safe_indexing(X, train), target[train], **_weight(_take(w, train))
+            )
+            p[test] = class_probability(model, _safe_indexing(X, test))[:, 1]
+        return p
+
+    def predict_proba(self, X: Any) -> Array:
+        """Calibrated probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, features)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            float64, a column per class, in the order of ``classes_``.
+        """
+        check_is_fitted(self, "calibrator_")
+        _check_features(self, X, reset=False)
+        p = np.asarray(self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1]))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> Array:
+        """The more probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return label
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "__sklearn_tags__"):
+            return tags
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.categorical = inner.input_tags.categorical
+        return tags
+
+
+def _weight(w: Array | None) -> dict[str, Any]:
+    return {} if w is None else {"sample_weight": w}

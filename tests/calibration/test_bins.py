@@ -1,0 +1,111 @@
+"""Expected calibration error and reliability bins: by the definition, scikit-learn, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+import gbdt_objectives as go
+from tests.calibration.reference import expected_calibration_error
+
+
+def simulated(seed, n=600):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return (rng.random(n) < p**1.5).astype(int), p, rng.exponential(size=n)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_bins", [1, 4, 15])
+def test_equal_width_is_the_definition(n_bins, weighted) -> None:
+    y, p, w = simulated(0)
+    w = w if weighted else np.ones(600)
+    b = [max(1, int(np.ceil(n_bins * value))) for value in p]  # ((b-1)/n_bins, b/n_bins]
+    expected = expected_calibration_error(y, p, w, b)
+    found = go.expected_calibration_error(y, p, n_bins=n_bins, bins="width", sample_weight=w)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_equal_width_has_the_bins_of_scikit_learn() -> None:
+    y, p, _ = simulated(1)
+    p = p.round(1)  # on the edges
+    frequency, probability = calibration_curve(y, p, n_bins=5)
+    found = go.reliability_bins(y, p, n_bins=5, bins="width")
+    np.testing.assert_allclose(found.frequency, frequency, rtol=1e-13)
+    np.testing.assert_allclose(found.probability, probability, rtol=1e-13)
+    assert go.reliability_bins([0, 1], [0.0, 1.0], n_bins=2, bins="width").weight.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("n_bins", [1, 4, 15])
+def test_equal_mass_splits_the_sorted_rows(n_bins) -> None:
+    y, p, _ = simulated(2)
+    b = np.empty(600, int)
+    b[np.argsort(p)] = np.repeat(np.arange(n_bins), 600 // n_bins)
+    found = go.reliability_bins(y, p, n_bins=n_bins)
+    assert found.weight.tolist() == [600 // n_bins] * n_bins
+    expected = expected_calibration_error(y, p, np.ones(600), b.tolist())
+    assert go.expected_calibration_error(y, p, n_bins=n_bins) == pytest.approx(expected, rel=1e-12)
+
+
+def test_equal_mass_by_weight_with_ties_together() -> None:
+    y, p, w = simulated(3, 5_000)
+    found = go.reliability_bins(y, p, n_bins=10, sample_weight=w)
+    share = found.weight / w.sum()
+    assert abs(share - 0.1).max() < w.max() / w.sum()  # by no more than one row
+    tied = go.reliability_bins([0, 1, 1, 0, 1], [0.1, 0.7, 0.7, 0.7, 0.9], n_bins=5)
+    assert tied.weight.tolist() == [1, 3, 1]
+    halves = go.reliability_bins([0, 1, 1, 0], [0.1, 0.2, 0.2, 0.2], n_bins=2)
+    assert halves.weight.tolist() == [1, 3]  # ties go where the middle of them falls
+    np.testing.assert_allclose(tied.probability, [0.1, 0.7, 0.9], rtol=1e-15)
+    np.testing.assert_allclose(tied.frequency, [0, 2 / 3, 1], rtol=1e-15)
+
+
+@pytest.mark.parametrize("bins", ["mass", "width"])
+def test_weight_is_repetition_and_zero_is_absence(bins) -> None:
+    y, p, _ = simulated(4)
+    p = p.round(2)
+    w = np.random.default_rng(5).integers(0, 4, 600)
+    at = np.repeat(np.arange(600), w)
+    weighted = go.expected_calibration_error(y, p, bins=bins, sample_weight=w)
+    assert weighted == pytest.approx(go.expected_calibration_error(y[at], p[at], bins=bins))
+
+
+def test_by_hand() -> None:
+    for bins in ("mass", "width"):
+        assert go.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, bins=bins) == 0
+        assert go.expected_calibration_error([0, 1], [0.0, 1.0], bins=bins) == 0
+        assert go.expected_calibration_error([1, 0], [0.0, 1.0], bins=bins) == 1
+    constant = np.full(1000, 0.3)
+    assert go.expected_calibration_error(np.arange(1000) < 300, constant) == pytest.approx(0)
+
+
+def test_several_classes_is_about_the_predicted_one() -> None:
+    rng = np.random.default_rng(6)
+    p, w = rng.dirichlet([1, 1, 1], 400), rng.random(400)
+    y = rng.integers(0, 3, 400)
+    names = np.array(["z", "x", "y"])
+    for bins in ("mass", "width"):
+        right = p.argmax(axis=1) == y
+        expected = go.expected_calibration_error(right, p.max(axis=1), bins=bins, sample_weight=w)
+        found = go.expected_calibration_error(names[y], p, labels=names, bins=bins, sample_weight=w)
+        assert found == expected > 0
+    # two classes: at (1, 0.4) label 1 is 0.6 off, and so is the prediction of label 0
+    assert go.expected_calibration_error([1], [[0.6, 0.4]]) == 0.6
+    assert go.expected_calibration_error([1], [0.4]) == 0.6
+    assert go.expected_calibration_error([0], [[0.5, 0.5]]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_bins": 0}, "n_bins must be at least 1, found 0"),
+        ({"n_bins": 2.5}, "n_bins must be an integer, found 2.5"),
+        ({"n_bins": True}, "n_bins must be an integer, found True"),
+        ({"bins": "quantile"}, "bins must be one of 'mass', 'width'"),
+    ],
+)
+@pytest.mark.parametrize("function", [go.expected_calibration_error, go.reliability_bins])
+def test_bad_bins(function, options, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        function([0, 1], [0.1, 0.2], **options)

@@ -1,0 +1,142 @@
+"""squared_error and brier_score against scikit-learn and the published tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss
+
+import gbdt_objectives as go
+from tests.calibration.reference import half_squared_error
+
+
+def test_published_tree() -> None:
+    leaves = [(20, 40, 40 / 3), (10, 5, 10 / 3), (20, 5, 4)]
+    y, p = [], []
+    for positive, negative, error in leaves:
+        labels = [1] * positive + [0] * negative
+        predicted = [positive / len(labels)] * len(labels)
+        assert go.squared_error(labels, predicted).sum() == pytest.approx(error, rel=1e-13)
+        y += labels
+        p += predicted
+    assert go.brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
+    assert go.brier_score(y, p) == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
+
+
+def test_published_segment() -> None:
+    y = [0] * 6 + [1] * 3 + [2]
+    p = [[0.5, 0.3, 0.2]] * 10
+    assert go.squared_error(y, p).sum() == pytest.approx(2.8, rel=1e-14)
+    assert go.squared_error(y, p, half=False).sum() == pytest.approx(5.6, rel=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_two_classes_equal_scikit_learn(weighted) -> None:
+    rng = np.random.default_rng(0)
+    y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
+    w = w if weighted else None
+    expected = brier_score_loss(y, p, sample_weight=w)
+    both = np.column_stack([1 - p, p])
+    for probability in (p, both):
+        assert go.brier_score(y, probability, sample_weight=w) == pytest.approx(expected, rel=1e-13)
+        whole = go.brier_score(y, probability, half=False, sample_weight=w)
+        assert whole == pytest.approx(2 * expected, rel=1e-13)
+    rows = go.squared_error(y, p)
+    np.testing.assert_allclose(rows, half_squared_error(y, both), rtol=1e-13, atol=1e-16)
+    assert np.average(rows, weights=w) == pytest.approx(expected, rel=1e-13)
+
+
+def test_several_classes() -> None:
+    rng = np.random.default_rng(1)
+    y, p, w = rng.integers(0, 4, 200), rng.dirichlet([1, 1, 1, 1], 200), rng.random(200)
+    expected = half_squared_error(y, p)
+    np.testing.assert_allclose(go.squared_error(y, p), expected, rtol=1e-13)
+    np.testing.assert_allclose(go.squared_error(y, p, half=False), 2 * expected, rtol=1e-13)
+    names = np.array(["d", "a", "c", "b"])
+    assert (go.squared_error(names[y], p, labels=names) == go.squared_error(y, p)).all()
+    mean = go.brier_score(names[y], p, labels=names, sample_weight=w)
+    assert mean == pytest.approx(np.average(expected, weights=w), rel=1e-13)
+
+
+def test_arguments_are_left_as_they_are() -> None:
+    y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
+    go.squared_error(y, p)
+    go.squared_error(y, p[:, 1])
+    assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
+
+
+FUNCTIONS = [
+    go.squared_error,
+    go.brier_score,
+    go.calibration_refinement,
+    go.expected_calibration_error,
+    go.normalized_entropy,
+]
+BINARY_FUNCTIONS = [go.calibration_ratio, go.reliability_bins]
+WEIGHTED = FUNCTIONS[1:] + BINARY_FUNCTIONS
+
+
+@pytest.mark.parametrize("function", FUNCTIONS + BINARY_FUNCTIONS)
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 1], [0.1, 1.5], r"probability must be in \[0, 1\], found 1.5 at row 1"),
+        ([0, 1], [-0.1, 0.5], r"probability must be in \[0, 1\], found -0.1 at row 0"),
+        ([0, 1], [0.1, np.nan], r"probability must be in \[0, 1\], found nan at row 1"),
+        ([0, 2], [0.1, 0.5], "y_true must be 0 .negative. or 1 .positive., found 2.0 at row 1"),
+        ([0, np.nan], [0.1, 0.5], "y_true must be finite"),
+        ([0, 1, 1], [0.1, 0.5], "probability has 2 rows, but the labels have 3"),
+        ([], [], "probability must be"),
+        ([0], 0.5, "probability must be"),
+        (["no", "yes"], [0.1, 0.5], "y_true must hold real numbers"),
+        ([0, 1], ["low", "high"], "probability must hold real numbers"),
+    ],
+)
+def test_bad_rows(function, y, p, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        function(y, p)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("y", "p", "options", "message"),
+    [
+        ([0, 1], [[0.5, 0.5], [0.5, 0.4]], {}, "rows of probability must sum to 1, found 0.9 at r"),
+        ([0, 1], [[0.5, 0.5], [1.5, -0.5]], {}, r"must be in \[0, 1\], found 1.5 at row 1"),
+        ([0, 2], [[0.5, 0.5], [0.5, 0.5]], {}, r"y_true holds .*2.* at row 1"),
+        ([0, 1], [[1.0], [1.0]], {}, "probability must be"),
+        ([0, 1], [[0.5, 0.5]], {}, "probability has 1 rows, but the labels have 2"),
+        (["a", "b"], [[0.5, 0.5]] * 2, {"labels": ["a", "c"]}, "y_true holds .*b.* at row 1"),
+        (["a", "b"], [[0.5, 0.5]] * 2, {"labels": ["a", "b", "c"]}, "labels has 3 classes, but"),
+        ([0, 1], [0.5, 0.5], {"labels": [0, 1]}, "labels name the columns"),
+    ],
+)
+def test_bad_columns(function, y, p, options, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        function(y, p, **options)
+
+
+@pytest.mark.parametrize("function", WEIGHTED)
+@pytest.mark.parametrize(
+    ("w", "message"),
+    [
+        ([1.0], "sample_weight has 1 rows, but the labels have 2"),
+        ([1.0, -1.0], "sample_weight must not be negative"),
+        ([0, 0], "sample_weight is 0 in all"),
+        ([1.0, np.nan], "sample_weight must be finite"),
+    ],
+)
+def test_bad_weights(function, w, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        function([0, 1], [0.1, 0.5], sample_weight=w)
+
+
+@pytest.mark.parametrize("function", BINARY_FUNCTIONS)
+def test_one_class_at_a_time(function) -> None:
+    with pytest.raises(ValueError, match="pass one class at a time"):
+        function([0, 1], [[0.5, 0.5]] * 2)
+
+
+def test_half_is_a_flag() -> None:
+    with pytest.raises(TypeError, match="half must be True or False"):
+        go.squared_error([0, 1], [0.5, 0.5], half=0.5)

@@ -1,0 +1,245 @@
+"""roc_convex_hull: the worked example, fractions, all chords, scikit-learn."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+
+import gbdt_objectives as go
+from tests.calibration.reference import area, pooled, roc_points, upper_hull
+
+POOLINGS = ("hull", "violators")
+DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
+
+
+def mapped(hull, score, **options):
+    """The calibration map at scores that were fitted."""
+    return hull.probability(**options)[np.searchsorted(hull.low, score, side="right") - 1]
+
+
+def ranked(labels):
+    return labels, -np.arange(len(labels))
+
+
+def test_worked_example() -> None:
+    y, score = ranked(DESCENDING)
+    for pooling in POOLINGS:
+        hull = go.roc_convex_hull(y, score, pooling=pooling)
+        assert hull.auc == 18 / 24
+        assert hull.hull_auc == pytest.approx(20 / 24, rel=1e-15)
+        p = mapped(hull, score)
+        assert p.tolist() == [1, 1, *[2 / 3] * 6, 0, 0]
+        assert go.brier_score(y, p) == pytest.approx(2 / 15, rel=1e-14)
+        assert go.calibration_refinement(y, p).calibration == 0
+    hull = go.roc_convex_hull(y, score)
+    assert hull.fpr.tolist() == [0, 0, 0.5, 1]
+    assert hull.tpr.tolist() == [0, 2 / 6, 1, 1]
+    assert hull.thresholds.tolist() == [math.inf, -1, -7, -9]
+    assert (hull.low.tolist(), hull.high.tolist()) == ([-9, -7, -1], [-8, -2, 0])
+    assert (hull.positive.tolist(), hull.negative.tolist()) == ([0, 4, 2], [2, 2, 0])
+
+
+def test_worked_example_smoothed_after_either_pooling() -> None:
+    y, score = ranked(DESCENDING)
+    strict = mapped(go.roc_convex_hull(y, score, pooling="violators"), score, m=2)
+    expected = [2 / 3, 2 / 3, *[3 / 5] * 6, 1 / 3, 1 / 3]
+    np.testing.assert_allclose(strict, expected, rtol=1e-15)
+    assert go.brier_score(y, strict) == pytest.approx(0.180444, abs=5e-7)  # as printed
+    true = mapped(go.roc_convex_hull(y, score), score, m=2)
+    assert true.tolist() == [3 / 4, 3 / 4, *[5 / 8] * 6, 1 / 4, 1 / 4]
+    assert go.brier_score(y, true) == pytest.approx(0.159375, rel=1e-14)
+
+
+def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
+    y, score = ranked([1, 0, *[1] * 9, 0, 0, 0])
+    hull = go.roc_convex_hull(y, score)
+    np.testing.assert_allclose(hull.probability(m=2)[::-1], [2 / 3, 5 / 6, 1 / 5], rtol=1e-15)
+    pooled = (1 * 2 / 3 + 10 * 5 / 6) / 11  # nearest in squared error over the 11 rows
+    rising = hull.probability(m=2, monotone=True)[::-1]
+    np.testing.assert_allclose(rising, [pooled, pooled, 1 / 5], rtol=1e-14)
+    prior = [0.9, 0.1]  # of labels 0 and 1
+    np.testing.assert_allclose(
+        hull.probability(m=10, prior=prior)[::-1], [2 / 11, 10 / 20, 1 / 13], rtol=1e-15
+    )
+
+
+def many(examples):
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+
+
+@st.composite
+def problems(draw, weight):
+    """Labels, scores with and without ties, weights, both classes with weight."""
+    # multiples of 1/8: scikit-learn, the reference, takes scores for equal that differ by 1e-15
+    distinct = st.integers(-8000, 8000).map(lambda k: k / 8)
+    score = draw(st.sampled_from([st.integers(0, 5), distinct]))
+    row = st.tuples(st.integers(0, 1), score, weight)
+    rows = draw(
+        st.lists(row, min_size=2, max_size=12).filter(
+            lambda rows: len({y for y, _, w in rows if w > 0}) == 2
+        )
+    )
+    y, s, w = zip(*rows, strict=True)
+    return list(y), [float(value) for value in s], list(w)
+
+
+WHOLE = st.integers(0, 3)
+# sixteenths add up exactly, and the proportions they make are as often equal as those of counts
+SIXTEENTHS = st.integers(0, 40).map(lambda k: k / 16)
+REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
+
+
+@many(300)
+@given(problems(st.one_of(WHOLE, SIXTEENTHS)))
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_segments_are_those_of_pooling_in_fractions(pooling, problem) -> None:
+    y, score, w = problem
+    hull = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+    expected = pooled(y, score, w, equal_too=pooling == "hull")
+    found = np.column_stack([hull.low, hull.high, hull.positive, hull.positive + hull.negative])
+    assert found.tolist() == [[float(value) for value in segment] for segment in expected]
+
+
+@many(200)
+@given(problems(st.one_of(WHOLE, SIXTEENTHS)))
+def test_points_are_the_hull_of_all_points(problem) -> None:
+    y, score, w = problem
+    points = roc_points(y, score, w)
+    Q, P = points[-1]
+    corners = upper_hull(points)
+    hull = go.roc_convex_hull(y, score, sample_weight=w)
+    assert hull.fpr.tolist() == [float(x / Q) for x, _ in corners]
+    assert hull.tpr.tolist() == [float(u / P) for _, u in corners]
+    assert hull.auc == pytest.approx(float(area(points)), rel=1e-12)
+    assert hull.hull_auc == pytest.approx(float(area(corners)), rel=1e-12)
+
+
+@many(200)
+@given(problems(REAL))
+def test_against_scikit_learn(problem) -> None:
+    y, score, w = map(np.array, problem)
+    hull = go.roc_convex_hull(y, score, sample_weight=w)
+    counts = w > 0
+    y, score, w = y[counts], score[counts], w[counts]
+    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
+    for pooling in POOLINGS:
+        found = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+        # 1e-12: sums of up to 12 weights in another order
+        np.testing.assert_allclose(mapped(found, score), fit, atol=1e-12)
+        assert (np.diff(found.probability()) > -1e-12).all()
+    assert hull.auc == pytest.approx(roc_auc_score(y, score, sample_weight=w), rel=1e-9)
+    # scikit-learn's rounding may split or tie equal fitted values, which moves nothing far
+    assert hull.hull_auc == pytest.approx(
+        roc_auc_score(y, fit.round(12), sample_weight=w), rel=1e-9
+    )
+
+
+def simulated(seed, n, ties, weighted):
+    rng = np.random.default_rng(seed)
+    score = rng.standard_normal(n)
+    if ties:
+        score = score.round(1)
+    y = (rng.random(n) < 1 / (1 + np.exp(1 - score))).astype(int)
+    return y, score, rng.exponential(size=n) if weighted else None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ties", [False, True])
+def test_many_rows(ties, weighted) -> None:
+    y, score, w = simulated(0, 20_000, ties, weighted)
+    hull = go.roc_convex_hull(y, score, sample_weight=w)
+    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
+    np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
+    assert hull.hull_auc == pytest.approx(roc_auc_score(y, fit.round(13), sample_weight=w))
+    assert hull.hull_auc > hull.auc == pytest.approx(roc_auc_score(y, score, sample_weight=w))
+
+    fpr, tpr, _ = roc_curve(y, score, sample_weight=w)
+    assert (tpr <= np.interp(fpr, hull.fpr, hull.tpr) + 1e-12).all()  # interpolation rounds
+    corners = ConvexHull(np.column_stack([[*fpr, 1], [*tpr, 0]])).vertices
+    on_hull = sorted({(fpr[i], tpr[i]) for i in corners if i < len(fpr)})
+    np.testing.assert_allclose(np.column_stack([hull.fpr, hull.tpr]), on_hull, atol=1e-12)
+
+    smoothed = hull.probability(m=20, prior=[0.7, 0.3])
+    assert (np.diff(hull.probability(m=20, prior=[0.7, 0.3], monotone=True)) >= 0).all()
+    assert (np.diff(smoothed) < 0).any()
+
+
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_weight_is_repetition_and_zero_is_absence(pooling) -> None:
+    y, score, _ = simulated(1, 500, True, False)
+    w = np.random.default_rng(2).integers(0, 4, 500)
+    at = np.repeat(np.arange(500), w)
+    weighted = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+    repeated = go.roc_convex_hull(y[at], score[at], pooling=pooling)
+    for name in ("low", "high", "positive", "negative", "fpr", "tpr", "thresholds"):
+        assert getattr(weighted, name).tolist() == getattr(repeated, name).tolist()
+    assert weighted.auc == pytest.approx(repeated.auc, rel=1e-12)
+
+
+def test_equal_proportions_that_the_isotonic_fit_rounds_apart() -> None:
+    counts = [(1, 2), (14, 25), (0, 3)]  # 14/25 > 0/3, pooled 14/28 = 1/2
+    y = np.concatenate([np.repeat([1, 0], [k, n - k]) for k, n in counts])
+    score = np.repeat([0, 1, 2], [n for _, n in counts])
+    assert go.roc_convex_hull(y, score).low.tolist() == [0]
+    strict = go.roc_convex_hull(y, score, pooling="violators")
+    assert (strict.low.tolist(), strict.high.tolist()) == ([0, 1], [0, 2])
+
+
+def test_runs_of_one_label_are_equal_whatever_the_weights() -> None:
+    y, score = np.repeat([0, 1], 200), np.arange(400)
+    w = np.random.default_rng(0).exponential(size=400)
+    assert len(go.roc_convex_hull(y, score, sample_weight=w).low) == 2
+    strict = go.roc_convex_hull(y, score, pooling="violators", sample_weight=w)
+    assert strict.low.tolist() == score.tolist()
+
+
+def test_extremes() -> None:
+    perfect = go.roc_convex_hull([0, 0, 1], [1, 2, 3])
+    assert (perfect.auc, perfect.hull_auc, perfect.fpr.tolist()) == (1, 1, [0, 0, 1])
+    reversed_ = go.roc_convex_hull([1, 0, 0], [1, 2, 3])
+    assert (reversed_.auc, reversed_.hull_auc) == (0, 0.5)
+    assert reversed_.probability().tolist() == [1 / 3]
+    equal = go.roc_convex_hull([1, 0], np.float32([0.1, 0.1]), pooling="violators")
+    assert (equal.auc, equal.probability().tolist()) == (0.5, [0.5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),
+        (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]}, "y_true holds the single class 0"),
+        (([1, 2], [0.1, 0.2]), {}, "y_true must be 0 .negative. or 1 .positive., found 2"),
+        (([1, 0], [0.1, np.nan]), {}, "score must be finite, found nan at row 1"),
+        (([1, 0], [0.1]), {}, "score has 1 rows, but the labels have 2"),
+        (([1, 0], [[0.1, 0.9], [0.2, 0.8]]), {}, "score must be one-dimensional"),
+        (([0.1, 0.7], [1, 0]), {}, "y_true must be 0 .negative. or 1 .positive., found 0.1"),
+        (([], []), {}, "y_true is empty"),
+        (([1, 0], [0.1, 0.2]), {"pooling": "strict"}, "pooling must be one of 'hull', 'violators'"),
+        (([1, 0], [0.1, 0.2]), {"sample_weight": [-1, 1]}, "sample_weight must not be negative"),
+    ],
+)
+def test_bad_input(arguments, options, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        go.roc_convex_hull(*arguments, **options)
+
+
+def test_bad_smoothing() -> None:
+    hull = go.roc_convex_hull([0, 1], [0.1, 0.2])
+    with pytest.raises(ValueError, match="m must not be negative"):
+        hull.probability(m=-1)
+    with pytest.raises(ValueError, match="prior must sum to 1"):
+        hull.probability(m=1, prior=[0.5, 0.6])
+    with pytest.raises(TypeError, match="monotone must be True or False"):
+        hull.probability(monotone=1)

@@ -1,0 +1,319 @@
+"""The rare-event comparison: its rows, methods, acceptance rule, small runs, committed results."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from sklearn.metrics import log_loss, roc_auc_score
+
+from experiments.negative_downsampling import __main__ as experiment
+from experiments.negative_downsampling import (
+    compare,
+    methods,
+    population,
+    real,
+    simulated,
+    weighting,
+)
+from experiments.negative_downsampling import configuration as config
+from experiments.negative_downsampling.methods import (
+    ALL_ROWS,
+    BAGS,
+    COMPARISONS,
+    CORRECTED,
+    FLOORED,
+    IN_SAMPLE,
+    ISOTONIC,
+    METHODS,
+    OFFSET,
+    SCALED,
+    UNCORRECTED,
+    WEIGHTED,
+)
+
+FULL = config.read()
+BOOSTERS = FULL.boosters
+
+SMALL = replace(
+    config.read("quick"),
+    population=replace(FULL.population, prior=0.05),
+    training=replace(FULL.training, most_rounds=40, patience=5),
+    bags=2,
+    scale=replace(
+        config.read("quick").scale, train_rows=4000, test_rows=4000, validation_rows=2000,
+        keep_rates=(0.02, 0.3), weighting_sizes=(4000, 8000), weighting_test_rows=2000,
+        weighting_keep_rate=0.1,
+    ),
+)  # fmt: skip
+"""Commoner events and fewer rows, so that a run takes seconds."""
+
+
+@pytest.fixture(scope="module")
+def served():
+    """Every method of both boosters on one small draw, and the labels of its test rows."""
+    data, _ = simulated.make_data(0, SMALL)
+    bags = methods.samples(data.train[1], 0.3, SMALL, [0, 0])
+    return {
+        booster: methods.thinned(booster, data, bags, SMALL)
+        | {ALL_ROWS: methods.all_rows(booster, data, SMALL)}
+        for booster in BOOSTERS
+    }, data.test[1]
+
+
+def test_population_has_its_prior_and_its_probabilities():
+    X, y, p = population.draw(400_000, FULL.population, np.random.default_rng(1))
+    # four standard errors of a mean of 400,000 probabilities with standard deviation .02
+    assert p.mean() == pytest.approx(FULL.population.prior, abs=4 * 0.02 / 400_000**0.5)
+    for low, high in ((0, 0.003), (0.003, 0.03), (0.03, 1)):
+        inside = (p >= low) & (p < high)
+        error = np.sqrt((p * (1 - p))[inside].sum())
+        assert abs(y[inside].sum() - p[inside].sum()) < 4 * error
+    X[:, 8:] += 5
+    np.testing.assert_array_equal(expit(population.log_odds(X, FULL.population)), p)
+
+
+def test_draws_are_reproducible_and_differ():
+    (first, _), (again, _), (second, _) = (simulated.make_data(s, SMALL) for s in (0, 0, 1))
+    np.testing.assert_array_equal(first.test[0], again.test[0])
+    assert not np.isin(first.train[0][:, 0], first.test[0][:, 0]).any()
+    assert not np.isin(first.train[0][:, 0], second.train[0][:, 0]).any()
+    a, b = methods.samples(first.train[1], 0.3, SMALL, [0, 0])
+    assert len(a) != len(b) or (a != b).any()
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_every_method_is_what_it_says(served, booster):
+    found, y = served[0][booster], served[1]
+    assert set(found) == set(METHODS)
+    loss = {name: log_loss(y, s.probability) for name, s in found.items()}
+    assert loss[OFFSET] == pytest.approx(loss[CORRECTED], abs=1e-6)
+    auc = {name: roc_auc_score(y, s.probability) for name, s in found.items()}
+    assert auc[CORRECTED] == pytest.approx(auc[UNCORRECTED], abs=1e-12)
+    mean = {name: s.probability.mean() / y.mean() for name, s in found.items()}
+    assert mean[UNCORRECTED] > 2  # three times as many events in the sample
+    # 200 events in the training and in the test rows: one standard error is 10 %
+    assert mean[CORRECTED] == pytest.approx(1, abs=0.3)
+    assert mean[BAGS] == pytest.approx(1, abs=0.3)
+    assert mean[IN_SAMPLE] > 2
+    assert found[FLOORED].probability.min() == SMALL.isotonic_floor
+    assert found[ISOTONIC].probability.min() < SMALL.isotonic_floor
+    assert found[BAGS].seconds > found[CORRECTED].seconds
+    assert not np.array_equal(found[WEIGHTED].probability, found[OFFSET].probability)
+
+
+def test_rounds_are_chosen_after_the_correction(served):
+    """Stopped on uncorrected probabilities, training would end when they begin to spread."""
+    for found in served[0].values():
+        assert found[CORRECTED].rounds == found[OFFSET].rounds
+
+
+def test_bins_count_every_row(served):
+    found, y = served[0]["LightGBM"], served[1]
+    lines = pd.DataFrame(simulated.bins("LightGBM", y, found))
+    for method, own in lines.groupby("method"):
+        assert own.rows.sum() == len(y)
+        assert own.positives.sum() == y.sum()
+        assert own.predicted.sum() == pytest.approx(found[method].probability.sum())
+        inside = own[own.bin > 0]
+        mean = inside.predicted / inside.rows
+        assert (mean >= simulated.EDGES[inside.bin - 1]).all()
+
+
+def test_expected_logloss_is_the_mean_over_labels():
+    p, z = np.array([0.2, 0.7]), np.array([-1.0, 2.0])
+    expected = np.mean([p[i] * -np.log(expit(z[i])) + (1 - p[i]) * -np.log(expit(-z[i]))
+                        for i in range(2)])  # fmt: skip
+    assert weighting.expected_logloss(p, z) == pytest.approx(expected, rel=1e-12)
+
+
+def test_linear_population_is_linear():
+    straight = weighting.populations(FULL)["right"]
+    X = np.random.default_rng(0).normal(size=(50, population.FEATURES))
+    z = population.log_odds(X, straight)
+    design = np.column_stack([X, np.ones(50)])
+    np.testing.assert_allclose(design @ np.linalg.lstsq(design, z)[0], z, atol=1e-10)
+
+
+def cells(change: dict[str, float]) -> pd.DataFrame:
+    """Three seeds of made-up logloss, e-3, in the published order, but for what is changed."""
+    base = {ALL_ROWS: 24.3, UNCORRECTED: 160.0, CORRECTED: 24.5, OFFSET: 24.5, WEIGHTED: 27.0,
+            SCALED: 25.0, ISOTONIC: 25.2, FLOORED: 24.9, BAGS: 24.2, IN_SAMPLE: 117.0}  # fmt: skip
+    lines = [
+        {"seed": seed, "booster": booster, "keep_rate": 1.0 if method == ALL_ROWS else rate,
+         "method": method, "logloss": 1e-3 * (value + seed + 0.01 * i * (seed == 1) * (i > 3))}
+        for seed in range(3)
+        for booster in BOOSTERS
+        for rate in FULL.scale.keep_rates
+        for i, (method, value) in enumerate((base | change).items())
+    ]  # fmt: skip
+    return pd.DataFrame(lines).drop_duplicates()
+
+
+@pytest.mark.parametrize(
+    ("change", "failing"),
+    [
+        ({}, 0),
+        ({OFFSET: 24.502}, 1),
+        ({UNCORRECTED: 75.0}, 1),
+        ({IN_SAMPLE: 60.0}, 1),
+        ({WEIGHTED: 24.4}, 2),  # better than corrected and than weights of mean 1
+        ({SCALED: 24.4}, 1),
+        ({ISOTONIC: 24.4}, 1),
+        ({BAGS: 24.41}, 1),  # 0.14 more than all rows
+        ({ALL_ROWS: 23.8}, 2),  # corrected 0.7 and bags 0.4 more than all rows
+        ({BAGS: 24.6}, 2),  # worse than corrected too
+    ],
+)
+def test_acceptance(change, failing):
+    checks = simulated.acceptance(cells(change), FULL)
+    assert len(checks) == 10 * len(BOOSTERS)
+    assert sum(not holds for _, holds in checks) == failing * len(BOOSTERS)
+
+
+@pytest.mark.parametrize(
+    ("right", "misspecified", "expected"),
+    [(0.1, -0.1, [True, True]), (-0.1, -0.1, [False, True]), (0.1, -0.015, [True, False])],
+)
+def test_acceptance_of_weighting(right, misspecified, expected):
+    small = {"rows": 10, "difference": 1.0}
+    summary = pd.DataFrame(
+        [
+            {"model": "right", "rows": 1000, "difference": right},
+            {"model": "right", **small},
+            {"model": "misspecified", "rows": 1000, "difference": misspecified},
+        ]
+    ).assign(difference_se=0.01)
+    assert [holds for _, holds in weighting.acceptance(summary, FULL)] == expected
+
+
+def test_paired_differences_and_their_errors():
+    frame = cells({}).query("keep_rate in (1.0, 0.02)")
+    frame.loc[frame.method == ALL_ROWS, "logloss"] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.04]
+    values = compare.paired(frame, "XGBoost", 0.02, CORRECTED, ALL_ROWS)
+    np.testing.assert_allclose(values, [0.0145, 0.0055, -0.0135])
+    differences = compare.differences_frame(frame, [0.02], test_share=0.25)
+    assert len(differences) == len(COMPARISONS) * len(BOOSTERS)
+    row = differences.iloc[0]
+    assert (row["first"], row.second, row.seeds_better) == (CORRECTED, ALL_ROWS, 1)
+    assert row.se == pytest.approx(np.sqrt((1 / 3 + 0.25) * np.var(values, ddof=1)))
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 3))
+    event = rng.random(900) < expit(2 * X[:, 0] - 2.5)
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": np.where(event, 2, 7)})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda f: f.rename(columns={"kind": "x"}), ["no column 'kind'", "a, b, c, x", "--no-h"]),
+        (lambda f: f.assign(kind=f.kind.where(f.index > 2)), ["3 labels are missing"]),
+        (lambda f: f.assign(kind=1), ["two different labels", "found 1"]),
+        (lambda f: f.assign(kind=f.index), ["two different labels", "found 900"]),
+        (lambda f: f.assign(kind=f.index % 2), ["neither is the rare one"]),
+        (lambda f: f.assign(kind=1 * (f.index < 10)), ["10 rows with the rarer label"]),
+        (lambda f: f.assign(b="red"), ["column 'b' is not numeric"]),
+        (lambda f: f[["kind"]], ["nothing to learn from"]),
+    ],
+)
+def test_unusable_data_are_refused(frame, tmp_path, capsys, change, words):
+    path = tmp_path / "data.csv"
+    change(frame).to_csv(path, index=False)
+    assert experiment.main([str(path), "--target", "kind", "--quick"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    for word in words:
+        assert word in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "FILE is missing"),
+        (["no.csv"], "--target is missing"),
+        (["no.csv", "--target", "y"], "not found"),
+    ],
+)
+def test_unusable_arguments_are_refused(arguments, words, capsys):
+    assert experiment.main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_file_without_header_and_with_quoted_labels(frame, tmp_path):
+    text = frame.assign(kind=np.where(frame.kind == 2, "'1'", "'-1'"))
+    text.to_csv(tmp_path / "data.csv", index=False, header=False)
+    X, y = real.load(tmp_path / "data.csv", "4", header=False)
+    np.testing.assert_allclose(X, frame[["a", "b", "c"]].to_numpy())
+    np.testing.assert_array_equal(y, frame.kind == 2)
+    with pytest.raises(real.InputError, match="number of one of these"):
+        real.load(tmp_path / "data.csv", "5", header=False)
+
+
+def test_quick_run_writes_everything(frame, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(config, "read", lambda scale: SMALL)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    output = tmp_path / "out"
+    arguments = [str(tmp_path / "data.csv"), "--target", "kind", "--quick", "--output", str(output)]
+    assert experiment.main(arguments) == 0
+    assert ", not judged" in capsys.readouterr().out
+    names = {f"{part}{kind}.csv" for part in ("simulated", "weighting", "file")
+             for kind in ("", "_summary", "_differences")}  # fmt: skip
+    names.remove("weighting_differences.csv")
+    names |= {"reliability.csv", "table.md", "environment.json"}
+    names |= {"reliability.png", "cost.png", "weighting.png", "file.png"}
+    assert {path.name for path in output.iterdir()} == names
+    scale = SMALL.scale
+    lines = pd.read_csv(output / "simulated.csv")
+    models = 1 + len(scale.keep_rates) * (len(METHODS) - 1)
+    assert len(lines) == scale.seeds * (1 + len(BOOSTERS) * models)
+    folds = pd.read_csv(output / "file.csv")
+    models = 1 + len(scale.file_keep_rates) * (len(METHODS) - 1)
+    assert len(folds) == scale.outer_folds * scale.outer_repeats * len(BOOSTERS) * models
+    assert lines.logloss.notna().all()
+    text = (output / "environment.json").read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert json.loads(text)["settings"]["configuration_sha256"] == config.digest()
+
+
+def test_results_belong_to_the_configuration():
+    folder = experiment.RESULTS
+    settings = json.loads((folder / "environment.json").read_text(encoding="utf-8"))["settings"]
+    assert settings["configuration_sha256"] == config.digest()
+    assert settings["configuration"] == config.as_json()
+    assert settings["scale"] == "full"
+    scale = FULL.scale
+    lines = pd.read_csv(folder / "simulated.csv")
+    models = 1 + len(scale.keep_rates) * (len(METHODS) - 1)
+    assert len(lines) == scale.seeds * (1 + len(BOOSTERS) * models)
+    folds = pd.read_csv(folder / "file.csv")
+    models = 1 + len(scale.file_keep_rates) * (len(METHODS) - 1)
+    assert len(folds) == scale.outer_folds * scale.outer_repeats * len(BOOSTERS) * models
+    repetitions = pd.read_csv(folder / "weighting.csv").groupby(["model", "rows"]).size()
+    assert (repetitions == scale.weighting_repetitions).all()
+    assert len(repetitions) == 2 * len(scale.weighting_sizes)
+
+
+def test_readme_says_what_the_results_say():
+    readme = (experiment.RESULTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+    results = (experiment.RESULTS / "table.md").read_text(encoding="utf-8").splitlines()
+    assert {line for line in readme if line.startswith("|")} <= set(results)
+    judged = [line for line in results if line.startswith("- ")]
+    assert len(judged) == 10 * len(BOOSTERS) + 2
+    assert set(judged) <= set(readme)
+
+
+@pytest.mark.parametrize("booster", BOOSTERS)
+def test_committed_results_show_that_offset_equals_corrected(booster):
+    lines = pd.read_csv(experiment.RESULTS / "simulated.csv")
+    for rate in FULL.scale.keep_rates:
+        values = compare.paired(lines, booster, rate, OFFSET, CORRECTED)
+        assert len(values) == FULL.scale.seeds
+        assert np.abs(values).max() <= 1e-6
