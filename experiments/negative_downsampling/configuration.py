@@ -1,4 +1,7 @@
-"""The configuration: read from config.json, which was fixed before any result existed."""
+"""The configuration: read from config.json, which was fixed before any result existed.
+
+But for the curve that says in its name that it was not.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ class Population:
     product: float = 0.0
     sine: float = 0.0
     step: float = 0.0
+    curve: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class Configuration:
     isotonic_floor: float
     training: Training
     population: Population
+    curve_added_after_first_results: float
     acceptance: Acceptance
     scale: Scale
 
@@ -93,6 +98,7 @@ def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
         isotonic_floor=raw["isotonic_floor"],
         training=Training(**raw["training"]),
         population=Population(**raw["population"]),
+        curve_added_after_first_results=raw["curve_added_after_first_results"],
         acceptance=Acceptance(**raw["acceptance"]),
         scale=Scale(**sizes),
     )

@@ -33,6 +33,7 @@ def terms(X: Array, population: Population) -> Array:
         + population.product * x[4] * x[5]
         + population.sine * np.sin(2 * x[6])
         + population.step * (x[7] > 1)
+        + population.curve * x[0] ** 2
     )
 
 

@@ -24,6 +24,7 @@ from experiments.negative_downsampling.methods import (
     UNCORRECTED,
     WEIGHTED,
 )
+from experiments.negative_downsampling.weighting import CURVE, RIGHT, TERMS
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -133,14 +134,14 @@ def draw_reliability(bins: pd.DataFrame, rate: float, path: Path) -> None:
             axis.plot([1e-5, 1], [1e-5, 1], color="0.4", lw=1, ls="--", zorder=0)
             for method in methods:
                 own = bins[(bins.booster == booster) & (bins.method == method)].sort_values("bin")
-                own = own[(own.positives >= LEAST_POSITIVES) & (own.predicted > 0)]
+                own = own[(own.positives >= LEAST_POSITIVES) & (own.bin > 0)]
                 observed = own.positives / own.rows
                 error = 2 * np.sqrt(observed * (1 - observed) / own.rows)
                 axis.errorbar(
                     own.predicted / own.rows, observed, yerr=error, lw=1.3, elinewidth=0.8,
                     label=method, **{"ms": 5, **STYLES[method]},
                 )  # fmt: skip
-            axis.set(xscale="log", yscale="log", xlim=(3e-5, 1.3), ylim=(3e-5, 1.3))
+            axis.set(xscale="log", yscale="log", xlim=(1e-5, 1.3), ylim=(3e-5, 1.3))
             axis.set_title(f"{booster}: {family}", fontsize=11)
             _tidy(axis, "both")
             axis.legend(frameon=False, fontsize=9, loc="upper left")
@@ -149,8 +150,8 @@ def draw_reliability(bins: pd.DataFrame, rate: float, path: Path) -> None:
     for axis in axes[:, 0]:
         axis.set_ylabel("observed rate")
     figure.suptitle(
-        f"Keep rate {rate:g}. Bars: two standard errors of the rate; bins with fewer than "
-        f"{LEAST_POSITIVES} positives left out", fontsize=10,
+        f"Keep rate {rate:g}. Bars: two standard errors of the rate. Left out: bins with fewer "
+        f"than {LEAST_POSITIVES} positives, predictions below 1e-5", fontsize=10,
     )  # fmt: skip
     figure.tight_layout()
     figure.savefig(path, dpi=110)
@@ -209,11 +210,12 @@ def draw_weighting(summary: pd.DataFrame, path: Path) -> None:
     """Weighted minus corrected against the rows before sampling."""
     figure, axis = plt.subplots(figsize=(6.4, 3.8))
     axis.axhline(0, color="0.4", lw=1, ls="--", zorder=0)
-    for model, color, marker in (("right", "#0072B2", "o"), ("misspecified", "#D55E00", "s")):
+    styles = {RIGHT: ("#0072B2", "o"), TERMS: ("#E69F00", "s"), CURVE: ("#D55E00", "D")}
+    for model, (color, marker) in styles.items():
         own = summary[summary.model == model]
         axis.errorbar(
             own["rows"], 1e3 * own.difference, yerr=2e3 * own.difference_se, color=color,
-            marker=marker, ms=6, capsize=3, lw=1.4, label=f"{model} model",
+            marker=marker, ms=6, capsize=3, lw=1.4, label=f"linear model {model}",
         )  # fmt: skip
     axis.set_xscale("log")
     axis.set_yscale("symlog", linthresh=0.1)
@@ -235,7 +237,7 @@ def draw_file(cells: pd.DataFrame, differences: pd.DataFrame, path: Path) -> Non
     pairs = [(WEIGHTED, CORRECTED), (SCALED, CORRECTED), (FLOORED, CORRECTED), (BAGS, CORRECTED),
              (CORRECTED, ALL_ROWS), (BAGS, ALL_ROWS)]  # fmt: skip
     figure, axes = plt.subplots(1, len(models), figsize=(1.6 + 2.9 * len(models), 3.6),
-                                sharey=True, squeeze=False)  # fmt: skip
+                                sharex=True, sharey=True, squeeze=False)  # fmt: skip
     for axis, (booster, rate) in zip(axes.flat, models, strict=True):
         for i, (first, second) in enumerate(pairs):
             values = 1e3 * paired(cells, booster, rate, first, second)
@@ -250,9 +252,6 @@ def draw_file(cells: pd.DataFrame, differences: pd.DataFrame, path: Path) -> Non
         axis.set_yticks([-i for i in range(len(pairs))], [f"{a}\n- {b}" for a, b in pairs],
                         fontsize=8)  # fmt: skip
         axis.set_title(f"{booster}, keep rate {rate:g}", fontsize=10)
-        axis.set_xscale("symlog", linthresh=10)
-        axis.xaxis.set_major_locator(FixedLocator([-100, -10, 0, 10, 100]))
-        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_xlabel("difference in logloss e-3", fontsize=9)
         _tidy(axis, "x")
     figure.suptitle("Grey: every fold. Colour: mean and two corrected standard errors", fontsize=10)

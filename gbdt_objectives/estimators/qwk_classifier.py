@@ -136,7 +136,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
     >>> round(classifier.score(X, y), 2)
-    0.7
+    0.72
     """
 
     classes_: Array

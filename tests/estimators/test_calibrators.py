@@ -43,7 +43,7 @@ def made(n, seed=0):
     """Probabilities that are too high and too spread, and labels."""
     rng = np.random.default_rng(seed)
     z = rng.normal(-2, 1, n)
-    return expit(2 * z + 1), (rng.random(n) < expit(z)).astype(int)
+    return expit(2 * z + 4), (rng.random(n) < expit(z)).astype(int)
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_certain_probabilities_stay() -> None:
     np.testing.assert_allclose(found, [0, 0, *[0.5] * 4, 1], rtol=1e-12)  # (3 - 1) / 4
     with pytest.raises(ValueError, match="total weight 1, would have to sum to 2"):
         calibrator.fit([0.0, 0.5, 0.0], [1, 1, 0])
-    with pytest.raises(ValueError, match="total weight 3, would have to sum to -1"):
+    with pytest.raises(ValueError, match="total weight 3, would have to sum to -2"):
         calibrator.fit([1.0, 1.0, 0.5, 0.5], [0, 1, 0, 0], [2, 1, 1.5, 1.5])
     with pytest.raises(ValueError, match="total weight 0, would have to sum to 0"):
         calibrator.fit([0.0, 1.0], [0, 1])

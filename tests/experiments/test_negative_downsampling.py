@@ -132,11 +132,21 @@ def test_expected_logloss_is_the_mean_over_labels():
 
 
 def test_linear_population_is_linear():
-    straight = weighting.populations(FULL)["right"]
+    straight = weighting.populations(FULL)[weighting.RIGHT]
     X = np.random.default_rng(0).normal(size=(50, population.FEATURES))
     z = population.log_odds(X, straight)
     design = np.column_stack([X, np.ones(50)])
     np.testing.assert_allclose(design @ np.linalg.lstsq(design, z)[0], z, atol=1e-10)
+
+
+def test_curved_population_bends_in_a_feature_with_a_slope():
+    curved = weighting.populations(FULL)[weighting.CURVE]
+    X = np.zeros((3, population.FEATURES))
+    X[:, 0] = [-1, 0, 1]
+    low, middle, high = population.log_odds(X, curved)
+    bend = FULL.curve_added_after_first_results
+    assert (low + high) / 2 - middle == pytest.approx(bend)
+    assert (high - low) / 2 == pytest.approx(curved.linear)
 
 
 def cells(change: dict[str, float]) -> pd.DataFrame:
@@ -176,19 +186,21 @@ def test_acceptance(change, failing):
 
 
 @pytest.mark.parametrize(
-    ("right", "misspecified", "expected"),
-    [(0.1, -0.1, [True, True]), (-0.1, -0.1, [False, True]), (0.1, -0.015, [True, False])],
+    ("right", "terms", "curve", "expected"),
+    [
+        (0.1, -0.1, -0.1, [True, True, True]),
+        (-0.1, -0.1, -0.1, [False, True, True]),
+        (0.1, -0.015, -0.1, [True, False, True]),
+        (0.1, -0.1, 0.1, [True, True, False]),
+    ],
 )
-def test_acceptance_of_weighting(right, misspecified, expected):
-    small = {"rows": 10, "difference": 1.0}
-    summary = pd.DataFrame(
-        [
-            {"model": "right", "rows": 1000, "difference": right},
-            {"model": "right", **small},
-            {"model": "misspecified", "rows": 1000, "difference": misspecified},
-        ]
-    ).assign(difference_se=0.01)
-    assert [holds for _, holds in weighting.acceptance(summary, FULL)] == expected
+def test_acceptance_of_weighting(right, terms, curve, expected):
+    largest = {weighting.RIGHT: right, weighting.TERMS: terms, weighting.CURVE: curve}
+    lines = [{"model": m, "rows": 1000, "difference": d} for m, d in largest.items()]
+    lines += [{"model": m, "rows": 10, "difference": 1.0} for m in largest]
+    checks = weighting.acceptance(pd.DataFrame(lines).assign(difference_se=0.01), FULL)
+    assert [holds for _, holds in checks] == expected
+    assert ["added after" in text for text, _ in checks] == [False, False, True]
 
 
 def test_paired_differences_and_their_errors():
@@ -298,7 +310,7 @@ def test_results_belong_to_the_configuration():
     assert len(folds) == scale.outer_folds * scale.outer_repeats * len(BOOSTERS) * models
     repetitions = pd.read_csv(folder / "weighting.csv").groupby(["model", "rows"]).size()
     assert (repetitions == scale.weighting_repetitions).all()
-    assert len(repetitions) == 2 * len(scale.weighting_sizes)
+    assert len(repetitions) == 3 * len(scale.weighting_sizes)
 
 
 def test_readme_says_what_the_results_say():
@@ -306,7 +318,7 @@ def test_readme_says_what_the_results_say():
     results = (experiment.RESULTS / "table.md").read_text(encoding="utf-8").splitlines()
     assert {line for line in readme if line.startswith("|")} <= set(results)
     judged = [line for line in results if line.startswith("- ")]
-    assert len(judged) == 10 * len(BOOSTERS) + 2
+    assert len(judged) == 10 * len(BOOSTERS) + 3
     assert set(judged) <= set(readme)
 
 
