@@ -226,7 +226,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         ndarray of shape (n,)
         """
-        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        probability = self.predict_proba(X)
+        label: Array = self.classes_[probability.argmax(axis=1)]
         return label
 
     def __sklearn_tags__(self) -> Any:

@@ -134,7 +134,9 @@ def leaf_probability(
     check_classification_targets(target)
     occurring = np.unique(target)
     if len(occurring) < 2:
-        raise ValueError(f"y holds the single class {occurring.tolist()[0]!r}: there must be two")
+        raise ValueError(
+            f"y has rows of one class only, found {occurring.tolist()}: there must be two or more"
+        )
     classes = np.asarray(getattr(model, "classes_", occurring))
     position = positions("y", target, classes).astype(np.intp)
     leaf = leaf_indices(model, X)
@@ -306,7 +308,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
             another number of classes, and what the tree raises.
         """
         tree = DecisionTreeClassifier() if self.tree is None else self.tree
-        if isinstance(tree, type) or not is_classifier(tree) or not hasattr(tree, "apply"):
+        if isinstance(tree, type) or not hasattr(tree, "apply") or not is_classifier(tree):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {tree!r}")
         if y is None:
             raise ValueError(
@@ -348,7 +350,8 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         -------
         ndarray of shape (n,)
         """
-        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        probability = self.predict_proba(X)
+        label: Array = self.classes_[probability.argmax(axis=1)]
         return label
 
     def __sklearn_tags__(self) -> Any:

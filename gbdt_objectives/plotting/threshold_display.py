@@ -1,4 +1,4 @@
-"""Pictures in scikit-learn's style: ``Display.from_predictions(...)``; matplotlib is optional."""
+"""Thresholds on a score, seen in three ways."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.curve import (
     LabelCurve,
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-__all__ = ["ThresholdDisplay"]
-
 Kind = Literal["histogram", "profile", "hull"]
-
-BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
-POINTS = 2000
-"""At most about so many points are drawn of one curve."""
 
 
 class ThresholdDisplay:
@@ -187,31 +182,12 @@ class ThresholdDisplay:
         ThresholdDisplay
             This object, with ``ax_`` and ``figure_``.
         """
-        pyplot = _pyplot()
-        from matplotlib.axes import Axes
-
-        if ax is None:
-            ax = pyplot.subplots()[1]
-        elif not isinstance(ax, Axes):
-            raise TypeError(
-                f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
-                "plt.subplots() returns, or None for a new figure"
-            )
+        ax = axes_or_new(ax)
         draw = {"histogram": _histogram, "profile": _profile, "hull": _hull}[self.kind]
         draw(ax, self.rows, self.thresholds)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
-        ) from error
-    return pyplot
 
 
 def _colors(count: int) -> Array:
@@ -303,7 +279,7 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
     """Thresholds k between its neighbours, and kappa there."""
     first = int(cuts[k - 1]) if k else 1
     last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
-    tried = _some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
+    tried = some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
     at = cut_to_threshold(curve.low, curve.high, tried)
     moved = cuts.copy()
     values = np.empty(len(tried))
@@ -311,13 +287,6 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
         moved[k] = cut
         values[i] = 1 - ratio(curve, moved)
     return at, values
-
-
-def _some(first: int, last: int, count: int, always: Array) -> Array:
-    """About ``count`` whole numbers from first to last, and those of ``always`` among them."""
-    numbers = np.linspace(first, last, min(count, max(last - first + 1, 0))).round().astype(int)
-    inside = always[(always >= first) & (always <= last)]
-    return np.union1d(numbers, inside)
 
 
 def _border(labels: Array, k: int) -> str:
@@ -332,7 +301,7 @@ def _hull(ax: Axes, rows: Rows, thresholds: Array) -> None:
     vertices, best = hull(curve), exact_cuts(curve)
     cuts = threshold_to_cut(curve.low, thresholds)
     R = ratio(curve, best)
-    shown = _some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
+    shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
     slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)

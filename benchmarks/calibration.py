@@ -1,0 +1,69 @@
+"""Speed of the ROC hull, the decomposition and ECE, as ratios to a sort of the same scores.
+
+    python -m benchmarks.calibration [--quick]
+
+All of them begin with a sort; the ratio says what the rest costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+
+from benchmarks._timing import in_turns, report
+from gbdt_objectives import (
+    calibration_refinement,
+    expected_calibration_error,
+    roc_convex_hull,
+)
+
+
+def data(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of 14 % positives, and their true probabilities: a long and busy hull."""
+    rng = np.random.default_rng(0)
+    probability = 1 / (1 + np.exp(2.2 - rng.standard_normal(n)))
+    return (rng.random(n) < probability).astype(np.int64), probability
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    quick = parser.parse_args().quick
+    n, turns = (100_000, 2) if quick else (1_000_000, 9)
+    y, p = data(n)
+    rng = np.random.default_rng(1)
+    w = rng.exponential(size=n)
+    leaf = rng.integers(0, 1000, n)
+    y3, p3 = rng.integers(0, 3, n), rng.dirichlet([1, 1, 1], n)
+    roc_convex_hull(y[:1000], p[:1000])  # imports
+    goals = {
+        "hull": lambda: roc_convex_hull(y, p),
+        "hull, weights": lambda: roc_convex_hull(y, p, sample_weight=w),
+        "hull, strict violators only": lambda: roc_convex_hull(y, p, pooling="violators"),
+        "hull, 1,000 different scores": lambda: roc_convex_hull(y, p.round(3)),
+        "decomposition, equal predictions": lambda: calibration_refinement(y, p),
+        "decomposition, isotonic": lambda: calibration_refinement(y, p, groups="isotonic"),
+        "decomposition, isotonic, weights": lambda: calibration_refinement(
+            y, p, groups="isotonic", sample_weight=w
+        ),
+        "decomposition, 1,000 leaves": lambda: calibration_refinement(y, p, groups=leaf),
+        "ECE, equal mass": lambda: expected_calibration_error(y, p),
+        "ECE, equal mass, weights": lambda: expected_calibration_error(y, p, sample_weight=w),
+        "ECE, equal width": lambda: expected_calibration_error(y, p, bins="width"),
+        "ECE, three classes": lambda: expected_calibration_error(y3, p3),
+    }
+    no_goal = {
+        "decomposition, equal predictions of three classes": lambda: calibration_refinement(y3, p3),
+    }
+    seconds = in_turns({"sort": lambda: np.argsort(p), **goals, **no_goal}, turns)
+    sort = seconds["sort"]
+    print(f"{n:,} rows; numpy.argsort {sort * 1e3:.1f} ms")
+    for name in goals:
+        report(f"{name} / argsort", seconds[name] / sort, 6)
+    for name in no_goal:
+        print(f"{name + ' / argsort':<78} {seconds[name] / sort:7.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""Pictures in scikit-learn's style: ``Display.from_predictions(...)``; matplotlib is optional.
+
+Conventions of this folder
+--------------------------
+A display holds what it shows, and :meth:`plot` draws it, on ``ax`` or on a new figure, and
+leaves ``ax_`` and ``figure_``. Colours are told apart with any kind of colour vision.
+"""
+
+from gbdt_objectives.plotting.reliability_display import ReliabilityCurve, ReliabilityDisplay
+from gbdt_objectives.plotting.roc_hull_display import ROCHullDisplay
+from gbdt_objectives.plotting.threshold_display import ThresholdDisplay
+
+__all__ = ["ROCHullDisplay", "ReliabilityCurve", "ReliabilityDisplay", "ThresholdDisplay"]

@@ -1,0 +1,49 @@
+"""What the displays share: axes to draw on, colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
+POINTS = 2000
+"""At most about so many points are drawn of one curve."""
+
+
+def axes_or_new(ax: Axes | None) -> Axes:
+    """``ax``, or the axes of a new figure."""
+    pyplot = _pyplot()
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        new: Axes = pyplot.subplots(layout="constrained")[1]
+        return new
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
+            "plt.subplots() returns, or None for a new figure"
+        )
+    return ax
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+        ) from error
+    return pyplot
+
+
+def some(first: int, last: int, count: int, always: Array) -> Array:
+    """About ``count`` whole numbers from first to last, and those of ``always`` among them."""
+    numbers = np.linspace(first, last, min(count, max(last - first + 1, 0))).round().astype(int)
+    inside = always[(always >= first) & (always <= last)]
+    return np.union1d(numbers, inside)

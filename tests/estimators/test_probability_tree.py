@@ -1,0 +1,318 @@
+"""Leaf proportions of trees, forests and boosters; the tree as an estimator."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from functools import partial
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import sklearn
+import xgboost as xgb
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.fixes import parse_version
+
+import gbdt_objectives as go
+from gbdt_objectives import (
+    ProbabilityEstimationTree,
+    empirical_probability,
+    leaf_indices,
+    leaf_probability,
+)
+
+
+def made(n, seed=0):
+    """About 12 % positives."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    margin = 1.3 * X[:, 0] + np.sin(2 * X[:, 1]) - 2.7
+    return X, (rng.random(n) < expit(margin)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made(1000)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return made(4000, seed=1)
+
+
+def native_xgboost(X, y):
+    return xgb.train({"max_depth": 3, "nthread": 1}, xgb.DMatrix(X, y), 3)
+
+
+def native_lightgbm(X, y):
+    params = {"num_leaves": 6, "num_threads": 1, "verbose": -1}
+    return lgb.train(params, lgb.Dataset(X, y), 3)
+
+
+def three(model):
+    return lambda X, y: model.fit(X, y + (X[:, 0] > 1))
+
+
+MODELS = {
+    "tree": (lambda X, y: DecisionTreeClassifier(max_depth=3).fit(X, y), 1),
+    "forest": (lambda X, y: RandomForestClassifier(3, max_depth=3).fit(X, y), 3),
+    "regressor": (lambda X, y: RandomForestRegressor(3, max_depth=3).fit(X, y), 3),
+    "boosting": (lambda X, y: GradientBoostingClassifier(n_estimators=3).fit(X, y), 3),
+    "boosting of three": (three(GradientBoostingClassifier(n_estimators=3)), 9),
+    "xgboost": (lambda X, y: xgb.XGBClassifier(n_estimators=3, n_jobs=1).fit(X, y), 3),
+    "xgboost of one": (lambda X, y: xgb.XGBClassifier(n_estimators=1, n_jobs=1).fit(X, y), 1),
+    "xgboost forest": (lambda X, y: xgb.XGBRFClassifier(n_estimators=3, n_jobs=1).fit(X, y), 3),
+    "xgboost of three": (three(xgb.XGBClassifier(n_estimators=3, n_jobs=1)), 9),
+    "native xgboost": (native_xgboost, 3),
+    "lightgbm": (
+        lambda X, y: lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1).fit(X, y),
+        3,
+    ),
+    "lightgbm of three": (three(lgb.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1)), 9),
+    "native lightgbm": (native_lightgbm, 3),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
+    fit, T = MODELS[name]
+    model = fit(*data)
+    X, y = new[0][:300], new[1][:300] + (new[0][:300, 0] > 1)
+    if "three" not in name:
+        y = new[1][:300]
+    w = np.random.default_rng(0).integers(0, 3, 300) if weighted else np.ones(300)
+    K = y.max() + 1
+    pi = np.arange(1, K + 1) / np.arange(1, K + 1).sum()
+    found = leaf_probability(model, X, y, m=1.5, prior=pi, sample_weight=w if weighted else None)
+
+    leaf, query = leaf_indices(model, X), leaf_indices(model, new[0][300:400])
+    assert leaf.shape == (300, T)
+    expected = np.zeros((100, K))
+    for i in range(100):
+        for t in range(T):
+            same = leaf[:, t] == query[i, t]
+            counts = [w[same & (y == k)].sum() for k in range(K)]
+            expected[i] += empirical_probability(counts, m=1.5, prior=pi) / T
+    np.testing.assert_allclose(found.predict_proba(new[0][300:400]), expected, rtol=1e-12)
+    np.testing.assert_array_equal(found.classes_, np.arange(K))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_leaves_are_those_that_predict(data, new, name) -> None:
+    """Rows in the same leaves have the same prediction, and each model has several."""
+    model = MODELS[name][0](*data)
+    X = new[0]
+    predict = getattr(model, "predict_proba", model.predict)
+    p = np.asarray(predict(xgb.DMatrix(X) if name == "native xgboost" else X)).reshape(len(X), -1)
+    leaf = leaf_indices(model, X)
+    rows, group = np.unique(leaf, axis=0, return_inverse=True)
+    assert len(rows) > 3
+    first = np.unique(group, return_index=True)[1]
+    np.testing.assert_array_equal(p, p[first[group.ravel()]])
+    if name == "native xgboost":
+        np.testing.assert_array_equal(leaf_indices(model, xgb.DMatrix(X)), leaf)
+
+
+def test_training_leaves_without_smoothing_are_the_tree(data, new) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0, 3, len(y))
+    tree = DecisionTreeClassifier(min_samples_leaf=5, random_state=0).fit(X, y, w)
+    found = leaf_probability(tree, X, y, m=0, sample_weight=w)
+    expected = tree.predict_proba(new[0])
+    np.testing.assert_allclose(found.predict_proba(new[0]), expected, rtol=1e-10)
+    forest = ExtraTreesClassifier(5, max_depth=4, random_state=0).fit(X, y)
+    found = leaf_probability(forest, X, y, m=0).predict_proba(new[0])
+    np.testing.assert_allclose(found, forest.predict_proba(new[0]), rtol=1e-10)  # round-off
+
+
+def test_leaves_without_rows_get_the_prior(data) -> None:
+    X, y = data
+    tree = DecisionTreeClassifier(max_leaf_nodes=2, random_state=0).fit(X, y)
+    one_leaf = X[tree.apply(X) == 1]
+    labels = np.arange(len(one_leaf)) % 4 == 0
+    other = X[tree.apply(X) == 2][:1]
+    for m in (0, None, 5):
+        uniform = leaf_probability(tree, one_leaf, labels.astype(int), m=m)
+        np.testing.assert_allclose(uniform.predict_proba(other), [[0.5, 0.5]], rtol=1e-15)
+        based = leaf_probability(tree, one_leaf, labels.astype(int), m=m, prior="base_rate")
+        share = labels.mean()
+        np.testing.assert_allclose(based.predict_proba(other), [[1 - share, share]], rtol=1e-15)
+        # at the base rate smoothing towards it changes nothing
+        np.testing.assert_allclose(based.predict_proba(one_leaf[:1]), [[1 - share, share]])
+
+
+def test_classes_are_those_of_the_model(data) -> None:
+    X, y = data
+    names = np.array(["a", "b", "c"])[y + (X[:, 0] > 1)]
+    forest = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, names)
+    rows = names != "b"
+    found = leaf_probability(forest, X[rows], names[rows])
+    assert found.classes_.tolist() == ["a", "b", "c"]
+    p = found.predict_proba(X)
+    assert p.shape == (1000, 3)
+    assert p[:, 1].max() <= 1 / 3 + 1e-15  # never seen: the prior at most
+    with pytest.raises(ValueError, match="'d'.* at row 0, which is not in labels"):
+        leaf_probability(forest, X, np.where(names == "a", "d", names))
+
+
+def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
+    """He et al.: leaves as features beat the features as they are, and the leaves' average."""
+    (X, y), (X_line, y_line), (X_test, y_test) = (made(20_000, seed) for seed in (2, 3, 4))
+    booster = lgb.LGBMClassifier(n_estimators=30, num_leaves=8, n_jobs=1, verbose=-1).fit(X, y)
+    hybrid = make_pipeline(
+        FunctionTransformer(partial(leaf_indices, booster)),
+        OneHotEncoder(handle_unknown="ignore"),
+        LogisticRegression(C=0.1, max_iter=1000),
+    ).fit(X_line, y_line)
+    plain = LogisticRegression().fit(X_line, y_line)
+    average = leaf_probability(booster, X_line, y_line)
+    entropy = {
+        model: go.normalized_entropy(y_test, model.predict_proba(X_test)[:, 1])
+        for model in (hybrid, plain, average)
+    }
+    assert entropy[hybrid] < entropy[plain] - 0.02
+    assert entropy[hybrid] < entropy[average] - 0.02
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"m": -1}, ValueError, "m must not be negative, found -1"),
+        ({"m": "K"}, TypeError, "m must be a number"),
+        ({"prior": [0.5, 0.4]}, ValueError, "prior must sum to 1, found 0.9"),
+        ({"prior": [0.2, 0.3, 0.5]}, ValueError, "prior has 3 classes, but there are 2"),
+        ({"prior": "uniform"}, ValueError, "prior must be one of 'base_rate'"),
+        ({"y": np.zeros(1000, int)}, ValueError, "one class only, found \\[0\\]"),
+        ({"y": np.arange(1000) % 2 + 0.5}, ValueError, "Unknown label type: continuous"),
+        ({"y": [0, 1]}, ValueError, "X has 1000 rows, but the labels have 2"),
+        ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
+        ({"sample_weight": np.full(1000, -1.0)}, ValueError, "must not be negative"),
+        ({"model": HistGradientBoostingClassifier()}, TypeError, "model must be fitted trees"),
+        ({"model": LogisticRegression()}, TypeError, "found LogisticRegression"),
+        ({"model": DecisionTreeClassifier()}, NotFittedError, "not fitted yet"),
+    ],
+)
+def test_bad_input(data, change, error, message) -> None:
+    X, y = data
+    given = {"model": DecisionTreeClassifier(max_depth=2).fit(X, y), "X": X, "y": y, **change}
+    with pytest.raises(error, match=message):
+        leaf_probability(**given)
+
+
+# --- ProbabilityEstimationTree --------------------------------------------------------------
+
+LEAVES = np.repeat([[0.0], [1.0], [2.0]], [60, 15, 25], axis=0)
+LABELS = np.repeat([1, 0, 1, 0, 1, 0], [20, 40, 10, 5, 20, 5])  # the worked tree
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [
+        ({"m": 0}, [1 / 3, 2 / 3, 4 / 5]),
+        ({}, [21 / 62, 11 / 17, 21 / 27]),
+        ({"m": 10, "prior": [0.7, 0.3]}, [23 / 70, 13 / 25, 23 / 35]),
+        ({"m": 10, "prior": "base_rate"}, [25 / 70, 15 / 25, 25 / 35]),
+    ],
+)
+def test_worked_tree(parameters, expected) -> None:
+    pet = ProbabilityEstimationTree(**parameters).fit(LEAVES, LABELS)
+    p = pet.predict_proba([[0.0], [1.0], [2.0]])
+    np.testing.assert_allclose(p[:, 1], expected, rtol=1e-14)  # a handful of operations
+    assert pet.predict([[0.0], [2.0]]).tolist() == [0, 1]
+    if parameters == {"m": 0}:
+        p = pet.predict_proba(LEAVES)
+        loss = go.squared_error(LABELS, p)
+        assert loss.mean() == pytest.approx(0.206667, abs=5e-7)  # as printed
+        by_leaf = [loss[LEAVES[:, 0] == leaf].sum() for leaf in range(3)]
+        assert by_leaf == pytest.approx([40 / 3, 10 / 3, 4], rel=1e-12)
+
+
+def test_weight_is_repetition(data, new) -> None:
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    pet = ProbabilityEstimationTree(DecisionTreeClassifier(max_depth=4, random_state=0))
+    weighted = pet.fit(X, y, w).predict_proba(new[0])
+    copies = pet.fit(np.repeat(X, w, axis=0), np.repeat(y, w)).predict_proba(new[0])
+    np.testing.assert_allclose(weighted, copies, rtol=1e-12)
+
+
+def test_smoothed_unpruned_trees_rank_and_fit_better(data, new) -> None:
+    X, y = data
+    tree = DecisionTreeClassifier(random_state=0)
+    raw = tree.fit(X, y).predict_proba(new[0])
+    entropy = {}
+    for prior in (None, "base_rate"):
+        pet = ProbabilityEstimationTree(tree, m=20, prior=prior).fit(X, y)
+        p = pet.predict_proba(new[0])[:, 1]
+        assert roc_auc_score(new[1], p) > roc_auc_score(new[1], raw[:, 1]) + 0.02
+        entropy[prior] = go.normalized_entropy(new[1], p)
+    assert entropy["base_rate"] < entropy[None] < np.inf
+    assert go.normalized_entropy(new[1], raw) == np.inf  # leaves of one class, and wrong
+    np.testing.assert_array_equal(pet.tree_.apply(new[0]), tree.apply(new[0]))
+
+
+def test_class_weight_is_for_the_splits_only(data, new) -> None:
+    X, y = data
+    balanced = DecisionTreeClassifier(max_depth=3, class_weight="balanced", random_state=0)
+    pet = ProbabilityEstimationTree(balanced, m=0).fit(X, y)
+    assert pet.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=1e-12)
+    assert pet.tree_.predict_proba(X)[:, 1].mean() > 2 * y.mean()
+
+
+def test_clone_pickle_search(data, new) -> None:
+    X, y = data
+    pet = ProbabilityEstimationTree(ExtraTreeClassifier(random_state=0), prior=[0.9, 0.1])
+    assert str(clone(pet)) == str(pet)
+    grid = {"tree__max_depth": [2, 6, None], "m": [0, 2, 20], "prior": [None, [0.9, 0.1]]}
+    search = GridSearchCV(pet, grid, scoring="neg_brier_score", cv=3).fit(X, y)
+    assert search.best_params_["m"] > 0
+    loaded = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(loaded.predict_proba(new[0]), search.predict_proba(new[0]))
+    calibrated = go.CalibratedClassifier(pet, go.LogitCalibrator(), cv=3).fit(X, y)
+    assert calibrated.predict_proba(new[0]).shape == (4000, 2)
+
+
+def test_bad_trees(data) -> None:
+    X, y = data
+    for tree in (DecisionTreeRegressor(), DecisionTreeClassifier, LogisticRegression(), "gini"):
+        with pytest.raises(TypeError, match="tree must be a DecisionTreeClassifier\\(\\), found"):
+            ProbabilityEstimationTree(tree).fit(X, y)
+    unfitted = ProbabilityEstimationTree(m=-1)
+    with pytest.raises(ValueError, match="m must not be negative"):
+        unfitted.fit(X, y)
+    with pytest.raises(NotFittedError):
+        unfitted.predict_proba(X)
+    with pytest.raises(ValueError, match="prior has 3 classes, but there are 2"):
+        ProbabilityEstimationTree(prior=[0.2, 0.3, 0.5]).fit(X, y)
+    with pytest.raises(ValueError, match="one class only, found \\[1\\]"):
+        ProbabilityEstimationTree().fit(X, np.ones(len(y), int))
+
+
+@pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.6"),
+    reason="check_estimator cannot be told of expected failures",
+)
+@pytest.mark.parametrize("parameters", [{}, {"m": 5, "prior": "base_rate"}, {"m": 0}])
+def test_check_estimator(parameters) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = DecisionTreeClassifier(random_state=0)
+        check_estimator(ProbabilityEstimationTree(tree, **parameters), expected_failed_checks={})
