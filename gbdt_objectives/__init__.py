@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         qwk_objective,
         weighted_logloss_objective,
     )
-    from gbdt_objectives.plotting import ThresholdDisplay
+    from gbdt_objectives.plotting import ReliabilityDisplay, ROCHullDisplay, ThresholdDisplay
     from gbdt_objectives.priors import (
         correct_margin,
         correct_probability,
@@ -87,6 +87,8 @@ __all__ = [
     "ProbabilityEstimationTree",
     "QWKClassifier",
     "ROCConvexHullCalibrator",
+    "ROCHullDisplay",
+    "ReliabilityDisplay",
     "ThresholdClassifier",
     "ThresholdDisplay",
     "ThresholdMetric",
@@ -174,7 +176,7 @@ _ROOMS = {
         "qwk_objective",
         "weighted_logloss_objective",
     },
-    "plotting": {"ThresholdDisplay"},
+    "plotting": {"ROCHullDisplay", "ReliabilityDisplay", "ThresholdDisplay"},
     "priors": {
         "correct_margin",
         "correct_probability",

@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
+SUM_TOLERANCE = 1e-4
+"""How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
+
 
 def number(name: str, value: object) -> float:
     """A finite real number."""
@@ -197,18 +200,30 @@ def probabilities(name: str, values: ArrayLike) -> Array:
             f"{name} must be (n,), of label 1, or (n, K), a column per class, and not empty, found "
             f"shape {p.shape}"
         )
-    if not (p.min() >= 0 and p.max() <= 1):
-        wrong = ~((p >= 0) & (p <= 1))
-        raise ValueError(
-            f"{name} must be in [0, 1], found {p[wrong][0]} at row {np.argwhere(wrong)[0][0]}: "
-            "margins need the logistic function or softmax first"
-        )
+    in_unit_interval(name, p)
     if p.ndim == 2:
-        total = np.einsum("ij->i", p)
-        row = int(np.argmax(np.abs(total - 1)))
-        if abs(total[row] - 1) > 1e-4:  # a float32 softmax is off by 1e-6
-            raise ValueError(
-                f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
-                "column per class, or for one class (n,)"
-            )
+        rows_sum_to_one(name, p)
     return p
+
+
+def in_unit_interval(name: str, p: Array) -> None:
+    """Raise if an element is outside [0, 1] or NaN."""
+    if p.min() >= 0 and p.max() <= 1:
+        return
+    wrong = ~((p >= 0) & (p <= 1))
+    row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
+    raise ValueError(
+        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: margins need the logistic "
+        "function or softmax first"
+    )
+
+
+def rows_sum_to_one(name: str, p: Array) -> None:
+    """Raise unless the rows of (n, K) probabilities sum to 1."""
+    total = np.einsum("ij->i", p)
+    row = int(np.argmax(np.abs(total - 1)))
+    if abs(total[row] - 1) > SUM_TOLERANCE:
+        raise ValueError(
+            f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
+            "column per class, or for one class (n,)"
+        )

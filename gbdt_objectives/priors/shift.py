@@ -26,9 +26,6 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
 
-SUM_TOLERANCE = 1e-4
-"""How far from 1 a row of (n, K) probabilities may sum: a float32 softmax is off by 1e-6."""
-
 LARGEST_SHIFT = 700.0
 """exp of it is still a float64."""
 
@@ -215,7 +212,7 @@ def corrected_positives(p: Array, d: float) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # p = 0: 1/inf is 0
             out /= p[rows]
             if not out.min() >= 0:
-                in_unit_interval("probability", p)
+                _checks.in_unit_interval("probability", p)
             out *= odds_ratio
         out += 1
         np.reciprocal(out, out=out)
@@ -224,7 +221,8 @@ def corrected_positives(p: Array, d: float) -> Array:
 
 def corrected_rows(p: Array, d: Array) -> Array:
     """p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
-    rows_sum_to_one("probability", p)
+    _checks.in_unit_interval("probability", p)
+    _checks.rows_sum_to_one("probability", p)
     factor = np.exp(d - d.max()).astype(p.dtype)
     q: Array = p * factor
     q /= np.einsum("ij->i", q)[:, np.newaxis]
@@ -311,7 +309,7 @@ def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
     if np.ndim(threshold) > 1:
         raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
     t = _checks.real_array("threshold", threshold)
-    in_unit_interval("threshold", t)
+    _checks.in_unit_interval("threshold", t)
     return correct_probability(t, -_checks.number("shift", shift))
 
 
@@ -369,28 +367,3 @@ def rows_shift(name: str, values: ArrayLike, shift: ArrayLike) -> tuple[Array, A
             "and a shift for each class, or (n,) and one number"
         )
     return array, d
-
-
-def in_unit_interval(name: str, p: Array) -> None:
-    """Raise if an element is outside [0, 1] or NaN."""
-    if p.min() >= 0 and p.max() <= 1:
-        return
-    wrong = ~((p >= 0) & (p <= 1))
-    row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
-    raise ValueError(
-        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: for log-odds use "
-        "correct_margin, or the logistic function first"
-    )
-
-
-def rows_sum_to_one(name: str, p: Array) -> None:
-    """Raise unless p holds probabilities in [0, 1] whose rows sum to 1."""
-    in_unit_interval(name, p)
-    total = np.einsum("ij->i", p)
-    wrong = np.abs(total - 1) > SUM_TOLERANCE
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
-            "column per class, or for one class (n,)"
-        )

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.priors.shift import class_prior, in_unit_interval, rows_sum_to_one
+from gbdt_objectives.priors.shift import class_prior
 
 COLLAPSED_ROWS = 0.01
 """A class of which fewer rows than this are expected in the whole sample has collapsed."""
@@ -258,15 +258,11 @@ def estimated(
 
 def class_probability(name: str, values: ArrayLike, K: int) -> Array:
     """Probabilities of each class, float64 (n, K); (1-p, p) from (n,)."""
-    p = _checks.real_array(name, values).astype(np.float64)
-    if p.ndim not in (1, 2) or p.size == 0:
-        raise ValueError(f"{name} must be (n,) or (n, K) and not empty, found shape {p.shape}")
+    p = _checks.probabilities(name, values)
     if p.ndim == 1:
-        in_unit_interval(name, p)
         p = np.column_stack([1 - p, p])
     if p.shape[1] != K:
         raise ValueError(f"{name} has {p.shape[1]} classes, but train_prior has {K}")
-    rows_sum_to_one(name, p)
     return p
 
 

@@ -260,8 +260,8 @@ def test_results_are_frozen() -> None:
     [
         ([0.5, 1.1], 0.5, "probability must be in .0, 1., found 1.1 at row 1"),
         ([0.5, np.nan], 0.5, "probability must be in .0, 1., found nan at row 1"),
-        ([], 0.5, "probability must be .n,. or .n, K. and not empty"),
-        (0.5, 0.5, "probability must be .n,. or .n, K. and not empty"),
+        ([], 0.5, "and not empty, found shape"),
+        (0.5, 0.5, "and not empty, found shape"),
         ([[0.5, 0.4]], 0.5, "rows of probability must sum to 1"),
         ([[0.2, 0.3, 0.5]], 0.5, "probability has 3 classes, but train_prior has 2"),
         ([0.5], [0.2, 0.3, 0.5], "probability has 2 classes, but train_prior has 3"),
