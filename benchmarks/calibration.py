@@ -1,8 +1,9 @@
-"""Speed of the ROC hull, the decomposition and ECE, as ratios to a sort of the same scores.
+"""Speed of the ROC hull, its calibrator, the decomposition and ECE, as ratios to a sort.
 
     python -m benchmarks.calibration [--quick]
 
-All of them begin with a sort; the ratio says what the rest costs.
+All of them begin with a sort of the same scores; the ratio says what the rest costs.
+Predicting is compared with a search of the same scores among the ends of the segments.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from benchmarks._timing import in_turns, report
 from gbdt_objectives import (
+    ROCConvexHullCalibrator,
     calibration_refinement,
     expected_calibration_error,
     roc_convex_hull,
@@ -42,6 +44,10 @@ def main() -> None:
         "hull, weights": lambda: roc_convex_hull(y, p, sample_weight=w),
         "hull, strict violators only": lambda: roc_convex_hull(y, p, pooling="violators"),
         "hull, 1,000 different scores": lambda: roc_convex_hull(y, p.round(3)),
+        "calibrator, fit": lambda: ROCConvexHullCalibrator().fit(p, y),
+        "calibrator, fit, Laplace, monotone, weights": lambda: ROCConvexHullCalibrator(
+            m=2, monotone=True
+        ).fit(p, y, w),
         "decomposition, equal predictions": lambda: calibration_refinement(y, p),
         "decomposition, isotonic": lambda: calibration_refinement(y, p, groups="isotonic"),
         "decomposition, isotonic, weights": lambda: calibration_refinement(
@@ -63,6 +69,20 @@ def main() -> None:
         report(f"{name} / argsort", seconds[name] / sort, 6)
     for name in no_goal:
         print(f"{name + ' / argsort':<78} {seconds[name] / sort:7.2f}")
+    for name, calibrator in {
+        "": ROCConvexHullCalibrator().fit(p, y),
+        ", strict violators": ROCConvexHullCalibrator(m=2, pooling="violators").fit(p, y, w),
+    }.items():
+        ways = {
+            "ours": lambda calibrator=calibrator: calibrator.predict(p),
+            "search": lambda ends=calibrator.scores_: np.searchsorted(ends, p),
+        }
+        seconds = in_turns(ways, turns)
+        report(
+            f"calibrator{name}, predict / searchsorted among {len(calibrator.scores_)}",
+            seconds["ours"] / seconds["search"],
+            1.5,
+        )
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
             prior that does not sum to 1.
         """
         s = one_score(score)
-        hull = roc_convex_hull(given(y), s, pooling='hull', sample_weight=sample_weight)
+        hull = roc_convex_hull(given(y), s, pooling=self.pooling, sample_weight=sample_weight)
         pi = smoothing_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
         p = hull.probability(m=self.m, prior=pi, monotone=self.monotone)
         ends = np.column_stack([hull.low, hull.high]).astype(np.float64).ravel()
