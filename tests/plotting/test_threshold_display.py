@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import subprocess
-import sys
-from pathlib import Path
-
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -18,12 +13,6 @@ from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_wei
 from gbdt_objectives.plotting import ThresholdDisplay
 
 KINDS = ("histogram", "profile", "hull")
-
-
-@pytest.fixture(autouse=True)
-def _closed():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture
@@ -184,31 +173,6 @@ def test_bad_rows_are_refused(rows):
         ThresholdDisplay.from_predictions(y, np.where(np.arange(len(y)) == 0, np.nan, score))
     with pytest.raises(ValueError, match="single class"):
         ThresholdDisplay.from_predictions(np.ones(5, int), score[:5])
-
-
-def test_pictures_of_the_documentation_can_be_drawn(tmp_path):
-    script = Path(__file__).parents[1] / "docs" / "make_pictures.py"
-    runpy.run_path(str(script))["main"](tmp_path)
-    names = {f"thresholds_{kind}.png" for kind in KINDS}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    assert names <= {path.name for path in (script.parent / "pictures").iterdir()}
-
-
-def test_missing_matplotlib_names_the_command():
-    code = (
-        "import sys; sys.modules['matplotlib'] = None\n"
-        "from gbdt_objectives.plotting import ThresholdDisplay\n"
-        "ThresholdDisplay.from_predictions([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])"
-    )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert out.returncode == 1
-    assert "pip install 'gbdt_objectives[plot]'" in out.stderr
-
-
-def test_import_does_not_load_matplotlib():
-    code = "import sys, gbdt_objectives.plotting; print('matplotlib' in sys.modules)"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert out.stdout.strip() == "False"
 
 
 @pytest.mark.filterwarnings("ignore:every row gets the class")

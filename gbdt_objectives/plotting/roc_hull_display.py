@@ -1,0 +1,188 @@
+"""The ROC curve's convex hull, and the calibration map that comes with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+Kind = Literal["curve", "map"]
+
+
+class ROCHullDisplay:
+    """An ROC curve and its convex hull, seen in one of two ways.
+
+    Make it with :meth:`from_predictions`.
+
+    - ``kind="curve"``: the curve, the hull with a dot at each vertex, and the areas.
+      Rules between two vertices are never best, whatever errors cost.
+    - ``kind="map"``: the calibration map. Each edge of the hull is a segment of scores
+      with one probability, (positives) / (rows), which is the isotonic regression of
+      the labels on the score; between segments it is linear, as in
+      ``ROCConvexHullCalibrator``.
+
+    Parameters
+    ----------
+    hull : ROCConvexHull
+        From ``roc_convex_hull``.
+    fpr, tpr : ndarray of shape (d,)
+        The points of the ROC curve, from (0, 0) to (1, 1).
+    kind : {"curve", "map"}
+        What to draw.
+
+    Attributes
+    ----------
+    hull : ROCConvexHull
+        What is shown.
+    fpr, tpr : ndarray of shape (d,)
+        The curve.
+    kind : str
+        How.
+    ax_ : matplotlib Axes
+        The axes drawn on, after :meth:`plot`.
+    figure_ : matplotlib Figure
+        The figure of those axes, after :meth:`plot`.
+
+    See Also
+    --------
+    roc_convex_hull : Finds the hull.
+    ROCConvexHullCalibrator : Predicts by the map.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from gbdt_objectives import ROCHullDisplay
+    >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
+    >>> display = ROCHullDisplay.from_predictions(y, np.arange(10, 0, -1))
+    >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    ['ROC curve, AUC 0.7500', 'convex hull, AUC 0.8333', 'chance, AUC 0.5']
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    def __init__(
+        self, *, hull: ROCConvexHull, fpr: Array, tpr: Array, kind: Kind = "curve"
+    ) -> None:
+        self.hull = hull
+        self.fpr = fpr
+        self.tpr = tpr
+        self.kind = kind
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        score: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        kind: Kind = "curve",
+        ax: Axes | None = None,
+    ) -> ROCHullDisplay:
+        """Draw the hull of the scores of labelled rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            Labels 0 and 1, both occurring.
+        score : array-like of shape (n,)
+            Finite, on any scale, higher for label 1.
+        sample_weight : array-like of shape (n,), optional
+            Weights >= 0.
+        kind : {"curve", "map"}
+            What to draw.
+        ax : matplotlib Axes, optional
+            Where. None: a new figure.
+
+        Returns
+        -------
+        ROCHullDisplay
+
+        Raises
+        ------
+        ValueError
+            Rows that ``roc_convex_hull`` refuses; an unknown kind.
+        TypeError
+            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+        ImportError
+            Without matplotlib.
+
+        Examples
+        --------
+        >>> import matplotlib
+        >>> matplotlib.use("Agg")
+        >>> import numpy as np
+        >>> from gbdt_objectives import ROCHullDisplay
+        >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
+        >>> display = ROCHullDisplay.from_predictions(y, np.arange(10, 0, -1), kind="map")
+        >>> display.ax_.get_lines()[0].get_ydata().round(4)
+        array([0.    , 0.    , 0.6667, 0.6667, 1.    , 1.    ])
+        """
+        from sklearn.metrics import roc_curve
+
+        _checks.choice("kind", kind, ("curve", "map"))
+        hull = roc_convex_hull(y_true, score, sample_weight=sample_weight)
+        fpr, tpr, thresholds = roc_curve(y_true, score, sample_weight=sample_weight)
+        corners = np.flatnonzero(np.isin(thresholds, hull.thresholds))
+        shown = some(0, len(fpr) - 1, POINTS, corners)
+        return cls(hull=hull, fpr=fpr[shown], tpr=tpr[shown], kind=kind).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> ROCHullDisplay:
+        """Draw, again if need be.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where. None: a new figure.
+
+        Returns
+        -------
+        ROCHullDisplay
+            This object, with ``ax_`` and ``figure_``.
+        """
+        ax = axes_or_new(ax)
+        if self.kind == "curve":
+            _curve(ax, self.hull, self.fpr, self.tpr)
+        else:
+            _map(ax, self.hull)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _curve(ax: Axes, hull: ROCConvexHull, fpr: Array, tpr: Array) -> None:
+    ax.plot(fpr, tpr, color=BLUE, lw=2.4, label=f"ROC curve, AUC {hull.auc:.4f}")
+    ax.plot(
+        hull.fpr,
+        hull.tpr,
+        color=ORANGE,
+        lw=1.2,
+        marker="o",
+        ms=4,
+        label=f"convex hull, AUC {hull.hull_auc:.4f}",
+    )
+    ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls="--", label="chance, AUC 0.5")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    ax.legend(loc="lower right", frameon=False)
+
+
+def _map(ax: Axes, hull: ROCConvexHull) -> None:
+    score = np.column_stack([hull.low, hull.high]).ravel()
+    p = hull.probability().repeat(2)
+    ax.plot(score, p, color=ORANGE, lw=1.6, marker="o", ms=3.5)
+    ax.set_xlabel("score")
+    ax.set_ylabel("calibrated probability of label 1")

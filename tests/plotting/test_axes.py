@@ -1,0 +1,55 @@
+"""What all displays share: matplotlib is optional, axes are checked, the pictures can be drawn."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+from gbdt_objectives import plotting
+
+DISPLAYS = ("ROCHullDisplay", "ReliabilityDisplay", "ThresholdDisplay")
+ROWS = [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]
+
+
+def test_pictures_of_the_documentation_can_be_drawn(tmp_path) -> None:
+    script = Path(__file__).parents[2] / "docs" / "make_pictures.py"
+    runpy.run_path(str(script))["main"](tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert {"reliability.png", "roc_hull.png", "thresholds_hull.png"} <= drawn
+    assert drawn == {path.name for path in (script.parent / "pictures").iterdir()}
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_missing_matplotlib_names_the_command(name) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        f"from gbdt_objectives.plotting import {name}\n"
+        f"{name}.from_predictions(*{ROWS!r})"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert out.returncode == 1
+    assert "pip install 'gbdt_objectives[plot]'" in out.stderr
+
+
+def test_import_does_not_load_matplotlib() -> None:
+    code = "import sys, gbdt_objectives.plotting; print('matplotlib' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_axes_given_or_new(name) -> None:
+    display = getattr(plotting, name).from_predictions(*ROWS)
+    assert plt.get_fignums() == [display.figure_.number]
+    figure, (left, right) = plt.subplots(1, 2)
+    assert display.plot(ax=right) is display
+    assert display.ax_ is right
+    assert display.figure_ is figure
+    assert not left.has_data()
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes, found str"):
+        display.plot(ax="left")

@@ -1,0 +1,248 @@
+"""ReliabilityDisplay: bins, limits, what is drawn, what is refused."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from gbdt_objectives import (
+    ReliabilityDisplay,
+    calibration_ratio,
+    correct_probability,
+    reliability_bins,
+)
+from gbdt_objectives.plotting.reliability_display import STYLES, _curve
+
+BINS = ("mass", "width", "events")
+SCALES = ("linear", "log")
+
+
+@pytest.fixture
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.8, 3, 3000)
+    return (rng.random(3000) < p).astype(int), p
+
+
+def line(display: ReliabilityDisplay, label: str):
+    (found,) = (line for line in display.ax_.get_lines() if line.get_label() == label)
+    return found
+
+
+def counted(display: ReliabilityDisplay) -> list[float]:
+    return [patch.get_data().values.sum() for patch in display.counts_ax_.patches]
+
+
+def legend(display: ReliabilityDisplay) -> list[str]:
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+
+
+def assert_same(a, b) -> None:
+    for name in ("weight", "probability", "frequency"):
+        # the same sums in another order
+        np.testing.assert_allclose(getattr(a.bins, name), getattr(b.bins, name), rtol=1e-12)
+    np.testing.assert_allclose(a.ratio, b.ratio, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bins", ["mass", "width"])
+def test_points_are_reliability_bins(rows, bins) -> None:
+    display = ReliabilityDisplay.from_predictions(*rows, n_bins=8, bins=bins)
+    expected = reliability_bins(*rows, n_bins=8, bins=bins)
+    ratio = calibration_ratio(*rows)
+    x, y = line(display, f"predictions: {ratio:.3g}").get_data()
+    np.testing.assert_array_equal(x, expected.probability)
+    np.testing.assert_array_equal(y, expected.frequency)
+
+
+def test_event_bins_share_the_sum_of_predictions(rows) -> None:
+    y, p = rows
+    found = ReliabilityDisplay.from_predictions(y, p, n_bins=8, bins="events").curves["predictions"]
+    events = found.bins.weight * found.bins.probability
+    assert len(events) == 8
+    # a row, at most 1, belongs to the one bin or to the other
+    np.testing.assert_allclose(events, p.sum() / 8, atol=1)
+    assert (np.diff(found.bins.probability) > 0).all()
+    assert found.bins.weight.sum() == len(y)
+    np.testing.assert_allclose(found.bins.weight @ found.bins.frequency, y.sum(), rtol=1e-12)
+    other = ReliabilityDisplay.from_predictions(1 - y, p, n_bins=8, bins="events")
+    np.testing.assert_array_equal(other.curves["predictions"].bins.weight, found.bins.weight)
+
+
+def test_event_bins_by_hand() -> None:
+    y, p = [0, 0, 0, 1, 0, 1], [0.1, 0.1, 0.1, 0.1, 0.4, 0.8]
+    found = _curve(y, p, 2, "events", 0.95, None).bins
+    # sums .4, .4, .8 have their middles at .2, .6, 1.2 of 1.6
+    np.testing.assert_allclose(found.weight, [5, 1])
+    np.testing.assert_allclose(found.probability, [0.16, 0.8], rtol=1e-15)
+    np.testing.assert_allclose(found.frequency, [0.2, 1], rtol=1e-15)
+    zeros = _curve(y, np.zeros(6), 3, "events", 0.95, None).bins
+    assert zeros.weight.tolist() == [6]
+    assert zeros.frequency.tolist() == [2 / 6]
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_weight_is_repetition_but_for_the_limits(rows, bins) -> None:
+    y, p = rows
+    w = np.arange(len(y)) % 3
+    weighted = _curve(y, p, 8, bins, 0.95, w)
+    assert_same(weighted, _curve(np.repeat(y, w), np.repeat(p, w), 8, bins, 0.95, None))
+
+
+def test_limits_leave_half_the_rest_of_jeffreys_posterior_on_each_side() -> None:
+    y, p = np.repeat([0, 1, 0, 1, 0, 1], [9, 0, 5, 4, 0, 6]), np.repeat([0.1, 0.5, 0.9], [9, 9, 6])
+    found = _curve(y, p, 3, "width", 0.9, None)
+    assert (found.low[0], found.high[2]) == (0, 1)
+    for n1, n0, at, share in (
+        (0, 9, found.high[0], 0.95),
+        (4, 5, found.low[1], 0.05),
+        (4, 5, found.high[1], 0.95),
+        (6, 0, found.low[2], 0.05),
+    ):
+        # t = sin^2 u takes the poles from the density
+        below, whole = (
+            quad(lambda u, a=n1, b=n0: np.sin(u) ** (2 * a) * np.cos(u) ** (2 * b), 0, end)[0]
+            for end in (np.arcsin(np.sqrt(at)), np.pi / 2)
+        )
+        assert below / whole == pytest.approx(share, rel=1e-8)  # quad's own tolerance
+
+
+def test_limits_count_rows_not_copies(rows) -> None:
+    y, p = rows
+    plain = _curve(y, p, 8, "mass", 0.95, None)
+    same = _curve(y, p, 8, "mass", 0.95, np.full(len(y), 7.0))
+    # the same but for sums of 7.0
+    np.testing.assert_allclose(same.low, plain.low, rtol=1e-12)
+    np.testing.assert_allclose(same.high, plain.high, rtol=1e-12)
+
+
+def test_limits_of_thinned_negatives_weighted_back_are_those_of_the_sample_corrected(rows) -> None:
+    y, p = rows
+    sample = _curve(y, p, 8, "width", 0.95, None)
+    weighted = _curve(y, p, 8, "width", 0.95, np.where(y == 1, 1.0, 50.0))
+    for name in ("low", "high"):
+        expected = correct_probability(getattr(sample, name), np.log(1 / 50))
+        np.testing.assert_allclose(getattr(weighted, name), expected, rtol=1e-9)
+
+
+def test_limits_cover() -> None:
+    """Of 1000 samples with random weights, about 95 % have the true share within."""
+    rng = np.random.default_rng(0)
+    hits = 0
+    for _ in range(1000):
+        y = rng.random(300) < 0.1
+        found = _curve(y, np.full(300, 0.1), 1, "mass", 0.95, rng.uniform(1, 5, 300))
+        hits += bool(found.low[0] <= 0.1 <= found.high[0])
+    assert 930 <= hits <= 970  # 3 standard deviations, and the interval is approximate
+
+
+def test_several_models(rows) -> None:
+    y, p = rows
+    models = {"a": p, "b": p**2, "c": np.sqrt(p)}
+    display = ReliabilityDisplay.from_predictions(y, models)
+    names = [f"{name}: {calibration_ratio(y, q):.3g}" for name, q in models.items()]
+    assert legend(display) == [*names, "predicted = observed"]
+    drawn = [line(display, name) for name in names]
+    assert len({(found.get_color(), found.get_marker()) for found in drawn}) == 3
+    assert counted(display) == [3000] * 3
+    for name, q in models.items():
+        alone = ReliabilityDisplay.from_predictions(y, q).curves["predictions"]
+        assert_same(display.curves[name], alone)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_counts_hold_every_row_or_weight(rows, scale) -> None:
+    y, p = rows
+    display = ReliabilityDisplay.from_predictions(y, p, scale=scale)
+    assert counted(display) == [3000]
+    assert display.counts_ax_.get_ylabel() == "rows"
+    w = np.arange(3000) % 3
+    display = ReliabilityDisplay.from_predictions(y, p, scale=scale, sample_weight=w)
+    assert counted(display) == [w.sum()]
+    assert display.counts_ax_.get_ylabel() == "weight"
+
+
+def test_zeros_stand_on_the_edges_of_logarithmic_axes() -> None:
+    p = np.repeat([0.0, 0.01, 0.1], 100)
+    y = np.zeros(300, int)
+    y[[0, 250, 251]] = 1
+    display = ReliabilityDisplay.from_predictions(y, p, scale="log")
+    edge = display.ax_.get_xlim()[0]
+    assert edge == display.ax_.get_ylim()[0] == 0.005
+    assert legend(display)[2:] == ["no label 1 observed", "predicted 0"]
+    marked = [a for a in display.ax_.get_lines() if a.get_mfc() == "none" and len(a.get_xdata())]
+    assert {a.get_marker(): [a.get_xdata().item(), a.get_ydata().item()] for a in marked} == {
+        "v": [0.01, edge],
+        "<": [edge, 0.01],
+    }
+    (bars,) = display.ax_.collections
+    curve = display.curves["predictions"]
+    for segment, x, low, high in zip(
+        bars.get_segments(), [edge, 0.01, 0.1], curve.low, curve.high, strict=True
+    ):
+        np.testing.assert_array_equal(segment, [[x, max(low, edge)], [x, high]])
+    display.figure_.canvas.draw()
+    on_line = ReliabilityDisplay.from_predictions(y, p).ax_.get_lines()[0]
+    np.testing.assert_array_equal(on_line.get_ydata(), [0.01, 0, 0.02])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.filterwarnings("error:constrained_layout not applied")
+def test_can_be_drawn(rows, bins, scale) -> None:
+    y, p = rows
+    for models in (p, {"a": p, "b": np.round(p, 1)}, np.full(3000, 0.2), np.zeros(3000), 1.0 * y):
+        display = ReliabilityDisplay.from_predictions(y, models, bins=bins, scale=scale)
+        display.figure_.canvas.draw()
+        upper, lower = display.ax_.get_position(), display.counts_ax_.get_position()
+        assert upper.height > 0.5  # of the figure
+        assert lower.height == pytest.approx(upper.height / 4)
+        assert lower.y1 < upper.y0
+        assert (lower.x0, lower.x1) == pytest.approx((upper.x0, upper.x1))
+
+
+def test_many_rows_are_drawn_with_few_points() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200_000)
+    display = ReliabilityDisplay.from_predictions(rng.random(200_000) < p, p)
+    assert sum(len(line.get_xdata()) for line in display.ax_.get_lines()) < 50
+
+
+def test_places_that_cannot_be_shared_are_refused(rows) -> None:
+    ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
+    with pytest.raises(ValueError, match="no place in a grid"):
+        ReliabilityDisplay.from_predictions(*rows, ax=ax)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"bins": "log"}, ValueError, "bins must be one of 'mass', 'width', 'events'"),
+        ({"scale": "logit"}, ValueError, "scale must be one of 'linear', 'log'"),
+        ({"confidence": 95}, ValueError, "confidence must be in (0, 1), found 95"),
+        ({"confidence": "95%"}, TypeError, "confidence must be a number"),
+        ({"n_bins": 0}, ValueError, "n_bins must be at least 1"),
+        ({"n_bins": 0, "bins": "events"}, ValueError, "n_bins must be at least 1"),
+        ({"n_bins": 2.5}, TypeError, "n_bins must be an integer"),
+        ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
+        ({"sample_weight": [1, 1, 0, 0]}, ValueError, "y_true holds the single class 0"),
+        ({"y_true": [1, 1, 1, 1]}, ValueError, "y_true holds the single class 1"),
+        ({"y_true": [0, 1, 2, 1]}, ValueError, "y_true must be 0 (negative) or 1"),
+        ({"probability": {}}, ValueError, "empty mapping"),
+        ({"probability": [0.1, np.nan, 0.3, 0.4]}, ValueError, "found nan at row 1"),
+        ({"probability": {"a": [0.1] * 4, "b": [0.1, 0.2, 1.3, 0.4]}}, ValueError,
+         "model 'b': probability must be in [0, 1], found 1.3 at row 2"),
+        ({"probability": [0.1, 0.2]}, ValueError, "probability has 2 rows"),
+        ({"probability": [[0.1, 0.9]] * 4}, ValueError, "found shape (4, 2)"),
+        ({"probability": {k: [0.1] * 4 for k in range(len(STYLES) + 1)}}, ValueError,
+         "8 models, but only 7"),
+        ({"ax": "left"}, TypeError, "ax must be matplotlib Axes, found str"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_refused(arguments, error, message) -> None:
+    rows = {"y_true": [0, 0, 1, 1], "probability": [0.1, 0.2, 0.3, 0.4]}
+    with pytest.raises(error) as caught:
+        ReliabilityDisplay.from_predictions(**{**rows, **arguments})
+    assert message in str(caught.value)
+    assert plt.get_fignums() == []
