@@ -215,7 +215,7 @@ def draw_weighting(summary: pd.DataFrame, path: Path) -> None:
         own = summary[summary.model == model]
         axis.errorbar(
             own["rows"], 1e3 * own.difference, yerr=2e3 * own.difference_se, color=color,
-            marker=marker, ms=6, capsize=3, lw=1.4, label=f"linear model {model}",
+            marker=marker, ms=6, capsize=3, lw=1.4, label=f"linear model: {model}",
         )  # fmt: skip
     axis.set_xscale("log")
     axis.set_yscale("symlog", linthresh=0.1)
