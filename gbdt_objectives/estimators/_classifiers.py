@@ -11,9 +11,9 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.estimators._regressors import (
     OWN_STOPPING,
     HeldOut,
-    _check_aliases,
-    _fit_lightgbm,
-    _fit_xgboost,
+    check_aliases,
+    fit_lightgbm,
+    fit_xgboost,
 )
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives.logloss import LoglossObjective
@@ -101,7 +101,7 @@ def check_offset(estimator: Any) -> None:
         )
     parameters = estimator.get_params()
     if kind == "lightgbm":
-        _check_aliases(parameters)
+        check_aliases(parameters)
     if parameters["objective"] not in DEFAULTS[kind]:
         raise ValueError(
             f"estimator has objective={parameters['objective']!r}, and correction='offset' one of "
@@ -122,11 +122,11 @@ def fit_offset(
     estimator.set_params(**{name: None for name in OWN_STOPPING if name in parameters})
     metric = weighted_logloss_metric(1.0)
     if booster_kind(estimator) == "lightgbm":
-        return _fit_lightgbm(estimator, objective, metric, X, y, w, held_out, stopping_rounds)
+        return fit_lightgbm(estimator, objective, metric, X, y, w, held_out, stopping_rounds)
     if parameters["base_score"] is None:
         assert objective.intercept is not None
         estimator.set_params(base_score=float(expit(objective.intercept)))
-    return _fit_xgboost(estimator, objective, metric, X, y, w, held_out, stopping_rounds)
+    return fit_xgboost(estimator, objective, metric, X, y, w, held_out, stopping_rounds)
 
 
 def class_probability(model: Any, X: Any) -> Array:

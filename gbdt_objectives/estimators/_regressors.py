@@ -54,7 +54,7 @@ def check_objective(estimator: Any, objective: object) -> None:
         )
     parameters = estimator.get_params()
     if kind == "lightgbm":
-        _check_aliases(parameters)
+        check_aliases(parameters)
     own = parameters["objective"]
     if own not in DEFAULTS[kind]:
         raise ValueError(
@@ -68,7 +68,7 @@ def check_objective(estimator: Any, objective: object) -> None:
         )
 
 
-def _check_aliases(parameters: dict[str, Any]) -> None:
+def check_aliases(parameters: dict[str, Any]) -> None:
     """Raise for LightGBM's other names of what is set here: it would prefer them."""
     from gbdt_objectives.adapters.lightgbm import ALIASES
 
@@ -137,9 +137,9 @@ def fit_regressor(
     kind = booster_kind(regressor)
     metric = qwk_metric((0, K - 1))
     if kind == "lightgbm":
-        return _fit_lightgbm(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
+        return fit_lightgbm(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
     if kind == "xgboost":
-        return _fit_xgboost(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
+        return fit_xgboost(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
     return regressor.fit(X, position.astype(np.float64), **_weight(w))
 
 
@@ -154,7 +154,7 @@ def set_rounds(regressor: Any, number: int) -> None:
     regressor.set_params(n_estimators=number)
 
 
-def _fit_lightgbm(
+def fit_lightgbm(
     regressor: Any,
     objective: Objective | None,
     metric: Metric,
@@ -195,7 +195,7 @@ def _fit_lightgbm(
     return regressor
 
 
-def _fit_xgboost(
+def fit_xgboost(
     regressor: Any,
     objective: Objective | None,
     metric: Metric,

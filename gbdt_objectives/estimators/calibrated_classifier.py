@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import positions
 from gbdt_objectives.estimators._classifiers import class_probability
-from gbdt_objectives.estimators.qwk_classifier import _check_features, _take
+from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
 from gbdt_objectives.thresholds.cross_validation import Split, group_numbers, held_out_once
 
 
@@ -115,13 +115,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raises.
         """
         self._check_parameters()
-        if y is None:
-            raise ValueError(
-                "CalibratedClassifier requires y to be passed, but the target y is None"
-            )
-        _check_features(self, X, reset=True)
-        target = column_or_1d(y, warn=True)
-        X, target = indexable(X, target)  # same length, rows can be taken
+        X, target = labelled_rows(self, X, y)
         check_classification_targets(target)
         prefit = isinstance(self.cv, str)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
@@ -133,7 +127,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "calibrate one class at a time, y == label"
             )
         position = positions("y", target, classes).astype(np.int64)
-        w = self._weights(sample_weight, len(target), prefit)
+        wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
+        w = accepted_weights(sample_weight, len(target), *wrapped)
         if prefit:
             if groups is not None:
                 raise ValueError("groups are for folds, but cv='prefit' has none: leave them out")
@@ -169,19 +164,6 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             _checks.choice("cv", self.cv, ("prefit",))
             check_is_fitted(self.estimator)
 
-    def _weights(self, sample_weight: ArrayLike | None, rows: int, prefit: bool) -> Array | None:
-        if sample_weight is None:
-            return None
-        for thing in (self.calibrator,) if prefit else (self.estimator, self.calibrator):
-            if not has_fit_parameter(thing, "sample_weight"):
-                raise ValueError(
-                    f"sample_weight is given, but {type(thing).__name__} takes none: leave it out "
-                    "or use another; of a pipeline, make this the last step"
-                )
-        if not np.asarray(sample_weight).any():
-            raise ValueError("sample_weight is zero in all rows: at least one row must count")
-        return _checks.weights("sample_weight", sample_weight, rows)
-
     def _out_of_fold(
         self, X: Any, target: Array, position: Array, w: Array | None, splits: list[Split]
     ) -> Array:
@@ -193,7 +175,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     "stratified folds, there must be several rows of each class"
                 )
             model = clone(self.estimator).fit(
-                _safe_indexing(X, train), target[train], **_weight(_take(w, train))
+                _safe_indexing(X, train), target[train], **_weight(take(w, train))
             )
             p[test] = class_probability(model, _safe_indexing(X, test))[:, 1]
         return p
@@ -211,7 +193,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             float64, a column per class, in the order of ``classes_``.
         """
         check_is_fitted(self, "calibrator_")
-        _check_features(self, X, reset=False)
+        check_features(self, X, reset=False)
         p = np.asarray(self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1]))
         return np.column_stack([1 - p, p])
 

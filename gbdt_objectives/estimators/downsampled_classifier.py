@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -23,7 +23,7 @@ from gbdt_objectives.estimators._classifiers import (
     fit_offset,
     own_stopping,
 )
-from gbdt_objectives.estimators.qwk_classifier import _check_features, _take
+from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 from gbdt_objectives.thresholds.cross_validation import group_numbers, held_out_once
 
@@ -181,13 +181,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             raises.
         """
         self._check_parameters()
-        if y is None:
-            raise ValueError(
-                "DownsampledClassifier requires y to be passed, but the target y is None"
-            )
-        _check_features(self, X, reset=True)
-        target = column_or_1d(y, warn=True)
-        X, target = indexable(X, target)  # same length, rows can be taken
+        X, target = labelled_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
         if len(classes) < 2:
@@ -201,7 +195,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             )
         position = np.searchsorted(classes, target)
         rates = self._rates(classes, np.bincount(position))
-        w = self._weights(sample_weight, len(target))
+        w = accepted_weights(sample_weight, len(target), self.estimator)
         group = self._groups(groups, len(target))
 
         random = check_random_state(self.random_state)
@@ -230,7 +224,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             float64, a column per class, in the order of ``classes_``.
         """
         check_is_fitted(self, "estimators_")
-        _check_features(self, X, reset=False)
+        check_features(self, X, reset=False)
         p = geometric_mean([class_probability(model, X) for model in self.estimators_])
         return correct_probability(p, self.shift_) if np.any(self.shift_) else p
 
@@ -302,18 +296,6 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             )
         return {labels[0]: rate, labels[1]: 1.0}
 
-    def _weights(self, sample_weight: ArrayLike | None, rows: int) -> Array | None:
-        if sample_weight is None:
-            return None
-        if not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(
-                f"sample_weight is given, but {type(self.estimator).__name__} takes none: leave it "
-                "out or use another classifier; of a pipeline, make this the last step"
-            )
-        if not np.asarray(sample_weight).any():
-            raise ValueError("sample_weight is zero in all rows: at least one row must count")
-        return _checks.weights("sample_weight", sample_weight, rows)
-
     def _groups(self, groups: ArrayLike | None, rows: int) -> Array | None:
         if groups is None:
             return None
@@ -346,7 +328,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             rows, held = _split(position, group, rows, seed)
             back = _weighted_back(position, w, kept, held)
             held_out = (_safe_indexing(X, held), position[held], back)
-        X_rows, y, v = _safe_indexing(X, rows), position[rows], _take(w, rows)
+        X_rows, y, v = _safe_indexing(X, rows), position[rows], take(w, rows)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), X_rows, y, v, held_out)
         if self.correction == "weight":
@@ -392,7 +374,7 @@ def _shift(kept: Array) -> Any:
 def _measured(classes: Array, position: Array, rows: Array, w: Array | None) -> Array:
     """The fraction of each class's rows, or of their weight, that is in the sample."""
     full = np.bincount(position, w)
-    kept = np.bincount(position[rows], _take(w, rows), minlength=len(full))
+    kept = np.bincount(position[rows], take(w, rows), minlength=len(full))
     if not kept.all():
         k = int(np.argmin(kept))
         raise ValueError(
@@ -410,7 +392,7 @@ def _weighted_back(position: Array, w: Array | None, kept: Array, rows: Array) -
 
 def _split(position: Array, group: Array | None, rows: Array, seed: int) -> tuple[Array, Array]:
     """Rows of a sample to train on and to stop on."""
-    g = _take(group, rows)
+    g = take(group, rows)
     train, held = held_out_once(position[rows], HELD_OUT_FOLDS, g, shuffle=True, random_state=seed)[
         0
     ]

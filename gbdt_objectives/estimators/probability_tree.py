@@ -16,7 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import positions
 from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
-from gbdt_objectives.estimators.qwk_classifier import _check_features
+from gbdt_objectives.estimators._rows import check_features, labelled_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,12 +310,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         tree = DecisionTreeClassifier() if self.tree is None else self.tree
         if isinstance(tree, type) or not hasattr(tree, "apply") or not is_classifier(tree):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {tree!r}")
-        if y is None:
-            raise ValueError(
-                "ProbabilityEstimationTree requires y to be passed, but the target y is None"
-            )
-        _check_features(self, X, reset=True)
-        target = column_or_1d(y, warn=True)
+        X, target = labelled_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         self.leaf_probability_ = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight
@@ -336,7 +331,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
             float64, a column per class, in the order of ``classes_``.
         """
         check_is_fitted(self, "leaf_probability_")
-        _check_features(self, X, reset=False)
+        check_features(self, X, reset=False)
         return self.leaf_probability_.predict_proba(X)
 
     def predict(self, X: Any) -> Array:

@@ -9,13 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -27,6 +23,7 @@ from gbdt_objectives.estimators._regressors import (
     rounds,
     set_rounds,
 )
+from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
 from gbdt_objectives.metrics import quadratic_weighted_kappa
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.thresholds import (
@@ -201,11 +198,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             splits that do not hold each row out once, and what the regressor raises.
         """
         self._check_parameters()
-        if y is None:
-            raise ValueError("QWKClassifier requires y to be passed, but the target y is None")
-        _check_features(self, X, reset=True)
-        target = column_or_1d(y, warn=True)
-        X, target = indexable(X, target)  # same length, rows can be taken
+        X, target = labelled_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         if self.labels is None:
@@ -214,16 +207,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             classes = ordered_labels(self.labels)
         position = positions("y", target, classes).astype(np.int64)
-        w = None
-        if sample_weight is not None:
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ValueError(
-                    f"sample_weight is given, but {type(self.estimator).__name__} takes none: "
-                    "leave it out or use another regressor"
-                )
-            if not np.asarray(sample_weight).any():
-                raise ValueError("sample_weight is zero in all rows: at least one row must count")
-            w = _checks.weights("sample_weight", sample_weight, len(target))
+        w = accepted_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
         splits = held_out_once(position, self.cv, group, shuffle=False)
 
@@ -279,14 +263,14 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for train, test in splits:
             held_out = None
             if self.early_stopping_rounds is not None:
-                held_out = (_safe_indexing(X, test), position[test], _take(w, test))
+                held_out = (_safe_indexing(X, test), position[test], take(w, test))
             model = fit_regressor(
                 clone(self.estimator),
                 self.objective,
                 K,
                 _safe_indexing(X, train),
                 position[train],
-                _take(w, train),
+                take(w, train),
                 held_out,
                 self.early_stopping_rounds,
             )
@@ -347,7 +331,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             sees them: beyond the labels nothing held them back.
         """
         check_is_fitted(self, "thresholds_")
-        _check_features(self, X, reset=False)
+        check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
             return self._model_score(self.estimator_, X, len(self.classes_))
         K = len(self.classes_)
@@ -412,23 +396,3 @@ def _stretch(oof: Array, average: Array, w: Array | None) -> float:
 def _predicted(model: Any, X: Any) -> Array:
     score = np.asarray(model.predict(X), dtype=np.float64)
     return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score
-
-
-def _take(w: Array | None, rows: Array) -> Array | None:
-    return None if w is None else w[rows]
-
-
-def _check_features(estimator: Any, X: Any, *, reset: bool) -> None:
-    """n_features_in_ and feature_names_in_; the regressor validates the rest."""
-    if getattr(X, "ndim", 2) != 2:
-        raise ValueError(
-            f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "
-            "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
-        )
-    try:
-        from sklearn.utils.validation import validate_data
-    except ImportError:  # scikit-learn < 1.6
-        estimator._check_feature_names(X, reset=reset)
-        estimator._check_n_features(X, reset=reset)
-    else:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
