@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Any
 
 
@@ -46,3 +48,13 @@ def report(what: str, found: float, limit: float, *, at_least: bool = False) -> 
     met = found >= limit if at_least else found <= limit
     goal = f"{'at least' if at_least else 'at most'} {limit:g}"
     print(f"{what:<78} {found:7.2f}  {goal:<14} {'met' if met else 'MISSED'}", flush=True)
+
+
+def quick_run(description: str | None, *libraries: str) -> bool:
+    """The command line of a benchmark, with the option --quick, and the first line printed."""
+    parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rows; the goals do not apply")
+    quick: bool = parser.parse_args().quick
+    versions = ", ".join(f"{name} {version(name)}" for name in libraries)
+    print(versions + (", quick: the goals are for the full size" if quick else ""))
+    return quick

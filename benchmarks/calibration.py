@@ -8,11 +8,9 @@ Predicting is compared with a search of the same scores among the ends of the se
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
-from benchmarks._timing import in_turns, report
+from benchmarks._timing import in_turns, quick_run, report
 from gbdt_objectives import (
     ROCConvexHullCalibrator,
     calibration_refinement,
@@ -29,9 +27,7 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    quick = parser.parse_args().quick
+    quick = quick_run(__doc__, "numpy", "scikit-learn")
     n, turns = (100_000, 2) if quick else (1_000_000, 9)
     y, p = data(n)
     rng = np.random.default_rng(1)

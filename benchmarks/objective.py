@@ -8,7 +8,6 @@ objective that only returns squared-error gradients, scikit-learn's cohen_kappa_
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -20,7 +19,7 @@ import xgboost as xgb
 from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
-from benchmarks._timing import in_turns, peak_bytes, report
+from benchmarks._timing import in_turns, peak_bytes, quick_run, report
 
 Array = np.ndarray[Any, Any]
 
@@ -199,11 +198,7 @@ def metric(quick: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rows; the goals do not apply")
-    quick = parser.parse_args().quick
-    versions = f"numpy {np.__version__}, xgboost {xgb.__version__}, lightgbm {lgb.__version__}"
-    print(versions + (", quick: the goals are for the full size" if quick else ""))
+    quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     gradients(quick)
     metric(quick)
     training(quick)

@@ -7,7 +7,6 @@ Against: one numpy.exp over the same array, drawing a uniform for each row, trai
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ import numpy as np
 import xgboost as xgb
 
 import gbdt_objectives as go
-from benchmarks._timing import in_turns, peak_bytes, report
+from benchmarks._timing import in_turns, peak_bytes, quick_run, report
 from experiments.negative_downsampling import configuration, population
 
 Array = np.ndarray[Any, Any]
@@ -112,11 +111,7 @@ def training(quick: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rows; the goals do not apply")
-    quick = parser.parse_args().quick
-    versions = f"numpy {np.__version__}, xgboost {xgb.__version__}, lightgbm {lgb.__version__}"
-    print(versions + (", quick: the goals are for the full size" if quick else ""))
+    quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     correction(quick)
     sampling(quick)
     training(quick)

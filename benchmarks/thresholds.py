@@ -9,7 +9,6 @@ peak of a fresh process that makes the data and places exact thresholds.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks._timing import quick_run
 from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
 
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
@@ -68,9 +68,7 @@ def one_large_problem(n: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
-    quick = parser.parse_args().quick
+    quick = quick_run(__doc__, "numpy", "scikit-learn")
     n, repeat = (100_000, 3) if quick else (1_000_000, 9)
     y, score = data(n)
     w = np.random.default_rng(1).exponential(size=n)

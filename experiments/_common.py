@@ -6,6 +6,7 @@ Symbols: X features (n, d), y integer labels (n,), score a prediction in label u
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -350,6 +351,19 @@ def write_environment(folder: Path, seeds: Mapping[str, Any], settings: Mapping[
     }
     text = json.dumps(record, indent=2, ensure_ascii=False)
     (folder / "environment.json").write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file with one JSON object."""
+    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return raw
+
+
+def configuration_record(path: Path) -> dict[str, Any]:
+    """A configuration as it stands, and its SHA-256, whatever the line endings and spaces."""
+    raw = read_json(path)
+    digest = hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()
+    return {"configuration_sha256": digest, "configuration": raw}
 
 
 def task(label_range: tuple[int, int], rounds: int, patience: int, threads: int) -> Task:

@@ -82,9 +82,8 @@ def write_environment(
         folder,
         seeds={"all": settings.seed},
         settings={
-            "configuration_sha256": config.digest(),
             "scale": "quick" if quick else "full",
-            "configuration": config.as_json(),
+            **_common.configuration_record(config.CONFIG),
             "data": data,
         },
     )

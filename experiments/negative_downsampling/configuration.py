@@ -5,11 +5,10 @@ But for the curve that says in its name that it was not.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from experiments import _common
 
 CONFIG = Path(__file__).parent / "config.json"
 
@@ -88,7 +87,7 @@ class Configuration:
 
 def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
     """The configuration with the scale "full" or "quick"."""
-    raw = as_json(path)
+    raw = _common.read_json(path)
     sizes = {name: tuple(v) if isinstance(v, list) else v for name, v in raw[scale].items()}
     return Configuration(
         seed=raw["seed"],
@@ -102,14 +101,3 @@ def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
         acceptance=Acceptance(**raw["acceptance"]),
         scale=Scale(**sizes),
     )
-
-
-def as_json(path: Path = CONFIG) -> dict[str, Any]:
-    """The file as it is."""
-    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return raw
-
-
-def digest(path: Path = CONFIG) -> str:
-    """SHA-256 of the content, whatever the line endings and spaces."""
-    return hashlib.sha256(json.dumps(as_json(path), sort_keys=True).encode()).hexdigest()

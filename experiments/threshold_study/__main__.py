@@ -67,9 +67,8 @@ def write_environment(folder: Path, settings: Configuration, quick: bool, data: 
         folder,
         seeds={"all": settings.seed},
         settings={
-            "configuration_sha256": config.digest(),
             "scale": "quick" if quick else "full",
-            "configuration": config.as_json(),
+            **_common.configuration_record(config.CONFIG),
             "data": {name: real.rows_of(y) for name, (_, y) in data.items()},
         },
     )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from experiments import _common
 
 CONFIG = Path(__file__).parent / "config.json"
 
@@ -70,7 +69,7 @@ class Configuration:
 
 def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
     """The configuration with the scale "full" or "quick"."""
-    raw = as_json(path)
+    raw = _common.read_json(path)
     sizes = tuple((int(n), int(times)) for n, times in raw[scale]["sizes"].items())
     acceptance = raw["acceptance"]
     return Configuration(
@@ -80,14 +79,3 @@ def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
         scale=Scale(**(raw[scale] | {"sizes": sizes})),
         families=tuple(Family(**(f | {"prior": tuple(f["prior"])})) for f in raw["families"]),
     )
-
-
-def as_json(path: Path = CONFIG) -> dict[str, Any]:
-    """The file as it is."""
-    raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return raw
-
-
-def digest(path: Path = CONFIG) -> str:
-    """SHA-256 of the content, whatever the line endings and spaces."""
-    return hashlib.sha256(json.dumps(as_json(path), sort_keys=True).encode()).hexdigest()
