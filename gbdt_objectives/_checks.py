@@ -25,9 +25,13 @@ def number(name: str, value: object) -> float:
     """A finite real number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, found {type(value).__name__} {value!r}")
-    if not math.isfinite(value):
+    try:
+        found = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, found an integer too large for a float") from None
+    if not math.isfinite(found):
         raise ValueError(f"{name} must be finite, found {value!r}")
-    return float(value)
+    return found
 
 
 def keep_rate(name: str, value: object) -> float:

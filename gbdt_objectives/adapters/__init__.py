@@ -75,7 +75,8 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
         is_unbalance (LightGBM)                          shift  -log(negatives / positives)
         neg_, pos_bagging_fraction (LightGBM)     b, a   shift  log(b / a)
 
-    Exact for a model that has converged, of which the trees have learnt the weights.
+    Exact for a model that has converged, of which the trees have learnt the weights. It
+    reads parameters, not the intercept: after shifting it says the same again.
 
     Parameters
     ----------

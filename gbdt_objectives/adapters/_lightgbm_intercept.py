@@ -93,7 +93,9 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
                 -log(negatives / positives)                          if is_unbalance
                 +log(neg_bagging_fraction / pos_bagging_fraction)    if bagging_freq > 0
 
-    Only the objective ``binary`` heeds them; under a custom one the shift is 0.
+    Only the objective ``binary`` heeds them; under a custom one the shift is 0. Bagging
+    fractions take effect as the trees learn them: LightGBM starts at the mean of all rows,
+    so that after few rounds the shift is too large.
 
     Parameters
     ----------

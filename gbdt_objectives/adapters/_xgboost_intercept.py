@@ -85,6 +85,8 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
         raise ValueError("the booster has no tree: train it first")
     before = _first_margin(booster)
     target = before + _arguments.shift(delta, len(before))
+    if not (np.abs(target) < np.finfo(np.float32).max).all():
+        raise ValueError(f"delta = {delta!r} moves the margin beyond XGBoost's float32")
     moved = booster.copy()
     if len(before) == 1:
         base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0]

@@ -106,10 +106,11 @@ def train(
     -----
     Negatives kept at rates r that differ by row: let c be the population's log-odds,
     log(positives / sum over kept negatives of 1/r). Set c - log r as the ``init_score`` of
-    every row of ``data`` and ``evals``, train with ``offset_logloss_objective(1)``, and put c
-    into the model with ``shift_intercept(booster, c)``. It then predicts the population's
-    probabilities without knowing rates. The metric sees the sampled rows' log-odds:
-    ``weighted_logloss_metric(1)``.
+    every row of ``data``, but c, and a weight of 1/r for negatives, on ``evals``: these are
+    to be measured as the population. Train with ``offset_logloss_objective(1)`` and
+    ``weighted_logloss_metric(1)``, and put c into the model with
+    ``shift_intercept(booster, c)``. It then predicts the population's probabilities without
+    knowing rates.
 
     Examples
     --------

@@ -228,6 +228,9 @@ def checked_labels(name: str, values: ArrayLike) -> Array:
     y = np.asarray(values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+    if y.dtype.kind == "O" and len({type(label) for label in y}) > 1:
+        types = sorted({type(label).__name__ for label in y})
+        raise TypeError(f"{name} must hold labels of one type, found {', '.join(types)}")
     return y
 
 

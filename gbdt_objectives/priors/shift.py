@@ -17,6 +17,7 @@ probability of label 1 where the model is used and where it was trained.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,11 @@ def log_odds_shift(
         raise ValueError(
             f"exactly one description of the shift is needed, found {len(found)}"
             f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
+        )
+    if isinstance(class_keep_rates, Mapping):
+        raise TypeError(
+            "class_keep_rates must be in the order of the model's columns, found a mapping: pass "
+            "list(rates.values()) if it is sorted by label, as measured_keep_rates gives it"
         )
     if class_keep_rates is not None:
         rates = _checks.vector("class_keep_rates", class_keep_rates).astype(np.float64)

@@ -221,6 +221,8 @@ def estimated(
     pi0 = class_prior("train_prior", train_prior)
     P = class_probability("probability", probability, len(pi0))
     if out_of_fold is not None:
+        if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:
+            raise TypeError("out_of_fold must be a pair (y, probability), in this order")
         P = calibrated(P, *out_of_fold)
     r = P / pi0
     n, pi = len(P), pi0

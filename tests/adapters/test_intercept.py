@@ -370,3 +370,19 @@ def test_an_edit_that_does_not_take_is_noticed(lib: Library, X, monkeypatch):
         lib.shift_intercept(booster, -20.0)
     with pytest.raises(RuntimeError, match="nan"):
         _arguments.check_moved(np.array([np.nan]), np.zeros(1), np.ones(1))
+
+
+def test_inner_nodes_of_lightgbm_move_with_the_leaves():
+    """They are what plots of a tree show."""
+    X = np.random.default_rng(0).random((300, 3))
+    booster = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 2)
+    trees = [b.dump_model()["tree_info"] for b in (booster, go.shift_intercept(booster, 5.0))]
+    first, second = ([tree["tree_structure"]["internal_value"] for tree in info] for info in trees)
+    assert second == pytest.approx([first[0] + 5.0, first[1]], rel=1e-6)  # dumped in few digits
+
+
+def test_a_shift_beyond_float32_is_refused(rare):
+    X, y, _ = rare
+    booster = xgb.train({}, xgb.DMatrix(X, y), 1)
+    with pytest.raises(ValueError, match="beyond XGBoost's float32"):
+        go.shift_intercept(booster, 1e39)

@@ -119,6 +119,38 @@ def test_rates_that_differ_by_row_are_not_needed_at_serving(lib: Library, popula
 
 
 @both
+def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, population):
+    """As in the notes of train(): evals start at c and weigh their negatives 1/r."""
+    X, y, _ = population
+    rate = np.where(X[:, 2] == 1, 0.4, 0.02)
+    kept = thinned(y, rate, 5)
+    train, held = kept[kept < 30_000], kept[kept >= 30_000]
+    c = np.log(y[train].sum() / ((y[train] == 0) / rate[train]).sum())
+    data = lib.data(X[train], y[train], start=c - np.log(rate[train]))
+    weight = np.where(y[held] == 1, 1, 1 / rate[held])
+    valid = lib.data(X[held], y[held], weight, np.full(len(held), c), reference=data)
+    metric = go.weighted_logloss_metric(1)
+    fast = {**lib.params, "learning_rate": 0.3}
+    objective = go.offset_logloss_objective(1)
+    booster = lib.train(fast, data, 200, objective=objective, metric=metric,
+                        evals=[(valid, "held_out")], early_stopping_rounds=10)  # fmt: skip
+    best = lib.rounds(booster)
+    full = lib.train(fast, lib.data(X[train], y[train], start=c - np.log(rate[train])), best + 10,
+                     objective=objective)  # fmt: skip
+    losses = [
+        log_loss(y[held], expit(lib.predict(full, X[held], raw=True, rounds=k) + c),
+                 sample_weight=weight)
+        for k in range(1, best + 11)
+    ]  # fmt: skip
+    assert np.argmin(losses) + 1 == best
+    served = go.shift_intercept(booster, c)
+    everyone = log_loss(y[30_000:], lib.predict(served, X[30_000:]))
+    # 250 kept negatives of segment 0 stand for 15,000: a noise of 10 %
+    assert losses[best - 1] == pytest.approx(everyone, rel=0.3)
+    assert log_loss(y[held], lib.predict(served, X[held])) > 3 * everyone  # not of the population
+
+
+@both
 def test_rates_by_row_all_equal_are_one_rate(lib: Library, population):
     X, y, _ = population
     rows = thinned(y, RATE, 4)

@@ -323,3 +323,9 @@ def test_labels_and_rates_that_do_not_match(y, message) -> None:
 def test_labels_that_do_not_match(full, sampled, message) -> None:
     with pytest.raises(ValueError, match=message):
         measured_keep_rates(full, sampled)
+
+
+@pytest.mark.parametrize("y", [[0, 1, None], np.array([0, "a"], object)])
+def test_labels_of_several_types_are_refused(y) -> None:
+    with pytest.raises(TypeError, match="y_full must hold labels of one type"):
+        measured_keep_rates(np.array(y, object), [0, 1])

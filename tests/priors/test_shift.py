@@ -104,7 +104,9 @@ def sampled_prior(tau: float, w: float) -> float:
 
 
 def test_sampled_prior_vector() -> None:
-    assert sampled_prior(0.001, 0.01) == pytest.approx(0.0909918, abs=5e-8)
+    s = correct_probability(0.001, -log_odds_shift(negative_keep_rate=0.01))
+    assert s == pytest.approx(0.0909918, abs=5e-8)
+    assert sampled_prior(0.001, 0.01) == pytest.approx(s, rel=1e-12)
 
 
 @pytest.mark.parametrize("p_s", [0.01, 0.5, 0.99])
@@ -491,3 +493,13 @@ def test_things_that_are_no_numbers(bad) -> None:
         correct_probability(bad, -1.0)
     with pytest.raises(TypeError, match="shift must be a number"):
         correct_probability([0.5], "0.1")
+
+
+def test_class_keep_rates_as_a_mapping_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"pass list\(rates.values\(\)\)"):
+        log_odds_shift(class_keep_rates={0: 0.1, 1: 1.0})
+
+
+def test_a_number_beyond_floats_is_refused() -> None:
+    with pytest.raises(ValueError, match="negative_keep_rate must be finite, found an integer"):
+        log_odds_shift(negative_keep_rate=10**400)

@@ -307,3 +307,9 @@ def test_bad_tolerance(bad) -> None:
 def test_bad_max_iterations() -> None:
     with pytest.raises(ValueError, match="max_iterations must be at least 1, found 0"):
         estimate_prior(FIVE, 0.5, max_iterations=0)
+
+
+@pytest.mark.parametrize("out_of_fold", [[0.5, 0.2, 0.3], (0.5,), "ab"])
+def test_out_of_fold_is_a_pair(out_of_fold) -> None:
+    with pytest.raises(TypeError, match="out_of_fold must be a pair"):
+        estimate_prior([0.5, 0.2], 0.5, out_of_fold=out_of_fold)
