@@ -1,8 +1,8 @@
 """Speed and memory of thresholds, as ratios measured in one run.
 
-    python benchmarks/thresholds.py [--quick]
+    python -m benchmarks.thresholds [--quick]
 
-Times are minima over repetitions. Nelder-Mead over ``cohen_kappa_score`` is run at a
+Nelder-Mead over ``cohen_kappa_score`` is run at a
 tenth of the rows, once, from the half-integers, and scaled by the rows. Memory is the
 peak of a fresh process that makes the data and places exact thresholds.
 """
@@ -13,11 +13,10 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks._timing import quick_run
+from benchmarks._timing import in_turns, quick_run, report
 from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
 
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
@@ -32,15 +31,6 @@ def data(n: int) -> tuple[np.ndarray, np.ndarray]:
     latent *= 0.6
     latent += 2.5
     return y, latent
-
-
-def seconds(call: Callable[[], object], repeat: int) -> float:
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
 
 
 def nelder_mead(y: np.ndarray, score: np.ndarray) -> object:
@@ -69,22 +59,18 @@ def one_large_problem(n: int) -> None:
 
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "scikit-learn")
-    n, repeat = (100_000, 3) if quick else (1_000_000, 9)
+    n, turns = (100_000, 3) if quick else (1_000_000, 9)
     y, score = data(n)
     w = np.random.default_rng(1).exponential(size=n)
     optimize_thresholds(y[:1000], score[:1000], method="exact")  # imports
-    sort = seconds(lambda: np.argsort(score), repeat)
-    print(f"{n:,} rows, 6 classes; numpy.argsort {sort * 1e3:.1f} ms")
-    exact = seconds(lambda: optimize_thresholds(y, score, method="exact"), repeat)
-    plugin = seconds(lambda: optimize_thresholds(y, score, method="plugin"), repeat)
-    print(f"exact / argsort            {exact / sort:8.2f}   target <= 5")
-    print(f"plugin / exact             {plugin / exact:8.2f}   target <= 1")
     small = slice(0, n // 10)
-    search = 10 * seconds(lambda: nelder_mead(y[small], score[small]), 1)
-    print(
-        f"Nelder-Mead / exact        {search / exact:8.0f}   target >= 200, 10 x {n // 10:,} rows"
-    )
-    others = {
+    start = time.perf_counter()
+    nelder_mead(y[small], score[small])
+    search = 10 * (time.perf_counter() - start)
+    ways = {
+        "sort": lambda: np.argsort(score),
+        "exact": lambda: optimize_thresholds(y, score, method="exact"),
+        "plugin": lambda: optimize_thresholds(y, score, method="plugin"),
         "exact, weights": lambda: optimize_thresholds(y, score, method="exact", sample_weight=w),
         "exact, ties": lambda: optimize_thresholds(y, score.round(3), method="exact"),
         "exact, accuracy": lambda: optimize_thresholds(y, score, method="exact", metric="accuracy"),
@@ -97,10 +83,16 @@ def main() -> None:
             .thresholds(method="exact")
         ),
     }
-    for name, call in others.items():
-        print(f"{name + ' / argsort':<33}{seconds(call, 3) / sort:5.2f}")
+    seconds = in_turns(ways, turns)
+    print(f"{n:,} rows, 6 classes; numpy.argsort {seconds['sort'] * 1e3:.1f} ms")
+    report("exact / argsort", seconds["exact"] / seconds["sort"], 5)
+    report("plugin / exact", seconds["plugin"] / seconds["exact"], 1)
+    report(f"Nelder-Mead, 10 x {n // 10:,} rows / exact", search / seconds["exact"], 200,
+           at_least=True)  # fmt: skip
+    for name in [*ways][3:]:
+        print(f"{name + ' / argsort':<78} {seconds[name] / seconds['sort']:7.2f}")
     rows = 10 * n
-    print(f"peak memory, {rows:,} rows {peak_memory(rows):8.2f} GB   target <= 1.5 at 10,000,000")
+    report(f"peak memory of exact, GB, {rows:,} rows", peak_memory(rows), 1.5)
 
 
 if __name__ == "__main__":

@@ -372,16 +372,6 @@ def held_out_once(
     return splits
 
 
-def group_numbers(groups: ArrayLike, rows: int) -> Array:
-    """Groups as numbers 0.., (n,)."""
-    values = np.asarray(groups)
-    if values.ndim != 1:
-        raise ValueError(f"groups must be one-dimensional, found shape {values.shape}")
-    _checks.same_length("groups", values, "the labels", rows)
-    numbers: Array = np.unique(values, return_inverse=True)[1]
-    return numbers
-
-
 def _evaluator(
     metric: str | ThresholdMetric | Callable[..., Any], labels: Array
 ) -> Callable[[Array, Array, Array | None], float]:

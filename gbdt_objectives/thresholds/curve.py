@@ -50,9 +50,11 @@ def label_curve(rows: Rows) -> LabelCurve:
     score, y = rows.score[order], rows.position[order]
     if rows.weight is None:
         del order
-        last = last_of_ties(score)
         N = np.arange(len(score) + 1, dtype=np.float64)
         S = from_zero(y)
+        if not (score[1:] == score[:-1]).any():
+            return LabelCurve(score, score, score, N, S, class_weight)
+        last = last_of_ties(score)
     else:
         w = rows.weight[order].astype(np.float64)
         N = from_zero(w)
