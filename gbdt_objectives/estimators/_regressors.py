@@ -94,22 +94,36 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
                 )
     if stopping_rounds is None:
         return
-    number = _checks.number("early_stopping_rounds", stopping_rounds)
-    if number != int(number) or number < 1:
-        raise ValueError(
-            f"early_stopping_rounds must be a whole number >= 1, found {stopping_rounds!r}"
-        )
+    whole_number("early_stopping_rounds", stopping_rounds)
     if kind is None:
         raise ValueError(
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
             f"{type(estimator).__name__}: use the regressor's own early stopping"
         )
-    for name in ("booster", "boosting_type", "boosting"):
-        if parameters.get(name) not in (None, "gbtree", "gbdt", "goss"):
+    check_best_round(parameters)
+
+
+def check_best_round(parameters: dict[str, Any]) -> None:
+    """Raise if a model that stops early could not be cut back to its round of least loss."""
+    for name in ("booster", "boosting_type", "boosting", "boost"):
+        if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
             raise ValueError(
-                f"early_stopping_rounds is given, but estimator has {name}={parameters[name]!r}, "
+                f"the model is to stop early, but estimator has {name}={parameters[name]!r}, "
                 "whose best round cannot be cut out of the model: leave one of the two out"
             )
+    if parameters.get("early_stopping_min_delta") not in (None, 0):
+        raise ValueError(
+            f"estimator has early_stopping_min_delta={parameters['early_stopping_min_delta']!r}, "
+            "but early stopping here counts any improvement: leave it out"
+        )
+
+
+def whole_number(name: str, value: object) -> int:
+    """At least 1."""
+    number = _checks.number(name, value)
+    if number != int(number) or number < 1:
+        raise ValueError(f"{name} must be a whole number >= 1, found {value!r}")
+    return int(number)
 
 
 def fit_regressor(

@@ -15,22 +15,37 @@ from gbdt_objectives._checks import Array
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, of which rows can be taken, and y as long; the estimator learns X's features."""
+    rows, target = matching_rows(estimator, X, y)
+    check_features(estimator, X, reset=True)
+    return rows, target
+
+
+def matching_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+    """X, of which rows can be taken, and y as long; the estimator stays as it is."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    check_features(estimator, X, reset=True)
+    check_two_dimensional(X)
     rows, target = indexable(X, column_or_1d(y, warn=True))
+    if len(target) == 0:
+        raise ValueError("y is empty: there must be at least one row")
     return rows, target
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
-    """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
+def check_two_dimensional(X: Any) -> None:
+    if X is None:
+        raise ValueError("X is None: pass the features, of shape (n, features)")
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(
             f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "
             "X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """n_features_in_ and feature_names_in_; the wrapped estimator validates the rest."""
+    check_two_dimensional(X)
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:  # scikit-learn < 1.6

@@ -16,14 +16,15 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.estimators._classifiers import (
+    check_correctable,
     check_early_stopping,
     check_offset,
-    check_reweighting,
     class_probability,
     fit_offset,
     own_stopping,
 )
-from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
+from gbdt_objectives.estimators._regressors import whole_number
+from gbdt_objectives.estimators._rows import accepted_weights, check_features, matching_rows, take
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 from gbdt_objectives.thresholds.cross_validation import group_numbers, held_out_once
 
@@ -97,11 +98,18 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     To serve a single booster without this package, put the correction into it:
     ``shift_intercept(classifier.estimators_[0].get_booster(), classifier.shift_)``, for
     LightGBM ``estimators_[0].booster_``. With "offset" it is there already (a booster
-    of LightGBM then predicts log-odds).
+    of LightGBM then predicts log-odds). For two classes ``shift_`` is the positive's
+    alone: a softmax with an output for each (``num_class=2``) takes ``[0, shift_]``.
 
-    A classifier that weighs the classes itself (``class_weight``, ``scale_pos_weight``)
-    is refused, as no correction here would undo that. To weigh in a pipeline, make
-    ``DownsampledClassifier`` its last step.
+    No correction here would undo what a classifier does to the classes by itself, by
+    weights (``class_weight``, ``scale_pos_weight``), priors or resampling
+    (imbalanced-learn's ``sampling_strategy``), nor make log-odds of an objective that has
+    none. What can be recognised of this by its parameters is refused. To weigh in a
+    pipeline, make ``DownsampledClassifier`` its last step.
+
+    Early stopping of scikit-learn's own classifiers (``early_stopping``,
+    ``n_iter_no_change``) is on thinned rows, without the correction; losses there come in
+    nearly the same order as in the full population.
 
     References
     ----------
@@ -181,7 +189,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             raises.
         """
         self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = matching_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
         if len(classes) < 2:
@@ -202,11 +210,12 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         seeds = random.randint(np.iinfo(np.int32).max, size=int(self.n_bags)).tolist()
         samples = [resample(target, rates, random_state=seed) for seed in seeds]
         kept = np.array([_measured(classes, position, rows, w) for rows in samples])
-        self.estimators_ = [
+        models = [
             self._fit_bag(X, position, w, group, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
-        self.classes_, self.keep_rates_ = classes, kept
+        check_features(self, X, reset=True)
+        self.estimators_, self.classes_, self.keep_rates_ = models, classes, kept
         shift = np.mean([_shift(r) for r in kept], axis=0)[()]
         self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
         return self
@@ -255,7 +264,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             )
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
-            check_reweighting(self.estimator)
+            check_correctable(self.estimator)
         if self.correction == "offset":
             check_offset(self.estimator)
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):
@@ -264,9 +273,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 "takes none: pass correction='prior', or make this the last step of the pipeline"
             )
         check_early_stopping(self.estimator, self.correction)
-        bags = _checks.number("n_bags", self.n_bags)
-        if bags != int(bags) or bags < 1:
-            raise ValueError(f"n_bags must be a whole number >= 1, found {self.n_bags!r}")
+        whole_number("n_bags", self.n_bags)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
         """The nominal rate of each label."""

@@ -29,6 +29,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_score,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -40,10 +41,13 @@ from gbdt_objectives import (
     DownsampledClassifier,
     correct_probability,
     log_odds_shift,
+    offset_logloss_objective,
     resample,
     shift_intercept,
     weighted_logloss_metric,
+    weighted_logloss_objective,
 )
+from gbdt_objectives.adapters.lightgbm import ALIASES
 from gbdt_objectives.estimators._classifiers import fit_offset
 from gbdt_objectives.estimators.downsampled_classifier import geometric_mean
 
@@ -398,9 +402,9 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
     X, y = data
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     classifier = DownsampledClassifier(
-        stopping(booster, 10), RATE, correction="offset", random_state=0
+        stopping(booster, 10), RATE, correction="offset", random_state=1
     ).fit(X, y, w)
-    seed = int(seeds(0, 1)[0])
+    seed = int(seeds(1, 1)[0])
     rows = resample(y, {0: RATE, 1: 1.0}, random_state=seed)
     split = StratifiedKFold(5, shuffle=True, random_state=seed).split(rows, y[rows])
     train, held = (rows[part] for part in next(iter(split)))
@@ -422,11 +426,24 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
     best = model.best_iteration_ if booster is LGBM else model.get_booster().num_boosted_rounds()
     assert 1 < best < 50  # it did stop, and not at the first round
     assert curve[best - 1] == pytest.approx(min(curve[: best + 10]), abs=1e-6)
+    (score,) = model.best_score_["valid_0"].values() if booster is LGBM else [model.best_score]
+    assert score == pytest.approx(min(curve[: best + 10]), abs=1e-6)  # XGBoost prints 6 digits
     margin = {"num_iteration": best} if booster is LGBM else {"iteration_range": (0, best)}
     raw = "raw_score" if booster is LGBM else "output_margin"
     expected = expit(free.predict(X, **{raw: True}, **margin))
     # the model keeps the best rounds only
     np.testing.assert_allclose(classifier.predict_proba(X)[:, 1], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("off", [0, -1])
+def test_lightgbm_has_numbers_that_do_not_stop(data, off) -> None:
+    """Then nothing is held out either."""
+    expected = DownsampledClassifier(LGBM(), RATE, correction="offset", random_state=0).fit(*data)
+    estimator = LGBM(early_stopping_round=off)
+    for correction in ("offset", "prior"):
+        c = DownsampledClassifier(estimator, RATE, correction=correction, random_state=0).fit(*data)
+        p = [classifier.predict_proba(data[0]) for classifier in (c, expected)]
+        np.testing.assert_allclose(*p, rtol=1e-9)  # as in test_correction_after_is_offset
 
 
 class Recording(xgb.XGBClassifier):
@@ -607,8 +624,8 @@ def test_sparse(data) -> None:
         (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {}, ValueError,
          "decisiontreeclassifier__class_weight={0: 1, 1: 5}, which moves"),
         (XGB(scale_pos_weight=10), 0.1, {}, ValueError, "scale_pos_weight=10, which moves"),
-        (LGBM(is_unbalance=True), 0.1, {}, ValueError, "is_unbalance=True, which moves"),
-        (LGBM(neg_bagging_fraction=0.1), 0.1, {}, ValueError, "neg_bagging_fraction=0.1, which"),
+        (LGBM(is_unbalance=1), 0.1, {}, ValueError, "is_unbalance=1, which moves"),
+        (GaussianNB(priors=[0.5, 0.5]), 0.1, {}, ValueError, "priors=[0.5, 0.5], which moves"),
         (LogisticRegression(), 0.1, {"correction": "offset"}, ValueError,
          "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
         (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
@@ -625,6 +642,24 @@ def test_sparse(data) -> None:
          "eval_metric='auc', but early stopping is on the logloss"),
         (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"}, ValueError,
          "booster='dart', whose best round"),
+        (stopping(LGBM, 5).set_params(early_stopping_min_delta=0.01), 0.1,
+         {"correction": "offset"}, ValueError, "early_stopping_min_delta=0.01, but early stopp"),
+        (stopping(LGBM, True), 0.1, {"correction": "offset"}, TypeError,
+         "early_stopping_round must be a number, found bool True"),
+        (stopping(LGBM, "5"), 0.1, {"correction": "offset"}, TypeError,
+         "early_stopping_round must be a number, found str '5'"),
+        (stopping(LGBM, np.nan), 0.1, {"correction": "offset"}, ValueError,
+         "early_stopping_round must be finite, found nan"),
+        (stopping(LGBM, 2.5), 0.1, {"correction": "offset"}, ValueError,
+         "early_stopping_round must be a whole number >= 1, found 2.5"),
+        (stopping(XGB, 0), 0.1, {"correction": "offset"}, ValueError,
+         "early_stopping_rounds must be a whole number >= 1, found 0"),
+        (LGBM(boosting_type="rf", subsample=0.5, subsample_freq=1), 0.1, {"correction": "offset"},
+         ValueError, "boosting_type='rf', but LightGBM's random forests"),
+        (LGBM(boost="random_forest"), 0.1, {"correction": "offset"}, ValueError,
+         "boost='random_forest', but LightGBM's random forests"),
+        (LGBM(boost_from_average=False), 0.1, {"correction": "offset"}, ValueError,
+         "boost_from_average=False, but with correction='offset' boosting starts"),
     ],
 )  # fmt: skip
 def test_bad_parameters(data, estimator, rate, options, error, message) -> None:
@@ -644,6 +679,8 @@ def test_bad_parameters(data, estimator, rate, options, error, message) -> None:
         ({"y": np.linspace(0, 1, 300)}, ValueError, "Unknown label type"),
         ({"y": np.arange(5) % 2}, ValueError, "inconsistent numbers of samples"),
         ({"y": None}, ValueError, "requires y to be passed"),
+        ({"X": None}, ValueError, "X is None: pass the features"),
+        ({"X": np.ones((0, 2)), "y": []}, ValueError, "y is empty"),
         ({"X": np.zeros(300)}, ValueError, "X must be two-dimensional"),
         ({"sample_weight": -np.ones(300)}, ValueError, "sample_weight must not be negative"),
         ({"sample_weight": np.zeros(300)}, ValueError, "sample_weight is zero in all rows"),
@@ -656,6 +693,174 @@ def test_bad_data(change, error, message) -> None:
     arguments = {"X": np.ones((300, 2)), "y": np.arange(300) % 2, **change}
     with pytest.raises(error, match=message):
         DownsampledClassifier(LogisticRegression(), 0.5, random_state=0).fit(**arguments)
+
+
+def test_a_failed_refit_changes_nothing(data) -> None:
+    X, y = data[0][:2000], data[1][:2000]
+    classifier = DownsampledClassifier(LogisticRegression(), 0.5, random_state=0).fit(X, y)
+    before = classifier.predict_proba(X)
+    for bad_X, bad_y in (
+        (X[:, :2], np.zeros(2000)),
+        (X[:, :2], y[:5]),
+        (np.full((2000, 2), np.nan), y),
+    ):
+        with pytest.raises(ValueError, match="one class|inconsistent|NaN"):
+            classifier.fit(bad_X, bad_y)
+        np.testing.assert_array_equal(classifier.predict_proba(X), before)
+
+
+REWEIGHTING = {
+    "scale_pos_weight": 10, "is_unbalance": True, "pos_bagging_fraction": 0.1,
+    "neg_bagging_fraction": 0.1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("correction", ["prior", "offset", "weight"])
+@pytest.mark.parametrize(
+    ("alias", "value"), [(alias, v) for name, v in REWEIGHTING.items() for alias in ALIASES[name]]
+)
+def test_lightgbm_weighs_under_many_names(data, alias, value, correction) -> None:
+    inner = LGBM(**{alias: value, "subsample_freq": 1})
+    with pytest.raises(ValueError, match=f"estimator has {alias}={value}, which moves"):
+        DownsampledClassifier(inner, RATE, correction=correction).fit(*data)
+    if correction == "prior":
+        with pytest.raises(ValueError, match=f"estimator has lgbmclassifier__{alias}={value}, wh"):
+            DownsampledClassifier(make_pipeline(inner), RATE).fit(*data)
+
+
+def test_weights_that_weigh_nothing_are_accepted(data) -> None:
+    neutral = {"scale_pos_weight": 1.0, "unbalance": False, "neg_subsample": 1}
+    classifier = DownsampledClassifier(LGBM(**neutral, class_weight=None), RATE, random_state=0)
+    expected = DownsampledClassifier(LGBM(), RATE, random_state=0).fit(*data)
+    p = classifier.fit(*data).predict_proba(data[0])
+    np.testing.assert_array_equal(p, expected.predict_proba(data[0]))
+
+
+class Parametrised(LogisticRegression):
+    """With a parameter more."""
+
+    def __init__(self, sampling_strategy=None, class_weights=None, auto_class_weights=None) -> None:
+        super().__init__()
+        self.sampling_strategy = sampling_strategy
+        self.class_weights = class_weights
+        self.auto_class_weights = auto_class_weights
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"sampling_strategy": "auto"},
+        {"sampling_strategy": 1.0},
+        {"sampling_strategy": {0: 10}},
+        {"class_weights": [1, 10]},  # CatBoost's
+        {"auto_class_weights": "Balanced"},
+    ],
+)
+def test_what_resamples_or_weighs_by_itself_is_refused(data, parameter) -> None:
+    X, y = data[0][:500], data[1][:500]
+    ((name, value),) = parameter.items()
+    for inner in (Parametrised(**parameter), make_pipeline(Parametrised(**parameter))):
+        with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}, which moves")):
+            DownsampledClassifier(inner, 0.5).fit(X, y)
+        DownsampledClassifier(inner, 0.5, correction=None).fit(X, y)
+    DownsampledClassifier(Parametrised(), 0.5).fit(X, y)
+
+
+def test_imbalanced_learn_is_refused(data) -> None:
+    ensemble = pytest.importorskip("imblearn.ensemble")
+    from imblearn.pipeline import make_pipeline as make_resampling
+    from imblearn.under_sampling import RandomUnderSampler
+
+    for estimator in (
+        ensemble.BalancedRandomForestClassifier(5),
+        ensemble.BalancedBaggingClassifier(n_estimators=5),
+        ensemble.EasyEnsembleClassifier(5),
+        make_resampling(RandomUnderSampler(), LogisticRegression()),
+    ):
+        with pytest.raises(ValueError, match="sampling_strategy='.*', which moves the log-odds"):
+            DownsampledClassifier(estimator, RATE).fit(*data)
+
+
+# --- objectives of boosters -----------------------------------------------------------------
+
+
+def logloss(y, margin):
+    p = expit(margin)
+    return p - y, p * (1 - p)
+
+
+@pytest.mark.parametrize("correction", ["prior", "offset", "weight"])
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LGBM(objective=offset_logloss_objective(0.1)), "which already corrects for sampling"),
+        (XGB(objective=weighted_logloss_objective(0.1)), "which already corrects for sampling"),
+        (LGBM(app=offset_logloss_objective(0.1)), "app=.*which already corrects for sampling"),
+        (XGB(objective="binary:hinge"), "objective='binary:hinge', whose predictions are not"),
+        (XGB(objective="binary:logitraw"), "whose predictions are not log-odds"),
+        (XGB(objective="reg:squarederror"), "whose predictions are not log-odds"),
+        (LGBM(objective="regression"), "whose predictions are not log-odds"),
+        (LGBM(loss="regression"), "loss='regression', whose predictions are not log-odds"),
+        (LGBM(objective="multiclassova"), "whose predictions are not log-odds"),
+        (LGBM(objective=logloss), "whose predictions are not log-odds"),
+    ],
+)
+def test_objectives_that_cannot_be_corrected(data, estimator, message, correction) -> None:
+    for inner in (estimator, make_pipeline(estimator)):
+        with pytest.raises(ValueError, match=message):
+            DownsampledClassifier(inner, RATE, correction=correction).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LGBM(objective=weighted_logloss_objective(1.0)),
+        LGBM(objective="cross_entropy"),
+        LGBM(objective="multiclass", num_class=2),
+        XGB(objective="reg:logistic"),
+        XGB(objective=logloss),
+        XGB(objective="multi:softprob", num_class=2),
+        XGB(objective="multi:softmax", num_class=2),
+    ],
+)
+def test_other_objectives_with_log_odds(data, new, estimator) -> None:
+    p = DownsampledClassifier(estimator, RATE, random_state=0).fit(*data).predict_proba(new[0])
+    assert p[:, 1].mean() == pytest.approx(new[1].mean(), rel=0.2)  # as in test_on_new_rows
+
+
+def test_a_softmax_of_two_outputs_serves_without_us(data) -> None:
+    X, y = data
+    softmax_of_two = XGB(objective="multi:softprob", num_class=2)
+    classifier = DownsampledClassifier(softmax_of_two, RATE, random_state=0).fit(X, y)
+    booster = shift_intercept(classifier.estimators_[0].get_booster(), [0, classifier.shift_])
+    found = booster.predict(xgb.DMatrix(X))
+    np.testing.assert_allclose(found, classifier.predict_proba(X), rtol=1e-4)  # XGBoost's float32
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (LGBM(objective=logloss), "LGBMClassifier with objective=<fun.*shape \\(5,\\)"),
+        (XGB(objective="binary:logitraw"), "objective='binary:logitraw' must be in \\[0, 1\\]"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Cannot compute class probabilities:UserWarning")
+@pytest.mark.parametrize("n_bags", [1, 2])
+def test_predictions_that_are_no_probabilities(data, estimator, message, n_bags) -> None:
+    classifier = DownsampledClassifier(estimator, RATE, correction=None, n_bags=n_bags)
+    classifier.fit(*data)
+    with pytest.raises(ValueError, match=message):
+        classifier.predict_proba(data[0][:5])
+
+
+def test_xgboost_cannot_start_at_the_rarest_events(data) -> None:
+    X, y = data
+    heavy = np.where(y == 0, 1e6, 1.0)
+    with pytest.raises(ValueError, match="cannot start at -17.*log-odds.*\\+-13.82. Use LGBM"):
+        DownsampledClassifier(XGB(), RATE, correction="offset").fit(X, y, heavy)
+    given = XGB(base_score=1e-6)  # whoever says where to start is not in need of ours
+    DownsampledClassifier(given, RATE, correction="offset").fit(X, y, heavy)
+    DownsampledClassifier(LGBM(), RATE, correction="offset").fit(X, y, heavy)
 
 
 def test_what_the_estimator_does_not_offer_is_refused(data) -> None:
