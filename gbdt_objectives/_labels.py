@@ -75,6 +75,42 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
     return position
 
 
+def group_numbers(groups: ArrayLike, rows: int) -> Array:
+    """Groups of any one type as numbers 0.., (n,)."""
+    values = np.asarray(groups)
+    if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
+        values = np.asarray(groups, object)  # where a NaN among strings is none
+    if values.ndim != 1:
+        raise ValueError(f"groups must be one-dimensional, found shape {values.shape}")
+    _checks.same_length("groups", values, "the labels", rows)
+    if values.dtype.kind == "f":
+        _checks.finite("groups", values)
+    missing = [_missing(value) for value in values] if values.dtype.kind in "OmM" else []
+    if any(missing):
+        row = missing.index(True)
+        raise ValueError(
+            f"groups must not be missing, found {values[row]!r} at row {row}: give such rows "
+            "groups of their own, or leave them out"
+        )
+    try:
+        numbers: Array = np.unique(values, return_inverse=True)[1]
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise TypeError(
+            f"groups must be of one type that can be sorted, found {', '.join(kinds)}: make them "
+            "all strings or all integers"
+        ) from None
+    return numbers
+
+
+def _missing(value: object) -> bool:
+    """None, NaN, NaT, or pandas.NA, which cannot tell whether it differs from itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def sorted_thresholds(name: str, values: ArrayLike) -> Array:
     """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
     cuts: Array = _checks.real_array(name, values).astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, probability_rows, ties
+from gbdt_objectives.calibration.rows import Rows, label_1_rows, probability_rows, ties
 
 Bins = Literal["mass", "width"]
+MOST_BINS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,9 @@ def reliability_bins(
     >>> found.weight, found.probability.round(4), found.frequency.round(4)
     (array([3., 3.]), array([0.2, 0.7]), array([0.3333, 0.6667]))
     """
-    if np.ndim(probability) != 1:
-        raise ValueError(
-            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
-            "class at a time, y_true == label and its column"
-        )
-    return binned(probability_rows(y_true, probability, None, sample_weight), n_bins, bins)
+    rows = label_1_rows(y_true, probability, sample_weight)
+    found = binned(rows, n_bins, bins)
+    return replace(found, weight=rows.unit * found.weight)
 
 
 def expected_calibration_error(
@@ -103,7 +101,7 @@ def expected_calibration_error(
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
         Of label 1, or of each class; (n, 2) is about the predicted class, not label 1.
-    n_bins : int >= 1
+    n_bins : int from 1 to 1,000,000
         Number of bins.
     bins : {"mass", "width"}
         "mass": equal total weight in each, as nearly as equal predictions, which stay
@@ -121,7 +119,8 @@ def expected_calibration_error(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, no bin, bad weights.
+        Probabilities outside [0, 1], rows that do not sum to 1, no bin or too many, bad
+        weights.
 
     References
     ----------
@@ -153,6 +152,8 @@ def binned(rows: Rows, n_bins: int, bins: Bins) -> ReliabilityBins:
         raise TypeError(f"n_bins must be an integer, found {n_bins!r}")
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, found {n_bins}")
+    if n_bins > MOST_BINS:
+        raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
     _checks.choice("bins", bins, ("mass", "width"))
     p, positive, negative = ties(rows)
     total = positive + negative
@@ -160,7 +161,7 @@ def binned(rows: Rows, n_bins: int, bins: Bins) -> ReliabilityBins:
         b = np.searchsorted(np.arange(1, n_bins) / n_bins, p, side="left")
     else:
         middle = np.cumsum(total) - 0.5 * total
-        b = (n_bins * middle / total.sum()).astype(np.intp)
+        b = np.minimum((n_bins * middle / total.sum()).astype(np.intp), n_bins - 1)  # sums round
     first = np.flatnonzero(np.concatenate(([True], b[1:] != b[:-1])))
     weight = np.add.reduceat(total, first)
     return ReliabilityBins(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import score_rows, ties
+from gbdt_objectives.calibration.rows import Rows, power_of_two, score_rows, ties
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 Pooling = Literal["hull", "violators"]
@@ -163,20 +163,20 @@ def roc_convex_hull(
     >>> roc_convex_hull(y, score, pooling="violators").probability(m=2).round(4)
     array([0.3333, 0.3333, 0.6   , 0.6   , 0.6667, 0.6667])
     """
+    return hull_of(score_rows("y_true", y_true, score, sample_weight), pooling)
+
+
+def hull_of(rows: Rows, pooling: Pooling) -> ROCConvexHull:
+    """The hull of rows of both labels."""
     _checks.choice("pooling", pooling, ("hull", "violators"))
-    rows = score_rows(y_true, score, sample_weight)
     distinct, positive, negative = ties(rows)
-    if not (positive.any() and negative.any()):
-        raise ValueError(
-            f"y_true holds the single class {rows.y[0]:g}: an ROC curve needs rows of both labels"
-        )
     ends = segment_ends(positive, negative, pooling)
     first, last = ends[:-1], ends[1:] - 1
     return ROCConvexHull(
         low=distinct[first],
         high=distinct[last],
-        positive=np.add.reduceat(positive, first),
-        negative=np.add.reduceat(negative, first),
+        positive=np.add.reduceat(positive, first) * rows.unit,
+        negative=np.add.reduceat(negative, first) * rows.unit,
         auc=area(positive, negative),
     )
 
@@ -184,30 +184,41 @@ def roc_convex_hull(
 def segment_ends(positive: Array, negative: Array, pooling: Pooling) -> Array:
     """Where segments of the isotonic fit end, as numbers of distinct scores, 0 to d, (S+1,).
 
-    Three points are in line where the cross product of two edges is 0, which is exact in
-    whole numbers, and in any where only one label occurs.
+    Proportions are compared as quotients, which are equal exactly for equal proportions of
+    whole numbers, and where only one label occurs. "violators" cuts a segment where its points
+    are in line, if all the pieces then have its proportion: small weights beside large ones
+    are lost in P and Q.
     """
     from sklearn.isotonic import isotonic_regression
 
     total = positive + negative
     m = isotonic_regression(positive / total, sample_weight=total)
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1], [True])))
-    dP, dQ = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
-    rises = dP[:-1] * dQ[1:] < dP[1:] * dQ[:-1]  # the fit rounds: equals may be apart
-    ends = ends[np.concatenate(([True], rises, [True]))]
+    p = proportion(positive, negative, ends)
+    ends = ends[np.concatenate(([True], p[1:] > p[:-1], [True]))]  # the fit rounds equals apart
     if pooling == "hull":
         return ends
     P, Q = from_zero(positive), from_zero(negative)
     chord = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
     dP, dQ = np.diff(P[ends])[chord], np.diff(Q[ends])[chord]
     P_i, Q_i = P[:-1] - P[ends[chord]], Q[:-1] - Q[ends[chord]]
-    return np.append(np.flatnonzero(P_i * dQ == dP * Q_i), len(total))
+    finer = np.append(np.flatnonzero(P_i * dQ == dP * Q_i), len(total))
+    within = chord[finer[:-1]]
+    off = proportion(positive, negative, finer) != proportion(positive, negative, ends)[within]
+    return np.union1d(finer[:-1][~np.isin(within, within[off])], ends)
+
+
+def proportion(positive: Array, negative: Array, ends: Array) -> Array:
+    """The share of positives in each segment."""
+    P, Q = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
+    p: Array = P / (P + Q)
+    return p
 
 
 def area(positive: Array, negative: Array) -> float:
     """Area under an ROC curve by trapezoids, given weights at rising scores."""
-    below = np.cumsum(negative) - 0.5 * negative
-    return dot(positive, below) / float(positive.sum() * negative.sum())
+    p, q = positive / power_of_two(positive.max()), negative / power_of_two(negative.max())
+    return dot(p, np.cumsum(q) - 0.5 * q) / float(p.sum() * q.sum())
 
 
 def rate_from_top(weight: Array) -> Array:

@@ -7,6 +7,9 @@ import numpy as np
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 
+LARGEST = 1e15
+"""Log-odds beyond it have hardly a fraction left that a shift could change."""
+
 
 def intercept_shift(y: Array, z: Array, w: Array) -> float:
     """b with sum w sigmoid(z + b) = sum w y.
@@ -18,14 +21,20 @@ def intercept_shift(y: Array, z: Array, w: Array) -> float:
     from scipy.special import expit, logit
 
     finite = np.isfinite(z)
+    W = w.sum()
     errors = float(w[(z == -np.inf) & (y == 1)].sum() - w[(z == np.inf) & (y == 0)].sum())
     z, y, w = z[finite], y[finite], w[finite]
     P, N = dot(w, y) + errors, dot(w, 1 - y) - errors
     if not (P > 0 and N > 0):
         raise ValueError(
             "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
-            f"and 1 stay, and the others, of total weight {w.sum():g}, would have to sum to {P:g}; "
-            "fit on more rows, or on a model that is less certain"
+            f"and 1 stay, and the others, {w.sum() / W:.3g} of the weight, would have to give "
+            f"{P / W:.3g} of it; fit on more rows, or on a model that is less certain"
+        )
+    if np.abs(z).max() > LARGEST:
+        raise ValueError(
+            f"score must be log-odds of at most {LARGEST:g}, found {z[np.abs(z).argmax()]:g}: "
+            "for a score on another scale use LogitCalibrator"
         )
     q = P / (P + N)
     w = w / (P + N)

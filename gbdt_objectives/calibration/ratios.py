@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, probability_rows
+from gbdt_objectives.calibration.rows import Rows, label_1_rows, probability_rows
 
 
 def calibration_ratio(
@@ -50,12 +50,7 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    if np.ndim(probability) != 1:
-        raise ValueError(
-            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
-            "class at a time, y_true == label and its column"
-        )
-    rows = probability_rows(y_true, probability, None, sample_weight)
+    rows = label_1_rows(y_true, probability, sample_weight)
     outcome = dot(rows.w, rows.y)
     if outcome == 0:
         raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import group_numbers
 from gbdt_objectives.calibration.hull import segment_ends
-from gbdt_objectives.calibration.rows import Rows, probability_rows, ties
+from gbdt_objectives.calibration.rows import probability_rows, ties
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,10 @@ def calibration_refinement(
             )
         g = equal_rows(rows.p)
     else:
-        g = checked_groups(groups, rows)
+        every_row = isinstance(rows.kept, slice)
+        g = group_numbers(groups, len(rows.y if every_row else rows.kept))
+        if not every_row:
+            g = np.unique(g[rows.kept], return_inverse=True)[1]
     columns = [parts(p, rows.w * y, rows.w, g) for y, p in rows.columns()]
     return CalibrationRefinement(*(rows.half * np.sum(columns, axis=0)).tolist())
 
@@ -166,22 +170,24 @@ def parts(p: Array, positive: Array, total: Array, g: Array) -> list[float]:
 
 
 def equal_rows(p: Array) -> Array:
-    """Numbers from 0 that are equal where rows are."""
-    order = np.lexsort(p.T)
-    new = np.any(p[order[1:]] != p[order[:-1]], axis=1)
+    """Numbers from 0 that are equal where rows are: sorted by a random combination of columns."""
+    key = np.zeros(len(p))
+    for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
+        key += c * p[:, k]
+    order = np.argsort(key)
+    new = differ(p, order)
+    if (new & (key[order[1:]] == key[order[:-1]])).any():  # different rows of the same key
+        order = np.lexsort(p.T)
+        new = differ(p, order)
     g = np.empty(len(p), np.intp)
     g[order] = np.concatenate(([0], np.cumsum(new)))
     return g
 
 
-def checked_groups(groups: ArrayLike, rows: Rows) -> Array:
-    """The group of each row that counts, as a number from 0."""
-    given = np.asarray(groups)
-    if given.ndim != 1:
-        raise ValueError(f"groups must be one-dimensional, found shape {given.shape}")
-    n = len(rows.y) if isinstance(rows.kept, slice) else len(rows.kept)
-    _checks.same_length("groups", given, "the labels", n)
-    if given.dtype.kind == "f":
-        _checks.finite("groups", given)
-    g: Array = np.unique(given[rows.kept], return_inverse=True)[1]
-    return g
+def differ(p: Array, order: Array) -> Array:
+    """Whether a row is another than the one before it, (n-1,)."""
+    new = np.zeros(len(p) - 1, bool)
+    for column in p.T:
+        values = column[order]
+        new |= values[1:] != values[:-1]
+    return new

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +20,15 @@ class Rows:
     """Rows of weight above 0, everything float64 but class positions.
 
     ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: which of the rows given these are.
+    ``kept``: which of the rows given these are. The weights given were ``unit * w``, ``unit`` the
+    power of two for which the largest ``w`` is in [1, 2): sums of them do not overflow.
     """
 
     y: Array
     p: Array
     w: Array
     kept: Any
+    unit: float = 1.0
 
     def columns(self) -> Iterator[tuple[Array, Array]]:
         """Whether a row is of the class, and its probability: one class or all K."""
@@ -68,11 +71,32 @@ def probability_rows(
     return counted_rows(y, p, sample_weight, "probability")
 
 
-def score_rows(y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
-    """Rows with a finite score on any scale in the place of the probability of label 1."""
-    y = _checks.vector("y_true", y_true).astype(np.float64)
-    _checks.binary_labels("y_true", y)
-    return counted_rows(y, _checks.vector("score", score), sample_weight, "score")
+def label_1_rows(
+    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
+) -> Rows:
+    """Rows with probabilities (n,)."""
+    if np.ndim(probability) != 1:
+        raise ValueError(
+            f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
+            "class at a time, y_true == label and its column"
+        )
+    return probability_rows(y_true, probability, None, sample_weight)
+
+
+def score_rows(
+    name: str, labels: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None
+) -> Rows:
+    """Rows of both labels, with a finite score on any scale in the place of the probability."""
+    y = _checks.vector(name, labels).astype(np.float64)
+    _checks.binary_labels(name, y)
+    rows = counted_rows(y, _checks.vector("score", score), sample_weight, "score")
+    if rows.y.min() == rows.y.max():
+        counting = "" if len(rows.y) == len(y) else " among rows of weight above 0"
+        raise ValueError(
+            f"{name} holds the single class {rows.y[0]:g}{counting}: there must be rows of both "
+            "labels"
+        )
+    return rows
 
 
 def counted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> Rows:
@@ -81,7 +105,13 @@ def counted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str)
     if w is None:
         return Rows(y, p, np.ones(len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0
-    return Rows(y[kept], p[kept], w[kept].astype(np.float64), kept)
+    unit = power_of_two(w.max())
+    return Rows(y[kept], p[kept], w[kept].astype(np.float64) / unit, kept, unit)
+
+
+def power_of_two(value: float) -> float:
+    """The largest that is not above it: divided by it, other numbers keep their digits."""
+    return math.ldexp(1.0, math.frexp(value)[1] - 1)
 
 
 def ties(rows: Rows) -> tuple[Array, Array, Array]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.leaves import smoothing_prior
 
 
 def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
@@ -17,6 +18,8 @@ def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
         raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
     try:
         data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+    except RecursionError:
+        raise ValueError("text is nested too deeply: no to_json() wrote it") from None
     except json.JSONDecodeError as error:
         raise ValueError(
             f"text is no complete JSON, {error}: was the file truncated? Write it again with "
@@ -39,16 +42,74 @@ def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
 
 def finite_number(name: str, value: object) -> float:
     """A number of JSON, which has no infinite ones."""
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
-        raise ValueError(f"{name} must be a finite number, found {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number, found {repr(value)[:80]}")
+    return number
 
 
-def finite_numbers(name: str, values: object) -> Array:
-    """A list of at least one number."""
-    if not isinstance(values, list) or not values:
+def finite_numbers(name: str, values: object, *, at_least: int = 1) -> Array:
+    """A list of so many numbers or more."""
+    if not isinstance(values, list) or len(values) < at_least:
         raise ValueError(f"{name} must be a list of numbers, found {values!r}")
-    return np.array([finite_number(name, value) for value in values])
+    return np.array([finite_number(name, value) for value in values], np.float64)
+
+
+def table(name: str, rows: object) -> Array:
+    """A list of lists of as many numbers."""
+    if not isinstance(rows, list) or not rows:
+        raise ValueError(f"{name} must be a list of lists of numbers, found {repr(rows)[:80]}")
+    columns = [finite_numbers(name, row) for row in rows]
+    if len({len(row) for row in columns}) > 1:
+        raise ValueError(f"{name} must be lists of one length: the text was changed")
+    return np.stack(columns)
+
+
+def flags(name: str, values: object) -> Array:
+    """A list of true and false, perhaps empty."""
+    if not isinstance(values, list) or not all(isinstance(value, bool) for value in values):
+        raise ValueError(f"{name} must be true or false, found {repr(values)[:80]}")
+    return np.array(values, bool)
+
+
+def classes(name: str, values: object) -> Array:
+    """Two sorted classes or more, of one type."""
+    kinds = {type(value) for value in values} if isinstance(values, list) else set()
+    if kinds not in ({bool}, {int}, {float}, {str}) or len(values) < 2:  # type: ignore[arg-type]
+        raise ValueError(
+            f"{name} must be a list of integers, numbers, strings or bools, found "
+            f"{repr(values)[:80]}"
+        )
+    labels = np.array(values)
+    if labels.dtype.kind not in "biufU" or not (labels[1:] > labels[:-1]).all():
+        raise ValueError(f"{name} must rise, found {repr(values)[:80]}: the text was changed")
+    return labels
+
+
+def whole_numbers(name: str, values: object) -> Array:
+    """A list of integers, perhaps empty."""
+    if not isinstance(values, list) or not all(type(v) is int and abs(v) < 2**31 for v in values):
+        raise ValueError(f"{name} must be a list of integers, found {repr(values)[:80]}")
+    return np.array(values, np.intp)
+
+
+def written_prior(prior: Any) -> Any:
+    """The parameter ``prior`` of a smoothed estimator as JSON can hold it."""
+    return prior if prior is None or isinstance(prior, str) else np.asarray(prior, float).tolist()
+
+
+def smoothing(m: object, prior: Any, K: int) -> tuple[float, Any]:
+    """The parameters ``m`` and ``prior``."""
+    number = finite_number("m", m)
+    if number < 0:
+        raise ValueError(f"m must not be negative, found {number:g}")
+    if prior is not None and not isinstance(prior, str):
+        prior = finite_numbers("prior", prior).tolist()
+    smoothing_prior(prior, np.ones(K))
+    return number, prior
 
 
 def _no_constant(name: str) -> float:

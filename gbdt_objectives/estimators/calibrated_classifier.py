@@ -13,10 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import positions
+from gbdt_objectives._labels import group_numbers, positions
 from gbdt_objectives.estimators._classifiers import class_probability
 from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
-from gbdt_objectives.thresholds.cross_validation import Split, group_numbers, held_out_once
+from gbdt_objectives.thresholds.cross_validation import Split, held_out_once
+
+ROUND_OFF = 1e-9
+"""Weighted means of labels, as in scikit-learn's isotonic regression, can miss 1 by so much."""
 
 
 class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,10 +194,17 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         -------
         ndarray of shape (n, 2)
             float64, a column per class, in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            What the estimator raises; a calibrator that predicts no probabilities, as
+            ``IsotonicRegression()`` beyond the scores it saw.
         """
         check_is_fitted(self, "calibrator_")
         check_features(self, X, reset=False)
-        p = np.asarray(self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1]))
+        p = self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1])
+        p = probabilities_of(self.calibrator_, p)
         return np.column_stack([1 - p, p])
 
     def predict(self, X: Any) -> Array:
@@ -224,6 +234,19 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.categorical = inner.input_tags.categorical
         return tags
+
+
+def probabilities_of(calibrator: Any, predicted: ArrayLike) -> Array:
+    """What a calibrator predicted, (n,), in [0, 1] but for round-off."""
+    p: Array = np.asarray(predicted, np.float64)
+    wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
+    if p.ndim != 1 or wrong.any():
+        found = f"shape {p.shape}" if p.ndim != 1 else f"{p[wrong][0]} at row {wrong.argmax()}"
+        raise ValueError(
+            f"{type(calibrator).__name__} must predict probabilities (n,), found {found}: for "
+            'scores beyond those it was fitted on IsotonicRegression needs out_of_bounds="clip"'
+        )
+    return np.clip(p, 0, 1)
 
 
 def _weight(w: Array | None) -> dict[str, Any]:

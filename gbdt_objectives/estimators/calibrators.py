@@ -10,7 +10,10 @@ scores of rows it was not trained on. ``y``: labels 0 and 1, both occurring.
 from __future__ import annotations
 
 import json
+import math
+import numbers
 import warnings
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -22,12 +25,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.hull import roc_convex_hull
+from gbdt_objectives.calibration.hull import hull_of
 from gbdt_objectives.calibration.intercept import intercept_shift
 from gbdt_objectives.calibration.leaves import smoothing_prior
 from gbdt_objectives.calibration.rows import Rows, score_rows
 from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators.threshold_classifier import one_score
+from gbdt_objectives.estimators.threshold_classifier import one_score as threshold_score
 
 INPUT_SPACES = ("probability", "margin")
 HULL_FORMAT = "gbdt_objectives.ROCConvexHullCalibrator/1"
@@ -129,8 +132,7 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
             One class only, NaN, lengths that differ, bad weights, a negative ``m``, a
             prior that does not sum to 1.
         """
-        s = one_score(score)
-        hull = roc_convex_hull(given(y), s, pooling=self.pooling, sample_weight=sample_weight)
+        hull = hull_of(score_rows("y", given(y), one_score(score), sample_weight), self.pooling)
         pi = smoothing_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
         p = hull.probability(m=self.m, prior=pi, monotone=self.monotone)
         ends = np.column_stack([hull.low, hull.high]).astype(np.float64).ravel()
@@ -162,12 +164,11 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
         str
         """
         check_is_fitted(self, "probabilities_")
-        prior = self.prior
         return json.dumps(
             {
                 "format": HULL_FORMAT,
                 "m": float(self.m),
-                "prior": prior if prior is None or isinstance(prior, str) else listed(prior),
+                "prior": _json.written_prior(self.prior),
                 "pooling": self.pooling,
                 "monotone": bool(self.monotone),
                 "scores": self.scores_.tolist(),
@@ -197,12 +198,7 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
         """
         keys = {"format", "m", "prior", "pooling", "monotone", "scores", "probabilities"}
         data = _json.read(text, HULL_FORMAT, keys)
-        m, prior = _json.finite_number("m", data["m"]), data["prior"]
-        if m < 0:
-            raise ValueError(f"m must not be negative, found {m:g}")
-        if prior is not None and not isinstance(prior, str):
-            prior = _json.finite_numbers("prior", prior).tolist()
-        smoothing_prior(prior, np.ones(2))
+        m, prior = _json.smoothing(data["m"], data["prior"], 2)
         pooling: Any = _checks.choice("pooling", data["pooling"], ("hull", "violators"))
         if not isinstance(data["monotone"], bool):
             raise ValueError(f"monotone must be true or false, found {data['monotone']!r}")
@@ -212,8 +208,12 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
         _checks.same_length("probabilities", probabilities, "scores", len(scores))
         if (scores[1:] <= scores[:-1]).any():
             raise ValueError("scores must rise: the text was changed")
-        calibrator.scores_ = scores
-        calibrator.probabilities_ = _checks.probabilities("probabilities", probabilities)
+        _checks.in_unit_interval("probabilities", probabilities)
+        if (m == 0 or data["monotone"]) and (probabilities[1:] < probabilities[:-1]).any():
+            raise ValueError(
+                "probabilities must not fall with m = 0 or if monotone: the text was changed"
+            )
+        calibrator.scores_, calibrator.probabilities_ = scores, probabilities
         return calibrator
 
     def __sklearn_tags__(self) -> Any:
@@ -410,12 +410,9 @@ class LogitCalibrator(BaseEstimator):  # type: ignore[misc]
         rows = log_odds_rows(score, y, sample_weight, self.input_space)
         y, z, w = uncertain(rows)
         check_overlap(z[y == 0], z[y == 1])
-        center = np.average(z, weights=w)
-        spread = np.sqrt(np.average((z - center) ** 2, weights=w))
-        model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
-        model.fit(((z - center) / spread)[:, None], y, w)
-        self.slope_ = float(model.coef_[0, 0] / spread)
-        self.intercept_ = float(model.intercept_[0] - self.slope_ * center)
+        unit = float(np.abs(z).max())  # of which squares neither overflow nor vanish
+        slope, intercept = logistic_line(z / unit, y, w)
+        self.slope_, self.intercept_ = slope / unit, intercept
         if self.slope_ <= 0:
             warnings.warn(
                 f"the fitted slope is {self.slope_:.3g}: the score does not rise with the label, "
@@ -512,12 +509,8 @@ def log_odds_rows(
     score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, input_space: str
 ) -> Rows:
     """Rows of both labels, with log-odds, perhaps infinite, for ``p``."""
-    rows = score_rows(given(y), one_score(score), sample_weight)
-    if rows.y.min() == rows.y.max():
-        raise ValueError(
-            f"y holds the single class {rows.y[0]:g}: a calibrator needs rows of both labels"
-        )
-    return Rows(rows.y, log_odds(rows.p, input_space), rows.w, rows.kept)
+    rows = score_rows("y", given(y), one_score(score), sample_weight)
+    return replace(rows, p=log_odds(rows.p, input_space))
 
 
 def uncertain(rows: Rows) -> tuple[Array, Array, Array]:
@@ -527,8 +520,8 @@ def uncertain(rows: Rows) -> tuple[Array, Array, Array]:
         first = int(np.flatnonzero(wrong)[0])
         raise ValueError(
             f"score is exactly {expit(rows.p[first]):g} for {int(wrong.sum())} rows of label "
-            f"{rows.y[first]:g}: nothing can calibrate what was certain and wrong; use margins, "
-            "or ROCConvexHullCalibrator"
+            f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
+            "ROCConvexHullCalibrator, which takes it as any score, or fit on margins"
         )
     finite = np.isfinite(rows.p)
     return rows.y[finite], rows.p[finite], rows.w[finite]
@@ -551,9 +544,37 @@ def check_overlap(negative: Array, positive: Array) -> None:
     )
 
 
-def listed(prior: ArrayLike) -> list[float]:
-    values: list[float] = np.asarray(prior, np.float64).tolist()
-    return values
+def logistic_line(z: Array, y: Array, w: Array) -> tuple[float, float]:
+    """Slope and intercept of greatest likelihood."""
+    center = float(np.average(z, weights=w))
+    spread = math.sqrt(np.average((z - center) ** 2, weights=w))
+    u = (z - center) / spread
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it stops where float64 ends, judged here:
+        model.fit(u[:, None], y, w)
+    a, b = float(model.coef_[0, 0]), float(model.intercept_[0])
+    error = w * (expit(a * u + b) - y)
+    gradient = max(abs(error.sum()), abs(error @ u)) / w.sum()
+    if gradient > 1e-6:
+        raise ValueError(
+            f"the likelihood has no maximum that could be found (gradient {gradient:.2g}): some "
+            "scores or weights are far larger than the rest, use ROCConvexHullCalibrator"
+        )
+    return a / spread, b - a / spread * center
+
+
+def one_score(score: ArrayLike) -> Array:
+    """(n,) or (n, 1) numbers as (n,)."""
+    array = np.asarray(score)
+    if array.dtype.kind == "O" and array.ndim:
+        for value in array.ravel():
+            if not isinstance(value, numbers.Real):
+                raise TypeError(
+                    f"score must hold real numbers, found {type(value).__name__} {value!r}: "
+                    "convert it first"
+                )
+    return threshold_score(score)
 
 
 def of_one_score(tags: Any) -> Any:

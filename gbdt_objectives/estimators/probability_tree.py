@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -16,7 +19,19 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import positions
 from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
+from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._rows import check_features, labelled_rows
+from gbdt_objectives.estimators._splits import Splits, check_splits, splits_of
+
+FORMAT = "gbdt_objectives.ProbabilityEstimationTree/1"
+ARRAYS = ("feature", "threshold", "missing_left", "left", "right")
+KEYS = {"format", "m", "prior", "classes", "n_features", "feature_names", "allow_nan", *ARRAYS}
+KEYS |= {"probabilities"}
+FINITE = (
+    "ensure_all_finite"
+    if "ensure_all_finite" in inspect.signature(check_array).parameters
+    else "force_all_finite"  # scikit-learn < 1.6
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +121,8 @@ def leaf_probability(
     Raises
     ------
     ValueError
-        One class only, a class that the model does not know, a negative ``m``, a prior
+        One class only, a class that the model does not know, a model of several kinds of
+        classes, a negative ``m``, a prior
         that does not sum to 1, lengths that differ, bad weights.
     TypeError
         If the model has no leaves.
@@ -132,16 +148,23 @@ def leaf_probability(
     """
     target = column_or_1d(y)
     check_classification_targets(target)
-    occurring = np.unique(target)
+    w = _checks.weights("sample_weight", sample_weight, len(target))
+    occurring = np.unique(target if w is None else target[w > 0])
     if len(occurring) < 2:
+        counting = "" if w is None else " of weight above 0"
         raise ValueError(
-            f"y has rows of one class only, found {occurring.tolist()}: there must be two or more"
+            f"y has rows{counting} of one class only, found {occurring.tolist()}: there must be "
+            "two or more"
         )
-    classes = np.asarray(getattr(model, "classes_", occurring))
-    position = positions("y", target, classes).astype(np.intp)
     leaf = leaf_indices(model, X)
-    _checks.same_length("X", leaf, "the labels", len(position))
-    w = _checks.weights("sample_weight", sample_weight, len(position))
+    _checks.same_length("X", leaf, "the labels", len(target))
+    known = getattr(model, "classes_", np.unique(target))
+    if isinstance(known, list):
+        raise ValueError(
+            f"model predicts {len(known)} kinds of classes, but y is one: fit one for each"
+        )
+    classes = np.asarray(known)
+    position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
     pi = smoothing_prior(prior, np.bincount(position, w, minlength=K))
     probabilities = leaf_probabilities(leaf, position, w, K if m is None else m, pi)
@@ -166,7 +189,7 @@ def leaf_indices(model: Any, X: Any) -> Array:
     -------
     ndarray of shape (n, T)
         Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several a
-        round for several outputs.
+        round for several outputs, up to the best round after early stopping.
 
     Raises
     ------
@@ -196,14 +219,19 @@ def leaf_indices(model: Any, X: Any) -> Array:
     >>> hybrid = hybrid.fit(encoder.fit_transform(leaf_indices(model, X[2000:])), y[2000:])
     >>> p = hybrid.predict_proba(encoder.transform(leaf_indices(model, X[:3])))
     """
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"model must be fitted trees, found {model!r}")
     libraries = {base.__module__.split(".")[0] for base in type(model).__mro__}
     if "lightgbm" in libraries:
         leaf = model.predict(X, pred_leaf=True)
     elif "xgboost" in libraries and not hasattr(model, "apply"):
         import xgboost as xgb
 
-        leaf = model.predict(X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X), pred_leaf=True)
-    elif hasattr(model, "apply") and hasattr(model, "predict"):
+        data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
+        best = model.attr("best_iteration")
+        rounds = (0, model.num_boosted_rounds() if best is None else int(best) + 1)
+        leaf = model.predict(data, pred_leaf=True, iteration_range=rounds)
+    elif hasattr(model, "apply"):
         leaf = model.apply(X)
     else:
         raise TypeError(
@@ -217,34 +245,25 @@ def leaf_indices(model: Any, X: Any) -> Array:
 class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Tree that predicts smoothed class proportions of its leaves.
 
-    ::
-
-        p_k = (n_k + m pi_k) / (|leaf| + m)
-
-    n_k the weight of class k among the leaf's training rows. Unpruned trees rank best,
-    but their small leaves claim 0 and 1; smoothing draws those to the prior.
+    Those of :func:`leaf_probability`, counted on the training rows. Unpruned trees rank
+    best, but their small leaves claim 0 and 1; smoothing draws those to the prior.
 
     Parameters
     ----------
     tree : DecisionTreeClassifier, optional
         Unfitted, with any parameters. Its ``class_weight`` changes the splits, not the
         counts. None: ``DecisionTreeClassifier()``, which does not prune.
-    m : float >= 0, optional
-        How many rows the prior is worth. None: K, which with the uniform prior is
-        Laplace's correction. 0: no smoothing.
-    prior : array-like of shape (K,), "base_rate" or None
-        pi, in the order of ``classes_``. "base_rate": the shares of the classes in y,
-        for rare events, then with m such that m pi is 5 to 10 rows of the rare class.
-        None: 1/K each.
+    m, prior
+        As in :func:`leaf_probability`; ``prior`` in the order of ``classes_``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
         Sorted.
     tree_ : DecisionTreeClassifier
-        Fitted.
-    leaf_probability_ : LeafProbability
-        Its leaves.
+        Fitted; not after :meth:`from_json`.
+    probabilities_ : ndarray of shape (L, K)
+        p of each leaf, from left to right in a tree grown depth first.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -265,11 +284,17 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
     >>> pet.predict_proba([[0.0], [1.0]]).round(4)
     array([[0.6714, 0.3286],
            [0.48  , 0.52  ]])
+    >>> loaded = ProbabilityEstimationTree.from_json(pet.to_json())
+    >>> loaded.predict_proba([[0.0], [1.0]]).round(4)
+    array([[0.6714, 0.3286],
+           [0.48  , 0.52  ]])
     """
 
     classes_: Array
     tree_: Any
-    leaf_probability_: LeafProbability
+    probabilities_: Array
+    _splits: Splits
+    _allow_nan: bool
 
     def __init__(
         self,
@@ -308,13 +333,17 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
             another number of classes, and what the tree raises.
         """
         tree = DecisionTreeClassifier() if self.tree is None else self.tree
-        if isinstance(tree, type) or not hasattr(tree, "apply") or not is_classifier(tree):
+        if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {tree!r}")
         X, target = labelled_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
-        self.leaf_probability_ = leaf_probability(
+        found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight
         )
+        self._splits, nodes = splits_of(tree.tree_)
+        self._allow_nan = bool(tree._support_missing_values(np.empty((0, 1))))
+        (p,) = found.probabilities
+        self.probabilities_ = p[np.minimum(nodes, len(p) - 1)]
         self.tree_, self.classes_ = tree, tree.classes_
         return self
 
@@ -330,9 +359,12 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         ndarray of shape (n, K)
             float64, a column per class, in the order of ``classes_``.
         """
-        check_is_fitted(self, "leaf_probability_")
+        check_is_fitted(self, "probabilities_")
         check_features(self, X, reset=False)
-        return self.leaf_probability_.predict_proba(X)
+        nan = "allow-nan" if self._allow_nan and not hasattr(X, "tocsr") else True
+        X = check_array(X, accept_sparse="csr", dtype=np.float32, **{FINITE: nan})
+        p: Array = self.probabilities_[self._splits.leaf(X)]
+        return p
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row.
@@ -348,6 +380,98 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         probability = self.predict_proba(X)
         label: Array = self.classes_[probability.argmax(axis=1)]
         return label
+
+    def to_json(self) -> str:
+        """The fitted tree as JSON, readable without this package.
+
+        A split is a row of ``feature``, ``threshold``, ``missing_left``, ``left`` and
+        ``right``: numbers >= 0 are splits, -1 the first row of ``probabilities``, -2 the
+        second. Split 0 is the root, if there is one. Left goes what is <= the threshold as
+        a float32. ``tree`` is not kept.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            Classes that are neither numbers nor strings nor bools.
+        """
+        check_is_fitted(self, "probabilities_")
+        classes = self.classes_.tolist()
+        if {type(label) for label in classes} not in ({bool}, {int}, {float}, {str}):
+            raise ValueError(
+                "classes must be all integers, numbers, strings or bools to be written as JSON, "
+                f"found {classes}"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "m": self.m if self.m is None else float(self.m),
+                "prior": _json.written_prior(self.prior),
+                "classes": classes,
+                "n_features": self.n_features_in_,
+                "feature_names": None if names is None else names.tolist(),
+                "allow_nan": self._allow_nan,
+                **{name: getattr(self._splits, name).tolist() for name in ARRAYS},
+                "probabilities": self.probabilities_.tolist(),
+            },
+            allow_nan=False,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> ProbabilityEstimationTree:
+        """A fitted tree from what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        ProbabilityEstimationTree
+            Without ``tree`` and ``tree_``: it predicts, and ``fit`` grows a default tree.
+
+        Raises
+        ------
+        ValueError
+            Text that is truncated, no JSON, or not of this format.
+        TypeError
+            If it is no text.
+        """
+        data = _json.read(text, FORMAT, KEYS)
+        classes = _json.classes("classes", data["classes"])
+        K = len(classes)
+        m, prior = _json.smoothing(K if data["m"] is None else data["m"], data["prior"], K)
+        n_features = _json.whole_numbers("n_features", [data["n_features"]])[0]
+        splits = Splits(
+            feature=_json.whole_numbers("feature", data["feature"]),
+            threshold=_json.finite_numbers("threshold", data["threshold"], at_least=0),
+            missing_left=_json.flags("missing_left", data["missing_left"]),
+            left=_json.whole_numbers("left", data["left"]),
+            right=_json.whole_numbers("right", data["right"]),
+        )
+        check_splits(splits, n_features)
+        tree = cls(m=None if data["m"] is None else m, prior=prior)
+        tree.probabilities_ = _json.table("probabilities", data["probabilities"])
+        if tree.probabilities_.shape != (len(splits.left) + 1, K):
+            raise ValueError(
+                f"probabilities must have shape {(len(splits.left) + 1, K)}, found "
+                f"{tree.probabilities_.shape}: the text was changed"
+            )
+        _checks.probabilities("probabilities", tree.probabilities_)
+        names = data["feature_names"]
+        if names is not None:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError(f"feature_names must be a list of strings, found {names!r:.80}")
+            if len(names) != n_features:
+                raise ValueError(f"feature_names has {len(names)} names of {n_features} features")
+            tree.feature_names_in_ = np.array(names, object)
+        tree.n_features_in_, tree.classes_, tree._splits = int(n_features), classes, splits
+        tree._allow_nan = bool(_json.flags("allow_nan", [data["allow_nan"]])[0])
+        return tree
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags

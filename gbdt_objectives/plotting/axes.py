@@ -29,6 +29,11 @@ def axes_or_new(ax: Axes | None) -> Axes:
             f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
             "plt.subplots() returns, or None for a new figure"
         )
+    if ax.name != "rectilinear":
+        raise ValueError(
+            f"ax has the projection {ax.name!r}, on which this cannot be read: pass axes without "
+            "one, or None for a new figure"
+        )
     return ax
 
 

@@ -33,6 +33,8 @@ STYLES = (
     ("#E69F00", "h"),
 )
 """Colours of Okabe and Ito, and markers, of one model after another."""
+TINIEST = 1e-300
+"""Where logarithmic axes begin at the lowest; beyond, the ticks underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +116,15 @@ class ReliabilityDisplay:
     figure_: Figure | SubFigure
 
     def __init__(self, *, curves: dict[str, ReliabilityCurve], scale: Scale = "linear") -> None:
+        if not curves:
+            raise ValueError("curves is empty: there must be at least one model")
+        for name in curves:
+            if str(name).startswith("_"):
+                raise ValueError(
+                    f"model {name!r} would be missing in the legend, where matplotlib hides names "
+                    "that begin with an underscore: rename it"
+                )
+        _checks.choice("scale", scale, ("linear", "log"))
         self.curves = curves
         self.scale = scale
 
@@ -200,7 +211,6 @@ class ReliabilityDisplay:
         ['uncorrected: 8.05', 'corrected: 0.994']
         """
         _checks.choice("bins", bins, ("mass", "width", "events"))
-        _checks.choice("scale", scale, ("linear", "log"))
         level = _checks.number("confidence", confidence)
         if not 0 < level < 1:
             raise ValueError(f"confidence must be in (0, 1), found {level:g}: 0.95 is usual")
@@ -216,8 +226,9 @@ class ReliabilityDisplay:
         for name, p in models.items():
             try:
                 curves[name] = _curve(y_true, p, n_bins, bins, level, sample_weight)
-            except ValueError as error:
-                raise ValueError(f"model {name!r}: {error}") from error
+            except (ValueError, TypeError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"model {name!r}: {error}") from error
         return cls(curves=curves, scale=scale).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ReliabilityDisplay:
@@ -285,13 +296,12 @@ def _curve(
     W1, W0 = float(w @ y), float(w @ (1 - y))
     if W1 == 0 or W0 == 0:
         raise ValueError(
-            f"y_true holds the single class {int(W1 > 0)}: predicted and observed probability are "
-            "compared on rows of both labels"
+            f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
+            "and observed probability are compared on rows of both labels"
         )
     if bins == "events":
         found = _event_bins(y, p, w, n_bins)
-    w1, w0 = float(w @ (w * y)) / W1, float(w @ (w * (1 - y))) / W0
-    low, high = _interval(found, w1, w0, confidence)
+    low, high = _interval(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), confidence)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -307,7 +317,8 @@ def _event_bins(y: Array, p: Array, w: Array, n_bins: int) -> ReliabilityBins:
     distinct, row = np.unique(p, return_inverse=True)
     events = np.bincount(row, w) * distinct
     middle = np.cumsum(events) - 0.5 * events
-    b = (n_bins * middle / (events.sum() or 1.0)).astype(np.intp)[row]
+    b = (n_bins * middle / (events.sum() or 1.0)).astype(np.intp)
+    b = np.minimum(b, n_bins - 1)[row]  # sums round
     weight = np.bincount(b, w)
     kept = weight > 0
     return ReliabilityBins(
@@ -315,6 +326,13 @@ def _event_bins(y: Array, p: Array, w: Array, n_bins: int) -> ReliabilityBins:
         probability=np.bincount(b, w * p)[kept] / weight[kept],
         frequency=np.bincount(b, w * y)[kept] / weight[kept],
     )
+
+
+def _row_weight(w: Array) -> float:
+    """sum w^2 / sum w."""
+    largest = float(w.max())
+    u = w / largest  # of which squares do not overflow
+    return largest * float(u @ u) / float(u.sum())
 
 
 def _interval(
@@ -349,8 +367,9 @@ def _limits(curves: list[ReliabilityCurve], scale: Scale) -> tuple[float, float]
     """From the lowest point to the highest prediction, or from 0."""
     points = np.concatenate([[*curve.bins.probability, *curve.bins.frequency] for curve in curves])
     high = max(points.max(), *(curve.probability.max() for curve in curves))
-    low = points[points > 0].min() / 2 if scale == "log" else 0.0
-    return float(low), float(high)
+    if scale == "linear":
+        return 0.0, float(high)
+    return max(float(points[points > 0].min()) / 2, TINIEST), float(high)
 
 
 def _edges(low: float, high: float, scale: Scale) -> Array:

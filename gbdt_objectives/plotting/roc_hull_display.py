@@ -79,7 +79,7 @@ class ROCHullDisplay:
         self.hull = hull
         self.fpr = fpr
         self.tpr = tpr
-        self.kind = kind
+        self.kind = _checks.choice("kind", kind, ("curve", "map"))
 
     @classmethod
     def from_predictions(
@@ -132,7 +132,6 @@ class ROCHullDisplay:
         """
         from sklearn.metrics import roc_curve
 
-        _checks.choice("kind", kind, ("curve", "map"))
         hull = roc_convex_hull(y_true, score, sample_weight=sample_weight)
         fpr, tpr, thresholds = roc_curve(y_true, score, sample_weight=sample_weight)
         corners = np.flatnonzero(np.isin(thresholds, hull.thresholds))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import group_numbers as group_numbers
 from gbdt_objectives._labels import ordered_labels, positions
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric, threshold_metric
 from gbdt_objectives.thresholds.optimize import checked_metric, optimize_thresholds

@@ -71,6 +71,29 @@ def test_weight_is_repetition_and_zero_is_absence(bins) -> None:
     assert weighted == pytest.approx(go.expected_calibration_error(y[at], p[at], bins=bins))
 
 
+def test_no_more_bins_than_asked_for_however_sums_round() -> None:
+    found = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        w = np.append(rng.exponential(size=5000), 1e-13)  # its middle is the total, or above
+        y, p = rng.integers(0, 2, 5001), np.sort(rng.random(5001))
+        bins = go.reliability_bins(y, p, sample_weight=w)
+        assert len(bins.weight) == 15
+        found += np.cumsum(w)[-1] >= w.sum()
+    assert found > 5  # so it would happen
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e160, 1e304])
+def test_the_unit_of_weights_does_not_matter(scale) -> None:
+    y, p, w = simulated(9)
+    one, other = (go.reliability_bins(y, p, sample_weight=v) for v in (w, w * scale))
+    np.testing.assert_allclose(other.frequency, one.frequency, rtol=1e-12)  # w * scale rounds
+    np.testing.assert_allclose(other.weight / scale, one.weight, rtol=1e-12)
+    for measure in (go.expected_calibration_error, go.calibration_ratio, go.normalized_entropy):
+        found, expected = measure(y, p, sample_weight=w * scale), measure(y, p, sample_weight=w)
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_by_hand() -> None:
     for bins in ("mass", "width"):
         assert go.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, bins=bins) == 0
@@ -100,6 +123,7 @@ def test_several_classes_is_about_the_predicted_one() -> None:
     ("options", "message"),
     [
         ({"n_bins": 0}, "n_bins must be at least 1, found 0"),
+        ({"n_bins": 10**30}, "n_bins must be at most 1,000,000, found 10{30}"),
         ({"n_bins": 2.5}, "n_bins must be an integer, found 2.5"),
         ({"n_bins": True}, "n_bins must be an integer, found True"),
         ({"bins": "quantile"}, "bins must be one of 'mass', 'width'"),

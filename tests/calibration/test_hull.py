@@ -138,7 +138,7 @@ def test_against_scikit_learn(problem) -> None:
         found = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
         # 1e-12: sums of up to 12 weights in another order
         np.testing.assert_allclose(mapped(found, score), fit, atol=1e-12)
-        assert (np.diff(found.probability()) > -1e-12).all()
+        assert (np.diff(found.probability()) >= 0).all()
     assert hull.auc == pytest.approx(roc_auc_score(y, score, sample_weight=w), rel=1e-9)
     # scikit-learn's rounding may split or tie equal fitted values, which moves nothing far
     assert hull.hull_auc == pytest.approx(
@@ -197,6 +197,41 @@ def test_equal_proportions_that_the_isotonic_fit_rounds_apart() -> None:
     assert (strict.low.tolist(), strict.high.tolist()) == ([0, 1], [0, 2])
 
 
+@pytest.mark.parametrize(
+    ("y", "w"),
+    [
+        ([0, 1, 0], [1, 1, 1e-17]),  # the last is lost in a sum of all
+        ([0, 1, 1, 0, 1, 0], [1, 1, 1e-17, 2e-17, 2e-17, 1e-17]),  # and in one of the segment
+        ([0, 0, 1, 1], [1, 1e-200, 1e-200, 1e-200]),  # products of these vanish
+    ],
+)
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_weights_that_are_lost_in_sums(pooling, y, w) -> None:
+    score = [0, 1, 1, 2] if len(y) == 4 else [0, 0, 1, 1, 2, 2] if len(y) == 6 else [0, 1, 2]
+    hull = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+    p = np.array([float(a / n) for *_, a, n in pooled(y, score, w, equal_too=True)])
+    found = hull.probability()
+    assert (np.diff(found) >= 0).all()
+    at = [lowest for lowest, *_ in pooled(y, score, w, equal_too=True)]
+    np.testing.assert_allclose(mapped(hull, at), p, rtol=1e-15)
+    fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
+    np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_the_unit_of_weights_does_not_matter(pooling, scale) -> None:
+    y, score, w = simulated(3, 300, True, True)
+    one = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+    other = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w * scale)
+    assert other.low.tolist() == one.low.tolist()
+    # w * scale is rounded
+    for name in ("auc", "hull_auc", "fpr", "tpr"):
+        np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-12)
+    np.testing.assert_allclose(other.positive / scale, one.positive, rtol=1e-12)
+    np.testing.assert_allclose(other.probability(), one.probability(), rtol=1e-12)
+
+
 def test_runs_of_one_label_are_equal_whatever_the_weights() -> None:
     y, score = np.repeat([0, 1], 200), np.arange(400)
     w = np.random.default_rng(0).exponential(size=400)
@@ -219,7 +254,8 @@ def test_extremes() -> None:
     ("arguments", "options", "message"),
     [
         (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),
-        (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]}, "y_true holds the single class 0"),
+        (([1, 0], [0.1, 0.2]), {"sample_weight": [0, 1]},
+         "y_true holds the single class 0 among rows of weight above 0"),
         (([1, 2], [0.1, 0.2]), {}, "y_true must be 0 .negative. or 1 .positive., found 2"),
         (([1, 0], [0.1, np.nan]), {}, "score must be finite, found nan at row 1"),
         (([1, 0], [0.1]), {}, "score has 1 rows, but the labels have 2"),
@@ -229,7 +265,7 @@ def test_extremes() -> None:
         (([1, 0], [0.1, 0.2]), {"pooling": "strict"}, "pooling must be one of 'hull', 'violators'"),
         (([1, 0], [0.1, 0.2]), {"sample_weight": [-1, 1]}, "sample_weight must not be negative"),
     ],
-)
+)  # fmt: skip
 def test_bad_input(arguments, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         go.roc_convex_hull(*arguments, **options)

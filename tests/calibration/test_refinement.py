@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -151,13 +152,37 @@ def test_one_class_is_certain() -> None:
         ([1, 2, 3], "groups has 3 rows, but the labels have 2"),
         ([[1, 2]], "groups must be one-dimensional"),
         ([1, np.nan], "groups must be finite"),
+        (["a", None], "groups must not be missing, found None at row 1"),
+        ([np.nan, "a"], "groups must not be missing, found nan at row 0"),
+        (["a", pd.NA], "groups must not be missing, found <NA> at row 1"),
+        (pd.Series(["a", None]), "groups must not be missing, found .* at row 1"),
+        (np.array(["2020-01-01", "NaT"], "M8[D]"), "groups must not be missing, found .*NaT"),
+        ([1, "a"], "groups must be of one type that can be sorted, found int, str"),
+        ([1j, "a"], "groups must be of one type that can be sorted, found complex, str"),
         ("leaf", "groups must be one of 'prediction', 'isotonic', found 'leaf'"),
     ],
 )
 @pytest.mark.parametrize("w", [None, [1, 0], [1, 2]])
 def test_bad_groups(groups, message, w) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         go.calibration_refinement([0, 1], [0.1, 0.2], groups=groups, sample_weight=w)
+
+
+def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.permutation([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]] * 40)
+    y = rng.integers(0, 3, 120)
+    expected = go.calibration_refinement(y, p, groups=[str(row) for row in p])
+    assert go.calibration_refinement(y, p) == expected
+
+    class Ones:
+        def uniform(self, low, high, size):
+            return np.ones(size)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())  # all keys are 1
+    found = go.calibration_refinement(y, p)
+    # groups of the same rows in another order
+    assert vars(found) == pytest.approx(vars(expected), abs=1e-15)
 
 
 def test_isotonic_is_binary() -> None:

@@ -126,6 +126,54 @@ def test_isotonic_is_that_of_scikit_learn(data, new) -> None:
         np.testing.assert_allclose(found, expected, atol=1e-12)  # round-off
 
 
+def test_what_is_no_probability_is_refused(data, new) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(LogisticRegression(), IsotonicRegression()).fit(X, y)
+    with pytest.raises(ValueError, match='found nan at row 0: .* needs out_of_bounds="clip"'):
+        classifier.predict(np.array([[99.0, 0, 0, 0]]))
+
+    class Over(LogitCalibrator):
+        def predict(self, score):
+            return np.full(len(score), 1 + excess)
+
+    over = CalibratedClassifier(GaussianNB(), Over()).fit(X, y)
+    excess = 1e-12  # round-off
+    assert over.predict_proba(new[0]).max() == 1
+    excess = 1e-6
+    with pytest.raises(ValueError, match="Over must predict .*found 1.000001 at row 0"):
+        over.predict_proba(new[0])
+
+    class Columns(LogitCalibrator):
+        def predict(self, score):
+            return np.column_stack([1 - score, score])
+
+    classifier = CalibratedClassifier(GaussianNB(), Columns()).fit(X, y)
+    with pytest.raises(ValueError, match="Columns must predict .*found shape \\(5000, 2\\)"):
+        classifier.predict_proba(new[0])
+
+
+def test_margins_where_probabilities_round_to_1() -> None:
+    """Both labels at margins past 17, where a float32 probability is exactly 1."""
+    X = np.repeat([[0.0], [1.0]], 500, axis=0)
+    sure = {"n_estimators": 1, "learning_rate": 9.0, "reg_lambda": 0, "min_child_weight": 0}
+    model = XGB(**sure).fit(X, X[:, 0].astype(int))
+    assert model.predict(X, output_margin=True)[-1] > 17
+    assert model.predict_proba(X)[-1, 1] == 1
+    y = np.where(np.arange(1000) % 10, X[:, 0], 1 - X[:, 0]).astype(int)
+    calibrated = CalibratedClassifier(model, LogitCalibrator(), cv="prefit").fit(X, y)
+    # a tenth of the labels are the other one
+    assert calibrated.predict_proba(X)[[0, -1], 1] == pytest.approx([0.1, 0.9], abs=1e-6)
+
+
+def test_saturated_estimators_are_told_what_can_be_done(data) -> None:
+    X, y = np.column_stack([1e3 * data[0][:, :1]] * 5), data[1]
+    with pytest.raises(ValueError, match="certain and wrong; use ROCConvexHullCalibrator"):
+        CalibratedClassifier(GaussianNB(var_smoothing=1e-12), LogitCalibrator()).fit(
+            np.column_stack([X] * 200), y
+        )
+    CalibratedClassifier(GaussianNB(), ROCConvexHullCalibrator(m=2)).fit(X, y)
+
+
 @pytest.mark.parametrize("booster", [XGB, LGBM])
 @pytest.mark.parametrize("calibrator", [ROCConvexHullCalibrator(m=2), LogitCalibrator()])
 def test_overfitted_boosters_get_better(data, new, booster, calibrator) -> None:
@@ -224,6 +272,10 @@ def test_bad_rows(data) -> None:
     ):
         with pytest.raises(ValueError, match=message):
             classifier.fit(X, target)
+    for group, message in ((None, "missing, found None at row 2"), (7, "one type .* int, str")):
+        groups = np.array(["a", "b", group] * 1000, object)
+        with pytest.raises((ValueError, TypeError), match=f"groups must .*{message}"):
+            classifier.fit(X, y, groups=groups)
     with pytest.raises(ValueError, match="sample_weight has 2 rows"):
         classifier.fit(X, y, [1, 1])
     in_order = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=KFold(2))

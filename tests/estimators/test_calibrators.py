@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
@@ -94,7 +96,8 @@ def test_without_smoothing_it_is_isotonic_regression(pooling, seed) -> None:
     score = rng.normal(size=n).round(int(rng.integers(0, 4)))  # many ties, some, hardly any
     y = (rng.random(n) < expit(score)).astype(int)
     y[:2] = 0, 1
-    w = rng.choice([0, 1, 2, 0.3, 1.7], size=n)
+    decay = 0.5 ** (rng.permutation(n) / 2)  # old rows count less, down to 1e-60
+    w = decay if seed % 2 else rng.choice([0, 1, 2, 0.3, 1.7], size=n)
     w[:2] = 1
     ours = ROCConvexHullCalibrator(pooling=pooling).fit(score, y, w)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
@@ -111,6 +114,17 @@ def test_scores_of_one_segment_and_extremes() -> None:
     assert calibrator.predict([-1e300, 0.0, tiny, 1e300]).tolist() == [0, 0, 1, 1]
     single = np.array([0.1, 0.2, 0.3], np.float32)
     assert calibrator.fit(single, [0, 1, 1]).predict(single).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("pooling", ["hull", "violators"])
+def test_decaying_weights_of_many_rows(pooling) -> None:
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=20_000).round(3)
+    y = (rng.random(20_000) < expit(score - 1)).astype(int)
+    w = 0.5 ** (np.arange(20_000) / 200)
+    ours = ROCConvexHullCalibrator(pooling=pooling).fit(score, y, w)
+    theirs = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
+    np.testing.assert_allclose(ours.predict(score), theirs.predict(score), rtol=0, atol=1e-12)
 
 
 # --- InterceptCalibrator --------------------------------------------------------------------
@@ -156,11 +170,15 @@ def test_certain_probabilities_stay() -> None:
     calibrator = InterceptCalibrator().fit(p, y)
     found = calibrator.predict(p)
     np.testing.assert_allclose(found, [0, 0, *[0.5] * 4, 1], rtol=1e-12)  # (3 - 1) / 4
-    with pytest.raises(ValueError, match="total weight 1, would have to sum to 2"):
+    with pytest.raises(
+        ValueError, match="others, 0.333 of the weight, would have to give 0.667 of it"
+    ):
         calibrator.fit([0.0, 0.5, 0.0], [1, 1, 0])
-    with pytest.raises(ValueError, match="total weight 3, would have to sum to -2"):
+    with pytest.raises(
+        ValueError, match="others, 0.5 of the weight, would have to give -0.333 of it"
+    ):
         calibrator.fit([1.0, 1.0, 0.5, 0.5], [0, 1, 0, 0], [2, 1, 1.5, 1.5])
-    with pytest.raises(ValueError, match="total weight 0, would have to sum to 0"):
+    with pytest.raises(ValueError, match="others, 0 of the weight, would have to give 0 of it"):
         calibrator.fit([0.0, 1.0], [0, 1])
 
 
@@ -196,6 +214,47 @@ def test_scale_and_place_of_the_score_do_not_matter(rows) -> None:
         z = place + scale * logit(p)
         moved = LogitCalibrator(input_space="margin").fit(z, y).predict(z)
         np.testing.assert_allclose(moved, found, rtol=1e-6)  # digits lost in adding the place
+
+
+@pytest.mark.parametrize("scale", [1e-305, 1e-300, 1e-170, 1e170, 1e300, 1e307])
+def test_scores_of_any_scale(rows, scale) -> None:
+    p, y = rows
+    z = logit(p)
+    found = LogitCalibrator(input_space="margin").fit(z * scale, y)
+    expected = LogitCalibrator(input_space="margin").fit(z, y)
+    assert found.slope_ * scale == pytest.approx(expected.slope_, rel=1e-9)  # z * scale rounds
+    np.testing.assert_allclose(found.predict(z * scale), expected.predict(z), rtol=1e-9)
+
+
+def test_no_warning_where_the_maximum_was_found() -> None:
+    """scikit-learn warns of its inner solver with these weights, and has the maximum."""
+    rng = np.random.default_rng(56)
+    n, b, s = int(rng.integers(5, 3000)), rng.uniform(-7, 3), 10 ** rng.uniform(-2, 2)
+    z = rng.standard_cauchy(n)
+    y = (rng.random(n) < expit(s * z + b)).astype(int)
+    w = rng.exponential(size=n) ** rng.integers(0, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        calibrator = LogitCalibrator(input_space="margin").fit(z, y, w)
+    error = w * (calibrator.predict(z) - y) / w.sum()
+    assert error.sum() == pytest.approx(0, abs=1e-9)
+    assert error @ z / np.abs(z).max() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_maximum_that_was_not_reached_is_refused(rows, monkeypatch) -> None:
+    one_step = partial(LogisticRegression, max_iter=1)
+    monkeypatch.setattr(
+        "gbdt_objectives.estimators.calibrators.LogisticRegression",
+        lambda **options: one_step(**options),
+    )
+    with pytest.raises(ValueError, match="no maximum that could be found .gradient"):
+        LogitCalibrator().fit(*rows)
+
+
+def test_log_odds_that_no_shift_could_change_are_refused() -> None:
+    calibrator = InterceptCalibrator(input_space="margin")
+    with pytest.raises(ValueError, match="log-odds of at most 1e.15, found -1e.308.*LogitCal"):
+        calibrator.fit([-1e308, 1e308, 0, 1], [0, 1, 0, 1])
 
 
 def test_certain_and_right_tells_nothing(rows) -> None:
@@ -236,6 +295,21 @@ def test_weight_is_repetition(calibrator, rows) -> None:
     weighted = clone(calibrator).fit(score, y, w).predict(score)
     copies = clone(calibrator).fit(np.repeat(score, w), np.repeat(y, w)).predict(score)
     np.testing.assert_allclose(weighted, copies, rtol=1e-10)  # sums in another order
+
+
+@CALIBRATORS
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows, scale) -> None:
+    p, y = rows
+    score = score_of(calibrator, p)
+    w = np.random.default_rng(1).uniform(0, 3, len(y))
+    if "m" in (parameters := calibrator.get_params()):
+        calibrator = clone(calibrator).set_params(m=0 if not parameters["m"] else 1)
+    one = clone(calibrator).fit(score, y, w)
+    if getattr(calibrator, "m", 0):  # in units of the weights
+        calibrator = clone(calibrator).set_params(m=scale)
+    other = clone(calibrator).fit(score, y, w * scale)
+    np.testing.assert_allclose(other.predict(score), one.predict(score), rtol=1e-9, atol=1e-12)
 
 
 @CALIBRATORS
@@ -296,11 +370,14 @@ def test_foreign_json_is_refused(good) -> None:
     read = CLASS[name].from_json
     read(json.dumps(good))
     later = good["format"][:-1] + "2"
+    if good is HULL:
+        read(json.dumps(good | {"probabilities": [0.3, 0.2]}))  # smoothing can reverse the order
     for text, message in (
         (json.dumps(good)[:-5], "no complete JSON.*truncated"),
         ("[1]", "another format, found '\\[1\\]'"),
         (json.dumps(good | {"format": later}), f"found .*/2' instead of .*{name}"),
         (json.dumps(good | {"extra": 1}), "must have the keys"),
+        ("[" * 100_000, "nested too deeply"),
         (json.dumps(good)[:-1] + ', "format": "x"}', "gives a key twice"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -315,6 +392,9 @@ def test_foreign_json_is_refused(good) -> None:
     ("good", "change", "message"),
     [
         (HULL, {"m": -1}, "m must not be negative, found -1"),
+        (HULL, {"m": 10**400}, "m must be a finite number, found 1000"),
+        (HULL, {"monotone": True, "probabilities": [0.3, 0.2]}, "must not fall"),
+        (HULL, {"m": 0, "probabilities": [0.3, 0.2]}, "must not fall"),
         (HULL, {"m": True}, "m must be a finite number, found True"),
         (HULL, {"m": float("nan")}, "text holds NaN"),
         (HULL, {"prior": [0.5, 0.6]}, "prior must sum to 1"),
@@ -346,10 +426,15 @@ def test_changed_json_is_refused(good, change, message) -> None:
     ("score", "y", "w", "error", "message"),
     [
         ([0.1, 0.2], [1, 1], None, ValueError, "single class 1"),
-        ([0.1, 0.2, 0.3], [0, 0, 1], [1, 1, 0], ValueError, "single class 0"),
+        ([0.1, 0.2, 0.3], [0, 0, 1], [1, 1, 0], ValueError,
+         "^y holds the single class 0 among rows of weight above 0"),
+        (np.array(["0.1", "0.2"], object), [0, 1], None, TypeError,
+         "score must hold real numbers, found str '0.1'"),
+        (np.array([0.1, "x"], object), [0, 1], None, TypeError, "score must hold real numbers"),
+        (["0.1", "0.2"], [0, 1], None, TypeError, "score must hold real numbers"),
         ([0.1, np.nan], [0, 1], None, ValueError, "score must be finite, found nan at row 1"),
         ([0.1, 0.2, 0.3], [0, 1, 2], None, ValueError, "must be 0 .* or 1 .*found 2.0 at row 2"),
-        ([0.1, 0.2], ["a", "b"], None, TypeError, "y_true must hold real numbers"),
+        ([0.1, 0.2], ["a", "b"], None, TypeError, "y must hold real numbers"),
         ([0.1, 0.2, 0.3], [0, 1], None, ValueError, "score has 3 rows, but the labels have 2"),
         ([0.1, 0.2], [0, 1], [1, -1], ValueError, "must not be negative, found -1.0 at row 1"),
         ([0.1, 0.2], [0, 1], [1], ValueError, "sample_weight has 1 rows"),
@@ -357,7 +442,7 @@ def test_changed_json_is_refused(good, change, message) -> None:
         ([], [], None, ValueError, "empty"),
         ([0.1, 0.2], None, None, ValueError, "requires y"),
     ],
-)
+)  # fmt: skip
 def test_bad_input(calibrator, score, y, w, error, message) -> None:
     unfitted = clone(calibrator)
     with pytest.raises(error, match=message):
@@ -398,11 +483,8 @@ TWO_COLUMNS = [
     "check_dict_unchanged",
     "check_dont_overwrite_parameters",
     "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_estimator_sparse_container",
     "check_estimators_empty_data_messages",
     "check_f_contiguous_array_estimator",
-    "check_fit1d",
     "check_fit2d_1feature",
     "check_fit2d_1sample",
     "check_fit2d_predict1d",
@@ -430,6 +512,7 @@ EXPECTED = {
     **dict.fromkeys(OTHER_LABELS, "gives labels other than 0 and 1, which are refused"),
     **dict.fromkeys(OTHER_WORDS, "is refused, in other words than the check looks for"),
 }
+ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-dimensional"}
 SEPARATED = dict.fromkeys(
     ["check_estimators_pickle", "check_pipeline_consistency"],
     "gives classes that one column separates, which is refused",
@@ -443,8 +526,8 @@ SEPARATED = dict.fromkeys(
 @pytest.mark.parametrize(
     ("calibrator", "expected"),
     [
-        (ROCConvexHullCalibrator(m=2), EXPECTED),
-        (InterceptCalibrator(input_space="margin"), EXPECTED),
+        (ROCConvexHullCalibrator(m=2), EXPECTED | ONE_COLUMN),
+        (InterceptCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
         (LogitCalibrator(input_space="margin"), EXPECTED | SEPARATED),
     ],
 )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import warnings
 from functools import partial
 
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 import xgboost as xgb
+from scipy.sparse import csc_matrix, csr_array, csr_matrix
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -173,6 +176,31 @@ def test_classes_are_those_of_the_model(data) -> None:
         leaf_probability(forest, X, np.where(names == "a", "d", names))
 
 
+def test_the_best_rounds_of_xgboost_are_those_of_its_classifier(data, new) -> None:
+    stopping = xgb.XGBClassifier(
+        n_estimators=200,
+        learning_rate=0.5,
+        early_stopping_rounds=5,
+        n_jobs=1,
+        eval_metric="logloss",
+    )
+    model = stopping.fit(*data, eval_set=[new], verbose=False)
+    booster = model.get_booster()
+    rounds = model.best_iteration + 1
+    assert rounds < booster.num_boosted_rounds()
+    for kind in (model, booster):
+        assert leaf_indices(kind, new[0]).shape == (4000, rounds)
+    np.testing.assert_array_equal(leaf_indices(model, new[0]), leaf_indices(booster, new[0]))
+    assert leaf_indices(booster[:1], new[0]).shape == (4000, 1)
+
+
+def test_native_xgboost_with_categories(data) -> None:
+    X = pd.DataFrame({"a": data[0][:, 0], "b": pd.Categorical(list("xyzxy") * 200)})
+    matrix = xgb.DMatrix(X, data[1], enable_categorical=True)
+    model = xgb.train({"max_depth": 3, "nthread": 1}, matrix, 3)
+    np.testing.assert_array_equal(leaf_indices(model, X), leaf_indices(model, matrix))
+
+
 def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     """He et al.: leaves as features beat the features as they are, and the leaves' average."""
     (X, y), (X_line, y_line), (X_test, y_test) = (made(20_000, seed) for seed in (2, 3, 4))
@@ -208,10 +236,26 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
         ({"model": HistGradientBoostingClassifier()}, TypeError, "model must be fitted trees"),
         ({"model": LogisticRegression()}, TypeError, "found LogisticRegression"),
         ({"model": DecisionTreeClassifier()}, NotFittedError, "not fitted yet"),
+        ({"model": DecisionTreeClassifier}, TypeError, "model must be fitted trees, found <class"),
+        ({"model": lgb.LGBMClassifier}, TypeError, "model must be fitted trees, found <class"),
+        ({"model": lgb.Dataset(np.eye(2))}, TypeError, "must be fitted trees, found <lightgbm"),
+        ({"model": xgb.DMatrix(np.eye(2))}, TypeError, "must be fitted trees, found <xgboost"),
+        (
+            {"model": RandomForestClassifier(2).fit(np.eye(4), np.eye(4)[:, :2])},
+            ValueError,
+            "model predicts 2 kinds of classes",
+        ),
+        (
+            {"sample_weight": np.r_[1.0, np.zeros(999)]},
+            ValueError,
+            "rows of weight above 0 of one class only, found \\[0\\]",
+        ),
     ],
 )
 def test_bad_input(data, change, error, message) -> None:
     X, y = data
+    if getattr(change.get("model"), "n_outputs_", 1) == 2:
+        X = X[:, :4]
     given = {"model": DecisionTreeClassifier(max_depth=2).fit(X, y), "X": X, "y": y, **change}
     with pytest.raises(error, match=message):
         leaf_probability(**given)
@@ -292,7 +336,9 @@ def test_clone_pickle_search(data, new) -> None:
 
 def test_bad_trees(data) -> None:
     X, y = data
-    for tree in (DecisionTreeRegressor(), DecisionTreeClassifier, LogisticRegression(), "gini"):
+    trees = [DecisionTreeRegressor(), DecisionTreeClassifier, LogisticRegression(), "gini"]
+    boosters = [RandomForestClassifier(3), xgb.XGBClassifier(), GradientBoostingClassifier()]
+    for tree in trees + boosters:
         with pytest.raises(TypeError, match="tree must be a DecisionTreeClassifier\\(\\), found"):
             ProbabilityEstimationTree(tree).fit(X, y)
     unfitted = ProbabilityEstimationTree(m=-1)
@@ -304,6 +350,135 @@ def test_bad_trees(data) -> None:
         ProbabilityEstimationTree(prior=[0.2, 0.3, 0.5]).fit(X, y)
     with pytest.raises(ValueError, match="one class only, found \\[1\\]"):
         ProbabilityEstimationTree().fit(X, np.ones(len(y), int))
+
+
+def with_holes(X, seed=0):
+    return np.where(np.random.default_rng(seed).random(X.shape) < 0.2, np.nan, X)
+
+
+TREES = {
+    "deep": DecisionTreeClassifier(random_state=0),
+    "best first": DecisionTreeClassifier(max_leaf_nodes=20, random_state=0),
+    "pruned": DecisionTreeClassifier(ccp_alpha=0.002, random_state=0),
+    "random": ExtraTreeClassifier(random_state=0),
+    "a stump": DecisionTreeClassifier(max_depth=1),
+    "a leaf": DecisionTreeClassifier(min_samples_leaf=900),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("holes", [False, True])
+def test_rows_go_where_the_tree_sends_them(data, new, name, holes) -> None:
+    X, query = data[0], new[0]
+    if holes and name == "random" and parse_version(sklearn.__version__) < parse_version("1.6"):
+        pytest.skip("takes no missing values")
+    if holes:
+        X, query = with_holes(X), with_holes(query, 1)
+        X[:, 3] = np.where(data[1] == 1, np.nan, 1.0)  # only whether it is missing tells
+        X[::5, 3] = 2.0
+    pet = ProbabilityEstimationTree(TREES[name]).fit(X, data[1])
+    at = pet.tree_.tree_.threshold[pet.tree_.tree_.feature >= 0]
+    if holes and name == "deep":
+        assert np.isinf(at).any()  # that is how it splits missing values from all others
+    at = at[np.isfinite(at)]
+    query = np.concatenate([query, np.tile(at[:, None], 4)])  # on the thresholds too
+    if holes:
+        query = np.concatenate([query, np.full((1, 4), np.nan)])
+    expected = leaf_probability(pet.tree_, X, data[1]).predict_proba(query)
+    np.testing.assert_array_equal(pet.predict_proba(query), expected)
+    loaded = ProbabilityEstimationTree.from_json(pet.to_json())
+    np.testing.assert_array_equal(loaded.predict_proba(query), expected)
+    assert loaded.to_json() == pet.to_json()
+    if not holes:
+        for sparse in (csr_matrix, csr_array, csc_matrix):
+            np.testing.assert_array_equal(loaded.predict_proba(sparse(query)), expected)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [[3, 5, 8], [0.5, 1.5, 2.5], ["a", "b", "c"], [False, True], np.array(["a", "b"], object)],
+)
+def test_json_keeps_parameters_names_and_classes(data, names) -> None:
+    position = np.minimum(data[1] + (data[0][:, 0] > 1), len(names) - 1)
+    X, y = pd.DataFrame(data[0], columns=list("abcd")), np.asarray(names)[position]
+    if y.dtype.kind == "f":
+        y = y * 2  # 1.0, 3.0, 5.0: fractions would be no classes
+    prior = np.arange(1, len(names) + 1) / np.arange(1, len(names) + 1).sum()
+    for parameters in ({}, {"m": 3}, {"m": 3, "prior": "base_rate"}, {"prior": prior.tolist()}):
+        pet = ProbabilityEstimationTree(DecisionTreeClassifier(max_depth=3), **parameters).fit(X, y)
+        loaded = ProbabilityEstimationTree.from_json(pet.to_json())
+        assert loaded.get_params(deep=False) == {**pet.get_params(deep=False), "tree": None}
+        assert loaded.predict(X).tolist() == pet.predict(X).tolist()
+        assert loaded.classes_.tolist() == pet.classes_.tolist()
+        np.testing.assert_array_equal(loaded.predict_proba(X), pet.predict_proba(X))
+        with pytest.raises(ValueError, match="feature names"):
+            loaded.predict_proba(X.rename(columns={"a": "other"}))
+
+
+GOOD = {
+    "format": "gbdt_objectives.ProbabilityEstimationTree/1", "m": None, "prior": None,
+    "classes": [0, 1], "n_features": 2, "feature_names": ["a", "b"], "allow_nan": True,
+    "feature": [0, 1], "threshold": [0.5, 1], "missing_left": [True, False],
+    "left": [1, -1], "right": [-3, -2], "probabilities": [[0.1, 0.9], [0.5, 0.5], [1, 0]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"left": [0, -1]}, "each split but the first once"),
+        ({"left": [1, 1]}, "each split but the first once"),
+        ({"left": [2, -1]}, "each split but the first once"),
+        ({"left": [-1, 1]}, "after its parent"),
+        ({"right": [-3, -1]}, "each leaf"),
+        ({"right": [-4, -2]}, "each leaf"),
+        ({"right": [-3]}, "right has 1 rows"),
+        ({"right": [-3, 10**30]}, "right must be a list of integers"),
+        ({"right": [-3, -2.0]}, "right must be a list of integers"),
+        ({"feature": [0, 2]}, "feature must be 0 to 1"),
+        ({"feature": [-1, 1]}, "feature must be 0 to 1"),
+        ({"threshold": [0.5]}, "threshold has 1 rows"),
+        ({"threshold": [0.5, None]}, "threshold must be a finite number"),
+        ({"missing_left": [1, 0]}, "missing_left must be true or false"),
+        ({"allow_nan": None}, "allow_nan must be true or false"),
+        ({"probabilities": [[0.1, 0.9], [0.5, 0.5]]}, "must have shape .3, 2., found .2, 2."),
+        ({"probabilities": [[0.1, 0.9], [0.5, 0.5], [1.1, -0.1]]}, "must be in .0, 1., found 1.1"),
+        ({"probabilities": [[0.1, 0.8], [0.5, 0.5], [1, 0]]}, "rows of probabilities must sum to"),
+        ({"probabilities": [[0.1, 0.9], [0.5], [1, 0]]}, "lists of one length"),
+        ({"probabilities": 1}, "probabilities must be a list of lists"),
+        ({"classes": [1, 0]}, "classes must rise"),
+        ({"classes": [1, 1]}, "classes must rise"),
+        ({"classes": [0, "1"]}, "classes must be a list of"),
+        ({"classes": [0, 2**80]}, "classes must rise"),
+        ({"classes": [0]}, "classes must be a list of"),
+        ({"n_features": 2.0}, "n_features must be a list of integers"),
+        ({"n_features": 0}, "n_features must be at least 1"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names"),
+        ({"feature_names": "ab"}, "feature_names must be a list"),
+        ({"m": -1}, "m must not be negative"),
+        ({"prior": [0.5, 0.6]}, "prior must sum to 1"),
+        ({"extra": 1}, "must have the keys"),
+    ],
+)
+def test_changed_json_is_refused(change, message) -> None:
+    found = ProbabilityEstimationTree.from_json(json.dumps(GOOD))
+    X = pd.DataFrame([[0.5, 1], [0.5, 1.5], [0.6, 1], [np.nan, np.nan]], columns=["a", "b"])
+    assert found.predict_proba(X)[:, 0].tolist() == [0.1, 0.5, 1, 0.5]
+    with pytest.raises(ValueError, match=message):
+        ProbabilityEstimationTree.from_json(json.dumps(GOOD | change))
+    found = ProbabilityEstimationTree.from_json(json.dumps(GOOD | {"allow_nan": False}))
+    with pytest.raises(ValueError, match="contains NaN"):
+        found.predict_proba(X)
+
+
+def test_classes_that_json_has_not_are_refused(data) -> None:
+    days = np.array(["2020-01-01", "2020-01-02"], "M8[D]")[data[1]]
+    pet = ProbabilityEstimationTree(DecisionTreeClassifier(max_depth=1)).fit(data[0], data[1])
+    pet.classes_ = np.unique(days)
+    with pytest.raises(ValueError, match="classes must be all integers, numbers, strings"):
+        pet.to_json()
+    with pytest.raises(NotFittedError):
+        ProbabilityEstimationTree().to_json()
 
 
 @pytest.mark.skipif(

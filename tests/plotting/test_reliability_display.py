@@ -77,6 +77,9 @@ def test_event_bins_by_hand() -> None:
     np.testing.assert_allclose(found.weight, [5, 1])
     np.testing.assert_allclose(found.probability, [0.16, 0.8], rtol=1e-15)
     np.testing.assert_allclose(found.frequency, [0.2, 1], rtol=1e-15)
+    # sums .1, .4, .5: by their middles .05, .3, .75 of 1, by their ends .1, .5, 1
+    found = _curve([0, 1, 0], [0.1, 0.4, 0.5], 2, "events", 0.95, None).bins
+    assert found.weight.tolist() == [2, 1]
     zeros = _curve(y, np.zeros(6), 3, "events", 0.95, None).bins
     assert zeros.weight.tolist() == [6]
     assert zeros.frequency.tolist() == [2 / 6]
@@ -209,6 +212,49 @@ def test_many_rows_are_drawn_with_few_points() -> None:
     assert sum(len(line.get_xdata()) for line in display.ax_.get_lines()) < 50
 
 
+def test_the_smallest_of_numbers(rows) -> None:
+    y, _ = rows
+    display = ReliabilityDisplay.from_predictions(y, np.full(len(y), 5e-324), scale="log")
+    display.figure_.canvas.draw()
+    assert counted(display) == [3000]
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e160])
+def test_the_unit_of_weights_does_not_matter(rows, scale) -> None:
+    w = np.random.default_rng(1).exponential(size=3000)
+    for bins in BINS:
+        one = _curve(*rows, 8, bins, 0.95, w)
+        other = _curve(*rows, 8, bins, 0.95, w * scale)
+        for name in ("low", "high"):
+            # w * scale is rounded
+            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9)
+
+
+def test_event_bins_are_no_more_than_asked_for_however_sums_round() -> None:
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        p, y = rng.random(5000), rng.integers(0, 2, 5001)
+        found = _curve(y, np.append(p, 1.0), 15, "events", 0.95, np.append(np.ones(5000), 1e-14))
+        assert len(found.bins.weight) == 15
+
+
+def test_polar_axes_are_refused(rows) -> None:
+    ax = plt.subplot(projection="polar")
+    with pytest.raises(ValueError, match="ax has the projection 'polar'"):
+        ReliabilityDisplay.from_predictions(*rows, ax=ax)
+
+
+def test_bad_parts_are_refused(rows) -> None:
+    curve = _curve(*rows, 8, "mass", 0.95, None)
+    for parts, message in (
+        ({"curves": {}}, "curves is empty"),
+        ({"curves": {"a": curve}, "scale": "logit"}, "scale must be one of"),
+        ({"curves": {"_a": curve}}, "model '_a' would be missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ReliabilityDisplay(**parts)
+
+
 def test_places_that_cannot_be_shared_are_refused(rows) -> None:
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
     with pytest.raises(ValueError, match="no place in a grid"):
@@ -233,6 +279,10 @@ def test_places_that_cannot_be_shared_are_refused(rows) -> None:
         ({"probability": [0.1, np.nan, 0.3, 0.4]}, ValueError, "found nan at row 1"),
         ({"probability": {"a": [0.1] * 4, "b": [0.1, 0.2, 1.3, 0.4]}}, ValueError,
          "model 'b': probability must be in [0, 1], found 1.3 at row 2"),
+        ({"probability": {"a": [0.1] * 4, "b": list("0123")}}, TypeError,
+         "model 'b': probability must hold real numbers"),
+        ({"probability": {"_raw": [0.1] * 4}}, ValueError, "model '_raw' would be missing"),
+        ({"n_bins": 10**30, "bins": "events"}, ValueError, "n_bins must be at most"),
         ({"probability": [0.1, 0.2]}, ValueError, "probability has 2 rows"),
         ({"probability": [[0.1, 0.9]] * 4}, ValueError, "found shape (4, 2)"),
         ({"probability": {k: [0.1] * 4 for k in range(len(STYLES) + 1)}}, ValueError,

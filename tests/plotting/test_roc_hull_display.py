@@ -82,6 +82,12 @@ def test_extremes_can_be_drawn(kind) -> None:
         display.figure_.canvas.draw()
 
 
+def test_bad_parts_are_refused(rows) -> None:
+    display = ROCHullDisplay.from_predictions(*rows)
+    with pytest.raises(ValueError, match="kind must be one of 'curve', 'map', found 'cruve'"):
+        ROCHullDisplay(hull=display.hull, fpr=display.fpr, tpr=display.tpr, kind="cruve")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
