@@ -34,6 +34,14 @@ def number(name: str, value: object) -> float:
     return found
 
 
+def whole_number(name: str, value: object, least: int) -> int:
+    """A number without fraction, at least ``least``."""
+    found = number(name, value)
+    if found != int(found) or found < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, found {value!r}")
+    return int(found)
+
+
 def keep_rate(name: str, value: object) -> float:
     """A sampling rate in (0, 1]."""
     rate = number(name, value)

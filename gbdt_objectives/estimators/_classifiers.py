@@ -16,7 +16,6 @@ from gbdt_objectives.estimators._regressors import (
     check_best_round,
     fit_lightgbm,
     fit_xgboost,
-    whole_number,
 )
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives.logloss import LoglossObjective
@@ -115,7 +114,7 @@ def own_stopping(estimator: Any) -> int | None:
             continue
         off = kind == "lightgbm" and _checks.number(name, parameters[name]) <= 0
         if not off:
-            return whole_number(name, parameters[name])
+            return _checks.whole_number(name, parameters[name], 1)
     return None
 
 

@@ -94,7 +94,7 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
                 )
     if stopping_rounds is None:
         return
-    whole_number("early_stopping_rounds", stopping_rounds)
+    _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
     if kind is None:
         raise ValueError(
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
@@ -116,14 +116,6 @@ def check_best_round(parameters: dict[str, Any]) -> None:
             f"estimator has early_stopping_min_delta={parameters['early_stopping_min_delta']!r}, "
             "but early stopping here counts any improvement: leave it out"
         )
-
-
-def whole_number(name: str, value: object) -> int:
-    """At least 1."""
-    number = _checks.number(name, value)
-    if number != int(number) or number < 1:
-        raise ValueError(f"{name} must be a whole number >= 1, found {value!r}")
-    return int(number)
 
 
 def fit_regressor(

@@ -14,13 +14,6 @@ from gbdt_objectives._checks import Array
 
 
 def labelled_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-    """X, of which rows can be taken, and y as long; the estimator learns X's features."""
-    rows, target = matching_rows(estimator, X, y)
-    check_features(estimator, X, reset=True)
-    return rows, target
-
-
-def matching_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, of which rows can be taken, and y as long; the estimator stays as it is."""
     if y is None:
         raise ValueError(

@@ -141,7 +141,9 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             splits = held_out_once(position, self.cv, group, shuffle=False)
             p = self._out_of_fold(X, target, position, w, splits)
             model = clone(self.estimator).fit(X, target, **_weight(w))
-        self.calibrator_ = clone(self.calibrator).fit(p, position, **_weight(w))
+        calibrator = clone(self.calibrator).fit(p, position, **_weight(w))
+        check_features(self, X, reset=True)
+        self.calibrator_ = calibrator
         self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
         return self
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import group_numbers
 from gbdt_objectives.estimators._classifiers import (
     check_correctable,
     check_early_stopping,
@@ -23,10 +24,9 @@ from gbdt_objectives.estimators._classifiers import (
     fit_offset,
     own_stopping,
 )
-from gbdt_objectives.estimators._regressors import whole_number
-from gbdt_objectives.estimators._rows import accepted_weights, check_features, matching_rows, take
+from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
-from gbdt_objectives.thresholds.cross_validation import group_numbers, held_out_once
+from gbdt_objectives.thresholds.cross_validation import held_out_once
 
 CORRECTIONS = ("prior", "offset", "weight")
 HELD_OUT_FOLDS = 5
@@ -189,7 +189,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             raises.
         """
         self._check_parameters()
-        X, target = matching_rows(self, X, y)
+        X, target = labelled_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
         if len(classes) < 2:
@@ -273,7 +273,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 "takes none: pass correction='prior', or make this the last step of the pipeline"
             )
         check_early_stopping(self.estimator, self.correction)
-        whole_number("n_bags", self.n_bags)
+        _checks.whole_number("n_bags", self.n_bags, 1)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
         """The nominal rate of each label."""

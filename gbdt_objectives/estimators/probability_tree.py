@@ -242,6 +242,17 @@ def leaf_indices(model: Any, X: Any) -> Array:
     return leaf.reshape(len(leaf), -1).astype(np.intp)
 
 
+def takes_missing_values(tree: DecisionTreeClassifier) -> bool:
+    """Whether scikit-learn's tree of these parameters does."""
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # scikit-learn < 1.6
+        takes = tree._get_tags()["allow_nan"]
+    else:
+        takes = get_tags(tree).input_tags.allow_nan
+    return bool(takes) and tree.monotonic_cst is None
+
+
 class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Tree that predicts smoothed class proportions of its leaves.
 
@@ -340,8 +351,9 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight
         )
+        check_features(self, X, reset=True)
         self._splits, nodes = splits_of(tree.tree_)
-        self._allow_nan = bool(tree._support_missing_values(np.empty((0, 1))))
+        self._allow_nan = takes_missing_values(tree)
         (p,) = found.probabilities
         self.probabilities_ = p[np.minimum(nodes, len(p) - 1)]
         self.tree_, self.classes_ = tree, tree.classes_

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._labels import group_numbers, ordered_labels, positions
 from gbdt_objectives.estimators._regressors import (
     check_early_stopping,
     check_objective,
@@ -35,7 +35,6 @@ from gbdt_objectives.thresholds.cross_validation import (
     METHODS,
     Split,
     comparable_methods,
-    group_numbers,
     held_out_once,
     placed,
     rises,
@@ -234,6 +233,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found["estimator_"] = fit_regressor(
                 final, self.objective, len(classes), X, position, w, None, None
             )
+        check_features(self, X, reset=True)
         for name in ("estimator_", "estimators_", "comparison_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)

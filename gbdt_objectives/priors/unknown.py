@@ -216,8 +216,7 @@ def estimated(
     tolerance = _checks.number("tolerance", tolerance)
     if not tolerance > 0:
         raise ValueError(f"tolerance must be above 0, found {tolerance}")
-    if not _checks.number("max_iterations", max_iterations) >= 1:
-        raise ValueError(f"max_iterations must be at least 1, found {max_iterations}")
+    max_iterations = _checks.whole_number("max_iterations", max_iterations, 1)
     pi0 = class_prior("train_prior", train_prior)
     P = class_probability("probability", probability, len(pi0))
     if out_of_fold is not None:

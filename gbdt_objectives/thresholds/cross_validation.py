@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import group_numbers as group_numbers
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._labels import group_numbers, ordered_labels, positions
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric, threshold_metric
 from gbdt_objectives.thresholds.optimize import checked_metric, optimize_thresholds
 from gbdt_objectives.thresholds.rows import consecutive_labels
@@ -180,7 +179,7 @@ def cross_validate_thresholds(
     for name in methods:
         _checks.choice("method", name, METHODS)
         checked_metric(metric, "nelder-mead" if name == "rounding" else name)
-    n_bootstrap = _count("n_bootstrap", n_bootstrap)
+    n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.number("confidence_level", confidence_level)
     if not 0 < level < 1:
         raise ValueError(f"confidence_level must be in (0, 1), found {level}: for instance 0.9")
@@ -350,6 +349,8 @@ def held_out_once(
             (np.asarray(train), np.asarray(test))
             for train, test in splitter.split(np.zeros((len(y), 1)), y, group)
         ]
+    if any(rows.dtype == bool for split in splits for rows in split):
+        raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
     if len(splits) < 2:
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
     times = np.zeros(len(y), np.int64)
@@ -413,10 +414,3 @@ def _resampled(
 
 def _take(w: Array | None, rows: Array) -> Array | None:
     return None if w is None else w[rows]
-
-
-def _count(name: str, value: object) -> int:
-    number = _checks.number(name, value)
-    if number != int(number) or number < 0:
-        raise ValueError(f"{name} must be a whole number >= 0, found {value!r}")
-    return int(number)

@@ -139,8 +139,8 @@ def optimize_thresholds(
     """
     _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
     known = checked_metric(metric, method)
-    n_starts = _whole("n_starts", n_starts, 1)
-    random_state = _whole("random_state", random_state, 0)
+    n_starts = _checks.whole_number("n_starts", n_starts, 1)
+    random_state = _checks.whole_number("random_state", random_state, 0)
     rows = checked_rows(y_true, score, labels, sample_weight, label_prior)
     if known is None:
         assert callable(metric)
@@ -177,13 +177,6 @@ def checked_metric(
             "method='nelder-mead', or a metric of gbdt_objectives.thresholds"
         )
     return None
-
-
-def _whole(name: str, value: object, least: int) -> int:
-    number = _checks.number(name, value)
-    if number != int(number) or number < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, found {value!r}")
-    return int(number)
 
 
 def best_thresholds(curve: ClassCurve, metric: ThresholdMetric, labels: Array) -> Array:

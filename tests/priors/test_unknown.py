@@ -305,7 +305,7 @@ def test_bad_tolerance(bad) -> None:
 
 
 def test_bad_max_iterations() -> None:
-    with pytest.raises(ValueError, match="max_iterations must be at least 1, found 0"):
+    with pytest.raises(ValueError, match="max_iterations must be a whole number >= 1, found 0"):
         estimate_prior(FIVE, 0.5, max_iterations=0)
 
 

@@ -187,3 +187,10 @@ def test_falling_scores_are_refused_with_a_hint(rows) -> None:
     y, score = rows
     with pytest.raises(ValueError, match="score falls as the class rises.*pass -score"):
         cross_validate_thresholds(y, -score)
+
+
+def test_splits_given_as_masks_are_refused():
+    y = np.arange(6) % 2
+    mask = np.arange(6) < 3
+    with pytest.raises(ValueError, match="splits as masks: give row numbers"):
+        cross_validate_thresholds(y, y + 0.1, cv=[(mask, ~mask), (~mask, mask)])
