@@ -355,6 +355,11 @@ def held_out_once(
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
     times = np.zeros(len(y), np.int64)
     for train, test in splits:
+        if not len(test):
+            raise ValueError("cv gives a split that holds out no row")
+        rows = np.concatenate([train, test])
+        if rows.min() < 0 or rows.max() >= len(y):
+            raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
         np.add.at(times, test, 1)
         if len(np.intersect1d(train, test)):
             raise ValueError("cv gives a split with rows on both sides: they would be in-sample")

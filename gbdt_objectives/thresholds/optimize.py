@@ -25,6 +25,7 @@ from gbdt_objectives.thresholds.program import optimal_cuts
 from gbdt_objectives.thresholds.quadratic import (
     bounded_line,
     exact_cuts,
+    middle_line,
     moments,
     one_class,
     plugin_thresholds,
@@ -132,7 +133,7 @@ def optimize_thresholds(
     >>> optimize_thresholds(y, score, method="exact").round(3)
     array([0.5 , 0.65])
     >>> optimize_thresholds(y, score).round(3)
-    array([0.359, 0.641])
+    array([0.558, 0.642])
     >>> thresholds = optimize_thresholds(y, score, method="exact", metric="accuracy")
     >>> apply_thresholds(score, thresholds, labels=["low", "mid", "high"]).tolist()
     ['low', 'mid', 'mid', 'mid', 'high', 'high']
@@ -200,15 +201,17 @@ def plugin(curve: LabelCurve, labels: Array) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    line = straight_line(curve, low, spread, 0, len(curve.score))
+    line = straight_line(curve, spread, 0, len(curve.score))
+    starts = [line, *middle_line(curve, spread)]
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
-    if not correlation > 0:
+    if not any(start.beta > 0 for start in starts):
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
-    R = max(0.0, 1 - correlation)  # the best R of continuous predictions
-    return warned(plugin_thresholds(curve, bounded_line(curve, line), R), labels)
+    R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
+    bounded = bounded_line(curve, [start for start in starts if start.beta > 0])
+    return warned(plugin_thresholds(curve, bounded, R), labels)
 
 
 def warned(thresholds: Array, labels: Array) -> Array:

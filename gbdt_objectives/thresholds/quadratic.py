@@ -7,6 +7,7 @@ F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,9 +89,9 @@ def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
 
 @dataclass(frozen=True)
 class Line:
-    """m = alpha + beta u of the relative score u = (score - low)/spread; var is that of u."""
+    """m = alpha + beta u of the relative score u = (score - origin)/spread; var is that of u."""
 
-    low: float
+    origin: float
     spread: float
     alpha: float
     beta: float
@@ -98,16 +99,17 @@ class Line:
 
     def score(self, m: ArrayLike) -> Array:
         """Where the line takes the value m."""
-        return self.low + self.spread * ((np.asarray(m) - self.alpha) / self.beta)
+        with np.errstate(over="ignore"):  # beyond all scores
+            return self.origin + self.spread * ((np.asarray(m) - self.alpha) / self.beta)
 
 
-def straight_line(curve: LabelCurve, low: float, spread: float, i: int, j: int) -> Line:
+def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     """Least squares of the class position on u, over the pools i..j-1."""
-    origin = (curve.score[(i + j) // 2] - low) / spread
+    origin = float(curve.score[(i + j) // 2])
     u, uu, uy = 0.0, 0.0, 0.0
     for k in range(i, j, BLOCK):
         stop = min(k + BLOCK, j)
-        d = (curve.score[k:stop].astype(np.float64) - low) / spread - origin
+        d = (curve.score[k:stop].astype(np.float64) - origin) / spread
         n, s = np.diff(curve.N[k : stop + 1]), np.diff(curve.S[k : stop + 1])
         u += dot(n, d)
         uy += dot(s, d)
@@ -115,34 +117,53 @@ def straight_line(curve: LabelCurve, low: float, spread: float, i: int, j: int) 
         uu += dot(n, d)
     W = curve.N[j] - curve.N[i]
     mu, u, uu, uy = (curve.S[j] - curve.S[i]) / W, u / W, uu / W, uy / W
-    var = uu - u * u
+    var = max(uu - u * u, 0.0)
     beta = (uy - u * mu) / var if var > 0 else 0.0
-    return Line(low, spread, float(mu - beta * (origin + u)), float(beta), float(var))
+    return Line(origin, spread, float(mu - beta * u), float(beta), float(var))
 
 
-def bounded_line(curve: LabelCurve, line: Line) -> Line:
+def middle_line(curve: LabelCurve, spread: float) -> list[Line]:
+    """The line of the middle half of the rows, which no row far out bends, if they have one."""
+    i, j = np.searchsorted(curve.N, curve.N[-1] * np.array([0.25, 0.75]))
+    return [straight_line(curve, spread, int(i), int(j))] if j - i > 1 else []
+
+
+def bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1.
 
     An expected class position lies in there. Rows beyond the line's ends do not pull on
-    it: fit the rows within, find who is within, until nobody changes. The search looks
-    at about ``COARSE`` pools, the last fit at all.
+    it: fit the rows within, find who is within, until nobody changes. Of several starts
+    the one that ends with the least squares wins. The search looks at about ``COARSE``
+    pools, the last fit at all.
     """
     coarse = thinned(curve, max(1, len(curve.score) // COARSE))
-    met = {(0, len(coarse.score))}
-    while True:
-        i, j = within(coarse, line)
-        if (i, j) in met or j - i < 2:
-            break
-        met.add((i, j))
-        inner = straight_line(coarse, line.low, line.spread, i, j)
-        if not inner.beta > 0:
-            break
-        line = inner
+    line = min((settled(coarse, start) for start in starts), key=lambda end: misfit(coarse, end))
     i, j = within(curve, line)
-    if len(met) == 1 or j - i < 2:  # nobody is beyond, or nearly everybody
+    if line in starts or j - i < 2:  # nobody is beyond, or nearly everybody
         return line
-    inner = straight_line(curve, line.low, line.spread, i, j)
+    inner = straight_line(curve, line.spread, i, j)
     return inner if inner.beta > 0 else line
+
+
+def settled(curve: LabelCurve, line: Line) -> Line:
+    """The line of the rows within it."""
+    met: set[tuple[int, int]] = set()
+    while True:
+        i, j = within(curve, line)
+        if (i, j) in met or j - i < 2:
+            return line
+        met.add((i, j))
+        inner = straight_line(curve, line.spread, i, j)
+        if not inner.beta > 0:
+            return line
+        line = inner
+
+
+def misfit(curve: LabelCurve, line: Line) -> float:
+    """Sum of squares that the bounded line leaves, up to a constant."""
+    u = (curve.score.astype(np.float64) - line.origin) / line.spread
+    m = (line.alpha + line.beta * u).clip(0, len(curve.class_weight) - 1)
+    return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 
 def within(curve: LabelCurve, line: Line) -> tuple[int, int]:

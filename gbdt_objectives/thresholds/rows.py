@@ -86,7 +86,8 @@ def without_zero_weights(s: Array, position: Array, w: Array | None) -> tuple[Ar
 
 def several_classes(class_weight: Array, labels: Array) -> None:
     """Raise unless at least two classes have weight."""
-    present = np.flatnonzero(class_weight > 0)
+    total = class_weight.sum()
+    present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
         raise ValueError(
             f"y_true holds the single class {labels[present].tolist()}: there must be rows of at "

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import ordered_labels, positions
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, from_zero
+from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, from_zero
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
 from gbdt_objectives.thresholds.optimize import (
     best_qwk_thresholds,
@@ -61,7 +61,7 @@ class ThresholdStatistics:
     low, high : ndarray of shape (d,)
         The score range of each bin; both the score itself without ``edges``.
     score : ndarray of shape (d,)
-        Mean score of each bin, 0 in an empty one.
+        Mean score of each bin, of no meaning in an empty one.
     counts : ndarray of shape (d, K)
         Weight of each bin and class.
 
@@ -77,7 +77,7 @@ class ThresholdStatistics:
     array([0.5 , 0.65])
     >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
     >>> binned.thresholds().round(3), binned.counts.shape
-    (array([0.359, 0.641]), (102, 3))
+    (array([0.558, 0.642]), (102, 3))
     """
 
     labels: Array
@@ -149,8 +149,9 @@ class ThresholdStatistics:
             return self + replace(self, low=low, high=low, score=low, counts=counts)
         bin_ = np.searchsorted(self.edges, s, side="right")
         counts = class_weights(bin_ * K + y, w, len(self.low) * K).reshape(-1, K)
-        sums = class_weights(bin_, s if w is None else w * s, len(self.low))
-        return self + replace(self, score=_ratio(sums, counts.sum(axis=1)), counts=counts)
+        share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
+        score = class_weights(bin_, share * s, len(self.low)).clip(self.low, self.high)
+        return self + replace(self, score=score, counts=counts)
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -169,7 +170,8 @@ class ThresholdStatistics:
             raise ValueError("statistics with different edges do not add up: start with the same")
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
-            score = self.score + (other.score - self.score) * _ratio(b, a + b)
+            score = self.score * _ratio(a, a + b) + other.score * _ratio(b, a + b)
+            score = score.clip(self.low, self.high)
             return replace(self, score=score, counts=self.counts + other.counts)
         score = np.union1d(self.score, other.score)
         counts = np.zeros((len(score), len(self.labels)))
@@ -261,7 +263,9 @@ class ThresholdStatistics:
 def _label_curve(pools: ThresholdStatistics) -> LabelCurve:
     N = from_zero(pools.counts.sum(axis=1))
     S = from_zero(pools.counts @ np.arange(pools.counts.shape[1]))
-    return LabelCurve(pools.low, pools.high, pools.score, N, S, pools.counts.sum(axis=0))
+    i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
+    low, high, score = pools.low[i], pools.high[i], pools.score[i]
+    return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), pools.counts.sum(axis=0))
 
 
 def _ratio(part: Array, whole: Array) -> Array:

@@ -819,7 +819,8 @@ def test_objectives_that_cannot_be_corrected(data, estimator, message, correctio
         pytest.param(
             LGBM(objective="multiclass", num_class=2),
             marks=pytest.mark.skipif(
-                lgb.__version__.startswith("4.4"), reason="its predict_proba has the shape (2, 2n) there"
+                lgb.__version__.startswith("4.4"),
+                reason="its predict_proba has the shape (2, 2n) there",
             ),
         ),
         XGB(objective="reg:logistic"),

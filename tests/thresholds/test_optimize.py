@@ -241,6 +241,28 @@ def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
     assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
 
 
+@pytest.mark.parametrize(
+    ("rows", "place"), [(1, 1e6), (26, 1e3), (261, 1e3), (1305, 50.0), (None, 50.0), (1, -1e18)]
+)
+def test_plugin_does_not_mind_clusters_far_out(rows, place):
+    """The line through all rows may lie within the labels, and yet be nobody's."""
+    rng = np.random.default_rng(0)
+    m = rng.uniform(0, 3, 20_000)
+    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
+    far = np.flatnonzero(m < 0.4 if place < 0 else m > 2.6)[:rows]
+    drifted = m.copy()
+    drifted[far] = place + rng.random(len(far))
+    plain = kappa(y, m, optimize_thresholds(y, m))
+    # a line through all rows reaches 0.0002 to 0.52, of 0.726
+    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
+
+
+def test_weights_that_rounding_loses_are_refused_as_one_class():
+    for w in ([4e-23, 4e-5], [1e-17, 1.0]):
+        with pytest.raises(ValueError, match="single class"):
+            optimize_thresholds([0, 1], [0, 1.0], sample_weight=w)
+
+
 def test_plugin_survives_a_score_with_hardly_any_signal():
     rng = np.random.default_rng(2)
     y, score = rng.integers(0, 3, 5_000), rng.standard_normal(5_000)

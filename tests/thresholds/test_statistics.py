@@ -190,3 +190,28 @@ def test_a_gap_of_empty_bins_is_cut_in_the_middle():
 def test_bad_input(call, error, message):
     with pytest.raises(error, match=message):
         call(ThresholdStatistics.empty([0, 1]))
+
+
+def test_a_weight_lost_in_rounding_is_no_row():
+    statistics = ThresholdStatistics.empty([0, 1])
+    statistics = statistics.add([1, 0, 1], [0.3, 1e-12, 2.0], [1e-20, 1.0, 1.0])
+    whole = optimize_thresholds(
+        [1, 0, 1], [0.3, 1e-12, 2.0], sample_weight=[1e-20, 1.0, 1.0], method="exact"
+    )
+    np.testing.assert_array_equal(statistics.thresholds(method="exact"), whole)
+
+
+def test_binned_means_stay_in_their_bins_in_any_order():
+    empty = ThresholdStatistics.empty([0, 1, 2], edges=[0, 1, 2.0])
+    a = empty.add([0, 2], [0.5, 1e20], [1, 1e-20])
+    b = empty.add([1, 2], [1.5, 3.0])
+    assert (a + b).score[-1] == (b + a).score[-1] == pytest.approx(4.0)
+    rng = np.random.default_rng(0)
+    score = rng.integers(0, 10, 1_000) / 10  # all on lower edges
+    edges = np.arange(1, 10) / 10
+    binned = ThresholdStatistics.empty([0, 1], edges=edges).add(
+        rng.integers(0, 2, 1_000), score, rng.random(1_000)
+    )
+    assert (binned.score[1:] >= edges).all()
+    huge = ThresholdStatistics.empty([0, 1], edges=[0.0]).add([1, 0, 1], [1.0, 1e308, 1.7e308])
+    assert huge.score[-1] == pytest.approx(0.9e308)
