@@ -182,12 +182,16 @@ def prior(name: str, value: object) -> tuple[Array, Array]:
     p = np.array([number(f"{name}[{label:g}]", value[label]) for label in labels])
     if p.min() < 0:
         raise ValueError(f"{name} must hold probabilities >= 0, found {p.min()}")
-    if abs(p.sum() - 1) > 1e-6:
-        raise ValueError(
-            f"the probabilities of {name} must sum to 1, found {p.sum():.9g}: "
-            "divide counts by their total first"
-        )
+    sum_to_one(f"the probabilities of {name}", p.sum())
     return labels, p / p.sum()
+
+
+def sum_to_one(name: str, total: float) -> None:
+    """Raise unless class probabilities of this sum are a distribution."""
+    if abs(total - 1) > 1e-6:
+        raise ValueError(
+            f"{name} must sum to 1, found {total:.9g}: divide counts by their total first"
+        )
 
 
 def distribution(name: str, value: ArrayLike, K: int) -> Array:
@@ -197,10 +201,7 @@ def distribution(name: str, value: ArrayLike, K: int) -> Array:
         raise ValueError(f"{name} has {len(p)} classes, but there are {K}: give one number each")
     if p.min() < 0:
         raise ValueError(f"{name} must hold probabilities >= 0, found {p.min():g}")
-    if abs(p.sum() - 1) > 1e-6:
-        raise ValueError(
-            f"{name} must sum to 1, found {p.sum():.9g}: divide counts by their total first"
-        )
+    sum_to_one(name, p.sum())
     return p
 
 

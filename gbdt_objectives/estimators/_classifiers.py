@@ -12,6 +12,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.estimators._regressors import (
     OWN_STOPPING,
     HeldOut,
+    booster_kind,
     check_aliases,
     check_best_round,
     fit_lightgbm,
@@ -48,21 +49,12 @@ REWEIGHTING = {
 """Parameters that move the log-odds by themselves, and besides None the value that does not."""
 
 
-def booster_kind(estimator: Any) -> str | None:
-    """ "lightgbm" or "xgboost" for their classifiers (subclasses too), else None."""
-    for base in type(estimator).__mro__:
-        found = (base.__module__.split(".")[0], base.__name__)
-        if found in {("lightgbm", "LGBMClassifier"), ("xgboost", "XGBClassifier")}:
-            return found[0]
-    return None
-
-
 def check_correctable(estimator: Any) -> None:
     """Raise if a correction would be wrong, as far as parameters, also of its parts, tell."""
     parameters = estimator.get_params()
     neutral = dict(REWEIGHTING)
     for part in (estimator, *parameters.values()):
-        kind = booster_kind(part)
+        kind = booster_kind(part, "Classifier")
         if kind is None:
             continue
         aliases = lightgbm_aliases() if kind == "lightgbm" else {}
@@ -107,7 +99,7 @@ def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
 
 def own_stopping(estimator: Any) -> int | None:
     """The rounds after which a booster is to stop early; None if it is not."""
-    kind = booster_kind(estimator)
+    kind = booster_kind(estimator, "Classifier")
     parameters = {} if kind is None else estimator.get_params()
     for name in OWN_STOPPING:
         if parameters.get(name) is None:
@@ -139,7 +131,7 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
 
 def check_offset(estimator: Any) -> None:
     """Raise unless the classifier can be trained on an offset logloss."""
-    kind = booster_kind(estimator)
+    kind = booster_kind(estimator, "Classifier")
     if kind is None:
         raise ValueError(
             "correction='offset' is for LGBMClassifier and XGBClassifier, found "
@@ -179,7 +171,7 @@ def fit_offset(
     parameters = estimator.get_params()
     estimator.set_params(**{name: None for name in OWN_STOPPING if name in parameters})
     metric = weighted_logloss_metric(1.0)
-    if booster_kind(estimator) == "lightgbm":
+    if booster_kind(estimator, "Classifier") == "lightgbm":
         return fit_lightgbm(estimator, objective, metric, X, y, w, held_out, stopping_rounds)
     if parameters["base_score"] is None:
         assert objective.intercept is not None
@@ -203,7 +195,7 @@ def base_score(intercept: float) -> float:
 
 def class_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
-    kind, objective = booster_kind(model), getattr(model, "objective", None)
+    kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
     if kind and (isinstance(objective, LoglossObjective) or objective == "binary:logistic"):
         margin = {"lightgbm": "raw_score", "xgboost": "output_margin"}[kind]
         z = np.asarray(model.predict(X, **{margin: True}), np.float64)

@@ -42,13 +42,17 @@ def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
 
 def finite_number(name: str, value: object) -> float:
     """A number of JSON, which has no infinite ones."""
-    try:
-        number = float(value) if type(value) in (int, float) else math.nan  # type: ignore[arg-type]
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+    if not is_finite_number(value):
         raise ValueError(f"{name} must be a finite number, found {repr(value)[:80]}")
-    return number
+    return float(value)  # type: ignore[arg-type]
+
+
+def is_finite_number(value: object) -> bool:
+    """Whether a float can hold it."""
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
 
 
 def finite_numbers(name: str, values: object, *, at_least: int = 1) -> Array:
@@ -66,6 +70,13 @@ def table(name: str, rows: object) -> Array:
     if len({len(row) for row in columns}) > 1:
         raise ValueError(f"{name} must be lists of one length: the text was changed")
     return np.stack(columns)
+
+
+def flag(name: str, value: object) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, found {repr(value)[:80]}")
+    return value
 
 
 def flags(name: str, values: object) -> Array:

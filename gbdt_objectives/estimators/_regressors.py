@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives.estimators._rows import weight_argument
 from gbdt_objectives.metrics import Metric, qwk_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 
@@ -27,11 +28,11 @@ OWN_STOPPING = (
 )
 
 
-def booster_kind(estimator: Any) -> str | None:
-    """ "lightgbm" or "xgboost" for their regressors (subclasses too), else None."""
+def booster_kind(estimator: Any, role: Literal["Regressor", "Classifier"]) -> str | None:
+    """ "lightgbm" or "xgboost" for their estimators of a role (subclasses too), else None."""
     for base in type(estimator).__mro__:
         library = base.__module__.split(".")[0]
-        if (library, base.__name__) in {("lightgbm", "LGBMRegressor"), ("xgboost", "XGBRegressor")}:
+        if (library, base.__name__) in {("lightgbm", f"LGBM{role}"), ("xgboost", f"XGB{role}")}:
             return library
     return None
 
@@ -45,7 +46,7 @@ def check_objective(estimator: Any, objective: object) -> None:
             f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
             f"{objective!r}"
         )
-    kind = booster_kind(estimator)
+    kind = booster_kind(estimator, "Regressor")
     if kind is None:
         raise ValueError(
             f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
@@ -83,7 +84,7 @@ def check_aliases(parameters: dict[str, Any]) -> None:
 
 def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     """Raise if the regressor cannot be stopped early, or would do so on its own terms."""
-    kind = booster_kind(estimator)
+    kind = booster_kind(estimator, "Regressor")
     if kind is not None:
         parameters = estimator.get_params()
         for name in OWN_STOPPING:
@@ -140,18 +141,18 @@ def fit_regressor(
                 "(centre and spread, too, are of positions)"
             )
         measured = unmeasured.measured(position, w)
-    kind = booster_kind(regressor)
+    kind = booster_kind(regressor, "Regressor")
     metric = qwk_metric((0, K - 1))
     if kind == "lightgbm":
         return fit_lightgbm(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
     if kind == "xgboost":
         return fit_xgboost(regressor, measured, metric, X, position, w, held_out, stopping_rounds)
-    return regressor.fit(X, position.astype(np.float64), **_weight(w))
+    return regressor.fit(X, position.astype(np.float64), **weight_argument(w))
 
 
 def rounds(regressor: Any) -> int:
     """How many rounds it predicts with, after early stopping."""
-    if booster_kind(regressor) == "lightgbm":
+    if booster_kind(regressor, "Regressor") == "lightgbm":
         return int(regressor.best_iteration_)
     return int(regressor.get_booster().num_boosted_rounds())
 
@@ -171,7 +172,7 @@ def fit_lightgbm(
     stopping_rounds: int | None,
 ) -> Any:
     """Started by init_score, which then goes into the leaves: the saved model holds it."""
-    fit = _weight(w)
+    fit = weight_argument(w)
     intercept = None if objective is None else objective.intercept or 0.0
     if objective is not None:
         regressor.set_params(objective=objective)
@@ -212,7 +213,7 @@ def fit_xgboost(
     stopping_rounds: int | None,
 ) -> Any:
     """Started by base_score; stopped by a callback that knows the direction."""
-    fit = _weight(w)
+    fit = weight_argument(w)
     if objective is not None:
         regressor.set_params(objective=objective)
         if regressor.get_params()["base_score"] is None:
@@ -231,7 +232,3 @@ def fit_xgboost(
         fit["sample_weight_eval_set"] = [w_held]
     regressor.fit(X, position, eval_set=[(X_held, y_held)], verbose=False, **fit)
     return regressor.set_params(**own)
-
-
-def _weight(w: Array | None) -> dict[str, Any]:
-    return {} if w is None else {"sample_weight": w}

@@ -66,3 +66,8 @@ def accepted_weights(sample_weight: ArrayLike | None, rows: int, *wrapped: Any) 
 def take(w: Array | None, rows: Array) -> Array | None:
     """The weights of some rows, if there are any."""
     return None if w is None else w[rows]
+
+
+def weight_argument(w: Array | None) -> dict[str, Any]:
+    """What to give to fit: nothing without weights, as not every estimator takes them."""
+    return {} if w is None else {"sample_weight": w}

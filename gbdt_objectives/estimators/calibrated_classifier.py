@@ -15,7 +15,13 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers, positions
 from gbdt_objectives.estimators._classifiers import class_probability
-from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
+from gbdt_objectives.estimators._rows import (
+    accepted_weights,
+    check_features,
+    labelled_rows,
+    take,
+    weight_argument,
+)
 from gbdt_objectives.thresholds.cross_validation import Split, held_out_once
 
 ROUND_OFF = 1e-9
@@ -140,8 +146,8 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             group = None if groups is None else group_numbers(groups, len(target))
             splits = held_out_once(position, self.cv, group, shuffle=False)
             p = self._out_of_fold(X, target, position, w, splits)
-            model = clone(self.estimator).fit(X, target, **_weight(w))
-        calibrator = clone(self.calibrator).fit(p, position, **_weight(w))
+            model = clone(self.estimator).fit(X, target, **weight_argument(w))
+        calibrator = clone(self.calibrator).fit(p, position, **weight_argument(w))
         check_features(self, X, reset=True)
         self.calibrator_ = calibrator
         self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
@@ -180,7 +186,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     "stratified folds, there must be several rows of each class"
                 )
             model = clone(self.estimator).fit(
-                _safe_indexing(X, train), target[train], **_weight(take(w, train))
+                _safe_indexing(X, train), target[train], **weight_argument(take(w, train))
             )
             p[test] = class_probability(model, _safe_indexing(X, test))[:, 1]
         return p
@@ -249,7 +255,3 @@ def probabilities_of(calibrator: Any, predicted: ArrayLike) -> Array:
             'scores beyond those it was fitted on IsotonicRegression needs out_of_bounds="clip"'
         )
     return np.clip(p, 0, 1)
-
-
-def _weight(w: Array | None) -> dict[str, Any]:
-    return {} if w is None else {"sample_weight": w}

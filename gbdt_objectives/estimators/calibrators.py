@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import math
-import numbers
 import warnings
 from dataclasses import replace
 from typing import Any, Literal
@@ -30,7 +29,7 @@ from gbdt_objectives.calibration.intercept import intercept_shift
 from gbdt_objectives.calibration.leaves import smoothing_prior
 from gbdt_objectives.calibration.rows import Rows, score_rows
 from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators.threshold_classifier import one_score as threshold_score
+from gbdt_objectives.estimators.threshold_classifier import one_score
 
 INPUT_SPACES = ("probability", "margin")
 HULL_FORMAT = "gbdt_objectives.ROCConvexHullCalibrator/1"
@@ -200,16 +199,15 @@ class ROCConvexHullCalibrator(BaseEstimator):  # type: ignore[misc]
         data = _json.read(text, HULL_FORMAT, keys)
         m, prior = _json.smoothing(data["m"], data["prior"], 2)
         pooling: Any = _checks.choice("pooling", data["pooling"], ("hull", "violators"))
-        if not isinstance(data["monotone"], bool):
-            raise ValueError(f"monotone must be true or false, found {data['monotone']!r}")
-        calibrator = cls(m=m, prior=prior, pooling=pooling, monotone=data["monotone"])
+        monotone = _json.flag("monotone", data["monotone"])
+        calibrator = cls(m=m, prior=prior, pooling=pooling, monotone=monotone)
         scores = _json.finite_numbers("scores", data["scores"])
         probabilities = _json.finite_numbers("probabilities", data["probabilities"])
         _checks.same_length("probabilities", probabilities, "scores", len(scores))
         if (scores[1:] <= scores[:-1]).any():
             raise ValueError("scores must rise: the text was changed")
         _checks.in_unit_interval("probabilities", probabilities)
-        if (m == 0 or data["monotone"]) and (probabilities[1:] < probabilities[:-1]).any():
+        if (m == 0 or monotone) and (probabilities[1:] < probabilities[:-1]).any():
             raise ValueError(
                 "probabilities must not fall with m = 0 or if monotone: the text was changed"
             )
@@ -562,19 +560,6 @@ def logistic_line(z: Array, y: Array, w: Array) -> tuple[float, float]:
             "scores or weights are far larger than the rest, use ROCConvexHullCalibrator"
         )
     return a / spread, b - a / spread * center
-
-
-def one_score(score: ArrayLike) -> Array:
-    """(n,) or (n, 1) numbers as (n,)."""
-    array = np.asarray(score)
-    if array.dtype.kind == "O" and array.ndim:
-        for value in array.ravel():
-            if not isinstance(value, numbers.Real):
-                raise TypeError(
-                    f"score must hold real numbers, found {type(value).__name__} {value!r}: "
-                    "convert it first"
-                )
-    return threshold_score(score)
 
 
 def of_one_score(tags: Any) -> Any:

@@ -24,7 +24,13 @@ from gbdt_objectives.estimators._classifiers import (
     fit_offset,
     own_stopping,
 )
-from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
+from gbdt_objectives.estimators._rows import (
+    accepted_weights,
+    check_features,
+    labelled_rows,
+    take,
+    weight_argument,
+)
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 from gbdt_objectives.thresholds.cross_validation import held_out_once
 
@@ -340,7 +346,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             return fit_offset(model, _shift(kept), X_rows, y, v, held_out)
         if self.correction == "weight":
             v = _weighted_back(position, w, kept, rows)
-        return model.fit(X_rows, y, **({} if v is None else {"sample_weight": v}))
+        return model.fit(X_rows, y, **weight_argument(v))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import get_tags

@@ -482,7 +482,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
                 raise ValueError(f"feature_names has {len(names)} names of {n_features} features")
             tree.feature_names_in_ = np.array(names, object)
         tree.n_features_in_, tree.classes_, tree._splits = int(n_features), classes, splits
-        tree._allow_nan = bool(_json.flags("allow_nan", [data["allow_nan"]])[0])
+        tree._allow_nan = _json.flag("allow_nan", data["allow_nan"])
         return tree
 
     def __sklearn_tags__(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -284,11 +285,10 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(metric, str):
             raise ValueError(f"metric must be a name, found {metric!r}")
         threshold_metric(metric)
-        if not isinstance(data["labels_given"], bool):
-            raise ValueError(f"labels_given must be true or false, found {data['labels_given']!r}")
+        labels_given = _json.flag("labels_given", data["labels_given"])
         classes = _classes(data["classes"], data["dtype"])
         thresholds = _thresholds(data["thresholds"], len(classes))
-        labels = classes.tolist() if data["labels_given"] else None
+        labels = classes.tolist() if labels_given else None
         classifier = cls(method, labels=labels, metric=metric)
         classifier._set(classes, thresholds, method, None)
         return classifier
@@ -313,6 +313,12 @@ def one_score(score: ArrayLike) -> Array:
             "not features"
         )
     if array.dtype.kind == "O":
+        for value in array:
+            if not isinstance(value, numbers.Real):
+                raise TypeError(
+                    f"score must hold real numbers, found {type(value).__name__} {value!r}: "
+                    "convert it first"
+                )
         array = array.astype(np.float64)
     return _checks.vector("score", array)
 
@@ -341,8 +347,7 @@ def _thresholds(values: object, K: int) -> Array:
     if not isinstance(values, list) or len(values) != K - 1:
         raise ValueError(f"thresholds must be a list of {K - 1} for {K} classes, found {values!r}")
     for value in values:
-        number = type(value) in (int, float) and math.isfinite(value)
-        if not number and value not in ("-inf", "inf"):
+        if not _json.is_finite_number(value) and value not in ("-inf", "inf"):
             raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {value!r}')
     thresholds = np.array([float(value) for value in values])
     if (thresholds[1:] < thresholds[:-1]).any():

@@ -349,10 +349,7 @@ def class_prior(name: str, value: ArrayLike) -> Array:
             f"{name} must be above 0 for every class, found {pi[k]} for class {k}: no shift stands "
             "for a class that never occurs; drop its column first"
         )
-    if abs(pi.sum() - 1) > 1e-6:
-        raise ValueError(
-            f"{name} must sum to 1, found {pi.sum():.9g}: divide counts by their total first"
-        )
+    _checks.sum_to_one(name, pi.sum())
     return pi
 
 

@@ -114,8 +114,5 @@ def label_probabilities(target_prior: Mapping[Any, float], occurring: list[Any])
                 "that label: no weight can stand for it"
             )
     total = sum(tau.values())
-    if abs(total - 1) > 1e-6:
-        raise ValueError(
-            f"target_prior must sum to 1, found {total:.9g}: divide counts by their total first"
-        )
+    _checks.sum_to_one("target_prior", total)
     return np.array([tau[label] for label in occurring]) / total

@@ -146,11 +146,7 @@ def prior_factors(label_prior: Mapping[Any, float], labels: Array, class_weight:
         total += p
         if p > 0:
             factor[k] = p / class_weight[k]
-    if abs(total - 1) > 1e-6:
-        raise ValueError(
-            f"the probabilities of label_prior must sum to 1, found {total:.9g}: divide counts by "
-            "their total first"
-        )
+    _checks.sum_to_one("the probabilities of label_prior", total)
     several_classes(factor, labels)
     scaled: Array = factor * (class_weight.sum() / total)
     return scaled

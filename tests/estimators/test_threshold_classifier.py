@@ -251,3 +251,16 @@ def test_groups_without_auto_are_refused(rows) -> None:
 def test_rounding_checks_what_it_does_not_use(arguments, options, message) -> None:
     with pytest.raises(ValueError, match=message):
         ThresholdClassifier("rounding", **options).fit(*arguments)
+
+
+@pytest.mark.parametrize("score", [np.array(["0.1", "0.2"], object), np.array([0.1, "a"], object)])
+def test_strings_are_no_scores(score):
+    with pytest.raises(TypeError, match="score must hold real numbers, found str"):
+        ThresholdClassifier().fit(score, [0, 1])
+
+
+def test_a_number_beyond_floats_in_json_is_refused():
+    text = ThresholdClassifier().fit([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]).to_json()
+    data = json.loads(text) | {"thresholds": [10**400]}
+    with pytest.raises(ValueError, match="thresholds must be numbers"):
+        ThresholdClassifier.from_json(json.dumps(data))
