@@ -30,3 +30,11 @@ def dot(u: Array, v: Array) -> float:
     n = len(u) // STRETCH * STRETCH
     stretches = np.matmul(u[:n].reshape(-1, 1, STRETCH), v[:n].reshape(-1, STRETCH, 1))
     return float(stretches.sum(dtype=np.float64)) + float(u[n:].dot(v[n:]))
+
+
+def from_zero(values: Array) -> Array:
+    """Cumulative sums with the empty sum first, float64 (d+1,)."""
+    sums = np.empty(len(values) + 1)
+    sums[0] = 0.0
+    np.cumsum(values, dtype=np.float64, out=sums[1:])
+    return sums

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
+from gbdt_objectives._blocks import dot, from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import Rows, power_of_two, score_rows, ties
 from gbdt_objectives.calibration.smoothing import empirical_probability
@@ -226,8 +226,3 @@ def rate_from_top(weight: Array) -> Array:
     sums = from_zero(weight[::-1])
     rate: Array = sums / sums[-1]
     return rate
-
-
-def from_zero(values: Array) -> Array:
-    """Cumulative sums with the empty sum first."""
-    return np.append(0.0, np.cumsum(values))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives.thresholds.rows import Rows
 
@@ -78,14 +79,6 @@ def class_curve(rows: Rows) -> ClassCurve:
     for k in range(len(C)):
         C[k] = at_ends(from_zero(y == k if w is None else w * (y == k)), last)
     return ClassCurve(score[last], score[last], C)
-
-
-def from_zero(values: Array) -> Array:
-    """Cumulative sums with the empty sum first, float64 (d+1,)."""
-    sums = np.empty(len(values) + 1)
-    sums[0] = 0.0
-    np.cumsum(values, dtype=np.float64, out=sums[1:])
-    return sums
 
 
 def last_of_ties(score: Array) -> Array:

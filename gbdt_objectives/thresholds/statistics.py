@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import ordered_labels, positions
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, from_zero
+from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
 from gbdt_objectives.thresholds.optimize import (
     best_qwk_thresholds,
