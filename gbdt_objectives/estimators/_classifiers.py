@@ -92,7 +92,7 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
 
 
 def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
-    from gbdt_objectives.adapters.lightgbm import ALIASES
+    from gbdt_objectives.adapters.lightgbm.train import ALIASES
 
     return ALIASES
 
@@ -181,7 +181,7 @@ def fit_offset(
 
 def base_score(intercept: float) -> float:
     """The probability, if XGBoost can start at it."""
-    from gbdt_objectives.adapters._xgboost_intercept import LEAST_PROBABILITY
+    from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
 
     p = float(expit(intercept))
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:

@@ -14,7 +14,9 @@ import xgboost as xgb
 from scipy.special import expit, softmax
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import _arguments, _lightgbm_intercept, _xgboost_intercept
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters.lightgbm import intercept as _lightgbm_intercept
+from gbdt_objectives.adapters.xgboost import intercept as _xgboost_intercept
 from tests.adapters.library import LGB, XGB, Library, both
 
 PER_CLASS = (1.5, 0.0, -2.0)

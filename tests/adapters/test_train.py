@@ -13,8 +13,8 @@ import xgboost as xgb
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters.lightgbm.train import ALIASES
 from tests.adapters.library import LGB, XGB, Library, both
 
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
@@ -445,7 +445,7 @@ def test_lightgbm_without_a_feature_that_can_be_split() -> None:
 def test_lightgbm_aliases_are_complete() -> None:
     from lightgbm.basic import _ConfigAliases
 
-    for name, aliases in lightgbm_adapter.ALIASES.items():
+    for name, aliases in ALIASES.items():
         assert set(aliases) == set(_ConfigAliases.get(name)), name
 
 

@@ -12,10 +12,8 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._lightgbm_intercept import (
+from gbdt_objectives.adapters.lightgbm.intercept import (
     add_to_leaves,
-    imbalance_shift,
-    shift_intercept,
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -24,8 +22,6 @@ try:
     import lightgbm as lgb
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("lightgbm") from error
-
-__all__ = ["imbalance_shift", "shift_intercept", "train"]
 
 ALIASES = {
     "objective": ("objective", "objective_type", "app", "application", "loss"),

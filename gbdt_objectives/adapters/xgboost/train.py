@@ -7,11 +7,9 @@ from typing import Any
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._xgboost_intercept import (
+from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
-    imbalance_shift,
     log_odds,
-    shift_intercept,
     sigmoid,
 )
 from gbdt_objectives.metrics import Metric
@@ -21,8 +19,6 @@ try:
     import xgboost as xgb
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("xgboost") from error
-
-__all__ = ["early_stopping", "imbalance_shift", "shift_intercept", "train"]
 
 OBJECTIVE_OF_LINK = {"identity": "reg:squarederror", "logit": "binary:logistic"}
 """XGBoost's objective whose prediction transform is our link; its gradient is not used."""
