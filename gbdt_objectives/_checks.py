@@ -17,6 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
 
+LARGEST_WEIGHT = 1e30
+"""Weights times gradients must fit into float32."""
+
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
 

@@ -26,13 +26,9 @@ class WeightedLoglossMetric(Metric):
     negative_keep_rate: float
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        c = np.where(y == 1, 1.0, 1 / self.negative_keep_rate)
-        if w is not None:
-            c *= w
         if self.input_space == "margin":
-            return weighted_logloss_objective(self.negative_keep_rate).loss(y, p, w) / float(
-                c.sum()
-            )
+            total = weighted_logloss_objective(self.negative_keep_rate).loss(y, p, w)
+            return total / sum(self._class_weights(y, w))
         _checks.binary_labels("y_true", y)
         wrong = (p < 0) | (p > 1)
         if wrong.any():
@@ -41,10 +37,18 @@ class WeightedLoglossMetric(Metric):
                 f"y_pred must be probabilities in [0, 1], found {p[row]} at row {row}: "
                 'for log-odds use input_space="margin"'
             )
+        c = np.where(y == 1, 1.0, 1 / self.negative_keep_rate)
+        if w is not None:
+            c *= w
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             log_likelihood = np.where(y == 1, np.log(p), np.log1p(-p))
         counts = c > 0
         return float(-np.average(log_likelihood[counts], weights=c[counts]))
+
+    def _class_weights(self, y: Array, w: Array | None) -> tuple[float, float]:
+        """sum w c of the negatives and of the positives."""
+        negatives, positives = np.bincount(y.astype(np.int8), w, minlength=2).tolist()
+        return negatives / self.negative_keep_rate, positives
 
 
 def weighted_logloss_metric(
@@ -97,11 +101,12 @@ class NormalizedEntropyMetric(Metric):
     negative_keep_rate: float
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        logloss = WeightedLoglossMetric(
+        metric = WeightedLoglossMetric(
             negative_keep_rate=self.negative_keep_rate, input_space=self.input_space
-        )._value(y, p, w)
-        c = np.where(y == 1, 1.0, 1 / self.negative_keep_rate)
-        q = float(np.average(y, weights=c if w is None else w * c))
+        )
+        logloss = metric._value(y, p, w)
+        negatives, positives = metric._class_weights(y, w)
+        q = positives / (negatives + positives)
         if q in (0, 1):
             raise ValueError(
                 f"y_true holds the single class {q:g}: its entropy is 0, and nothing can be "

@@ -7,25 +7,41 @@ n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
 means the same as w copies of the row, also inside sums over all rows.
 ``gradient``, ``hessian``: first derivative and diagonal of the second, one a
 row, shaped like the margin. ``loss``: the total over rows, not the mean.
+
+Rows are worked on a block at a time, twice if the gradient couples rows: first ``_sums``
+adds up what all of them must share, then ``_rows`` writes gradient and hessian. Both are
+given the block's *constants*, all that the loss needs of labels and weights, checked and
+in the precision of the margin; an objective that is bound to its data has them ready.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
+from gbdt_objectives import _callers, _checks
+from gbdt_objectives._blocks import blocks, dot
 
 Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
+Constants = tuple[Array, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
+
+
+class Block(NamedTuple):
+    """A stretch of rows: where it is, its constants, and where its results go."""
+
+    rows: slice
+    constants: Constants
+    gradient: Array
+    hessian: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +52,8 @@ class Objective:
     one for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared.
 
-    A loss implements ``loss``, ``_rows`` and, if its gradient couples rows,
-    ``_sums``; everything else is inherited.
+    A loss implements ``loss``, ``_constants``, ``_rows`` and, if its gradient couples
+    rows, ``_sums`` and ``_totals``; everything else is inherited.
 
     Attributes
     ----------
@@ -45,13 +61,15 @@ class Objective:
         Where boosting should start, in margin units. None: not known before
         :meth:`measured` has seen the labels, or the loss has no such place.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
-        What the returned hessian is, relative to the loss's second derivative.
+        What the returned hessian is, relative to the loss's second derivative. A
+        "constant" one is the weight of the row.
     link : {"identity", "logit"}
         What a margin is: the prediction itself, or the log-odds of label 1.
     """
 
     hessian_kind: ClassVar[HessianKind]
     link: ClassVar[Literal["identity", "logit"]] = "identity"
+    couples_rows: ClassVar[bool] = False
 
     @property
     def intercept(self) -> float | None:
@@ -97,13 +115,48 @@ class Objective:
             )
         else:
             y_true, margin = a, b
+        self._check_caller()
         y, f, w = self._checked(y_true, margin, sample_weight)
         ready = self._ready(y, w)
         ready._warn_of_far_start(f)
         return ready._gradient_hessian(y, f, w, np.dtype(np.float32))
 
+    def bind(
+        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: float = 0.0
+    ) -> BoundObjective:
+        """This objective with the labels and weights that it is trained on.
+
+        They are read, checked and converted once, what is taken from them is measured
+        once, and buffers are reused.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        start : float
+            What is added to every margin: a booster that starts at 0 is trained as if
+            it started there.
+
+        Returns
+        -------
+        BoundObjective
+            ``bound(margin)`` is the objective's gradient and hessian, float32.
+        """
+        y, w = self._checked_labels(y_true, sample_weight)
+        start = _checks.number("start", start)
+        ready = self._ready(y, w)
+        return BoundObjective(ready, len(y), ready._bound(y, w, start))
+
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
+
+    def _ready(self: Self, y: Array, w: Array | None) -> Self:
+        """This objective with all that its gradient takes from the training labels."""
+        return self
+
+    def _check_caller(self) -> None:
+        """Raise where the caller would make something else of this objective."""
+        _callers.refuse_objective(type(self).__name__, self.link)
 
     def _checked(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
@@ -113,50 +166,108 @@ class Objective:
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
         if f.size == 0:
             raise ValueError("margin is empty: there must be at least one row")
+        self._check_margin_shape(f)
+        if y.ndim == 1:
+            _checks.same_length("y_true", y, "the margins", len(f))
+        y, w = self._checked_labels(y, sample_weight)
+        return y, f, w
+
+    def _check_margin_shape(self, f: Array) -> None:
         if f.ndim != 1:
             hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
             raise ValueError(
                 f"{type(self).__name__} takes one margin a row, found shape {f.shape}{hint}"
             )
+
+    def _checked_labels(
+        self, y_true: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Array, Array | None]:
+        y = _checks.real_array("y_true", y_true)
         if y.ndim != 1:
             raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
-        _checks.same_length("y_true", y, "the margins", len(f))
+        if y.size == 0:
+            raise ValueError("y_true is empty: there must be at least one row")
         if sample_weight is None:
-            return y, f, None
+            return y, None
         w = _checks.real_array("sample_weight", sample_weight)
-        if w.ndim != 1:
-            raise ValueError(f"sample_weight must be one-dimensional, found shape {w.shape}")
-        _checks.same_length("sample_weight", w, "the labels", len(y))
-        if not w.min() >= 0 or not np.isfinite(w.max()) or not w.any():
+        # the quick look; what is wrong is found and said by the slow one
+        if w.shape != y.shape or not 0 < w.max() <= _checks.LARGEST_WEIGHT or not w.min() >= 0:
             _checks.weights("sample_weight", w, len(y))
-        return y, f, w
+        return y, w
 
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        """The row-wise part, block by block into fresh arrays, after the sums if there are any."""
+        """Into fresh arrays; the blocks' constants are made while they are in cache."""
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        totals = self._totals(y, f, w, gradient, hessian)
-        for rows in blocks(gradient):
-            w_block = None if w is None else w[rows]
-            self._rows(y[rows], f[rows], w_block, totals, gradient[rows], hessian[rows])
+        constant = self.hessian_kind == "constant"
+
+        def each() -> Iterator[Block]:
+            for rows in blocks(gradient):
+                v = None if w is None else w[rows]
+                if constant:
+                    hessian[rows] = 1 if v is None else v
+                made = self._constants(y[rows], v, dtype)
+                yield Block(rows, made, gradient[rows], hessian[rows])
+
+        self._evaluate(each, f, 0.0)
         return gradient, hessian
 
-    def _ready(self: Self, y: Array, w: Array | None) -> Self:
-        """This objective with all that its gradient needs."""
-        return self
+    def _bound(
+        self, y: Array, w: Array | None, start: float
+    ) -> Callable[[Array], tuple[Array, Array]]:
+        """Margins to gradient and hessian, with all that labels and weights give ready."""
+        dtype = np.dtype(np.float32)
+        gradient, hessian = np.ones((2, len(y)), dtype)
+        if w is not None:
+            hessian[:] = w
+        ready = [
+            Block(
+                rows,
+                self._constants(y[rows], None if w is None else w[rows], dtype),
+                gradient[rows],
+                hessian[rows],
+            )
+            for rows in blocks(gradient)
+        ]
 
-    def _totals(self, y: Array, f: Array, w: Array | None, gradient: Array, hessian: Array) -> Any:
-        """What the row-wise part needs to know of all rows together: nothing, for most losses.
+        def gradient_hessian(f: Array) -> tuple[Array, Array]:
+            self._evaluate(lambda: ready, f, start)
+            return gradient, hessian
 
-        ``gradient`` and ``hessian`` are free to use: what is left there, ``_rows`` finds there.
-        """
-        return None
+        return gradient_hessian
+
+    def _evaluate(self, each: Callable[[], Iterable[Block]], f: Array, start: float) -> None:
+        """Fill gradient and hessian of all blocks."""
+        if not self.couples_rows:
+            for rows, constants, gradient, hessian in each():
+                self._rows(constants, _margin(f[rows], start, gradient), None, gradient, hessian)
+            return
+        sums: Any = 0.0
+        for rows, constants, gradient, _ in each():
+            sums = sums + self._sums(constants, _margin(f[rows], start, gradient), gradient)
+        totals = self._totals(sums)
+        for _, constants, gradient, hessian in each():
+            self._rows(constants, gradient, totals, gradient, hessian)
+
+    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+        """What the loss needs of a block of labels and weights; raises for wrong labels."""
+        raise NotImplementedError
+
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Array:
+        """Additive sums over a block, float64. What is left in ``kept``, which may hold ``f``
+        itself, is what ``_rows`` finds in place of the margin."""
+        raise NotImplementedError
+
+    def _totals(self, sums: Array) -> Any:
+        """What ``_rows`` needs to know of all rows, from the sums of this worker's."""
+        raise NotImplementedError
 
     def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
-        """Write gradient and hessian of a block of rows."""
+        """Write gradient and hessian of a block; ``f`` may be the gradient's own memory. A
+        constant hessian is there already."""
         raise NotImplementedError
 
     def _warn_of_far_start(self, f: Array) -> None:
@@ -171,12 +282,48 @@ class Objective:
         if abs(start - intercept) > tolerance and (f == start).all():
             warnings.warn(
                 f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
-                f"this objective can fail to learn: pass base_score={intercept:g} to XGBoost or "
-                f"init_score={intercept:g} for every row to LightGBM, or use train() of "
-                "gbdt_objectives.adapters, which starts there and keeps the intercept in the model",
+                "this objective can fail to learn: import train, cv or the estimator from "
+                "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
+                f"intercept in the model (in XGBoost base_score={intercept:g} does, too; "
+                "LightGBM's init_score would be missing from the predictions)",
                 UserWarning,
                 stacklevel=3,
             )
+
+
+class BoundObjective:
+    """An objective with its data, as trainers hand it to a booster; see :meth:`Objective.bind`.
+
+    Attributes
+    ----------
+    objective : Objective
+        With all that its gradient takes from the data filled in.
+    """
+
+    def __init__(
+        self, objective: Objective, rows: int, compute: Callable[[Array], tuple[Array, Array]]
+    ) -> None:
+        self.objective = objective
+        self._rows = rows
+        self._compute = compute
+
+    def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
+        """Gradient and hessian, float32; the same arrays are filled again by the next call."""
+        if type(margin) is not np.ndarray or margin.dtype not in (np.float32, np.float64):
+            margin = _checks.real_array("margin", margin)
+        if margin.shape != (self._rows,):
+            self.objective._check_margin_shape(margin)
+            _checks.same_length("margin", margin, "the labels", self._rows)
+        return self._compute(margin)
+
+
+def _margin(f: Array, start: float, out: Array) -> Array:
+    """f + start in the precision of ``out``, checked to be finite; without a copy if it can be."""
+    if start or f.dtype != out.dtype:
+        f = np.add(f, start, out=out, casting="same_kind")
+    if not math.isfinite(dot(f, f)):
+        _checks.finite("margin", f)
+    return f
 
 
 GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]
@@ -200,45 +347,74 @@ class FunctionObjective(Objective):
         y, f, w = self._checked(y_true, margin, sample_weight)
         return float(self.loss_function(y, f, w))
 
-    def _checked(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Array, Array, Array | None]:
-        # a user's function may take (n, K) margins; all else is as for every objective
-        f = _checks.real_array("margin", margin)
-        y, _, w = super()._checked(y_true, f if f.ndim != 2 else f[:, 0], sample_weight)
-        _checks.finite("y_true", y)
-        _checks.finite("margin", f)
-        return y, f, w
+    def _check_caller(self) -> None:
+        _callers.refuse_objective(self._name, None)  # what its margin means is the user's knowledge
+
+    @property
+    def _name(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def _check_margin_shape(self, f: Array) -> None:
+        if f.ndim not in (1, 2):
+            raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
 
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        f = f.view()  # the booster's own buffer: the function may read it, not write to it
-        f.flags.writeable = False
-        name = getattr(self.function, "__name__", "function")
-        returned = self.function(y, f, w)
+        return self._called(_read_only(y), f, None if w is None else _read_only(w), dtype)
+
+    def _bound(
+        self, y: Array, w: Array | None, start: float
+    ) -> Callable[[Array], tuple[Array, Array]]:
+        y, w = _read_only(y), None if w is None else _read_only(w)
+        dtype = np.dtype(np.float32)
+        return lambda f: self._called(y, f + start if start else f, w, dtype)
+
+    def _called(
+        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
+    ) -> tuple[Array, Array]:
+        """The function's gradient and hessian; what it reads is the booster's own memory."""
+        _checks.finite("y_true", y)
+        _checks.finite("margin", f)
+        returned = self.function(y, _read_only(f), w)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
-                f"{name} must return a tuple (gradient, hessian), found {type(returned).__name__}"
+                f"{self._name} must return a tuple (gradient, hessian), found "
+                f"{type(returned).__name__}"
             )
-        arrays = []
-        for part, values in zip(("gradient", "hessian"), returned, strict=True):
-            array = _checks.real_array(f"the {part} returned by {name}", values)
-            if array.shape != f.shape:
-                raise ValueError(
-                    f"the {part} returned by {name} must have the margin's shape {f.shape}, "
-                    f"found {array.shape}"
-                )
-            _checks.finite(f"the {part} returned by {name}", array)
-            arrays.append(np.array(array, dtype, order="C"))
-        gradient, hessian = arrays
+        gradient, hessian = (
+            self._converted(f"the {part} returned by {self._name}", values, f.shape, dtype)
+            for part, values in zip(("gradient", "hessian"), returned, strict=True)
+        )
         if hessian.min() < 0 or not hessian.any():
             raise ValueError(
-                f"the hessian returned by {name} must be >= 0 and not 0 everywhere, found a "
+                f"the hessian returned by {self._name} must be >= 0 and not 0 everywhere, found a "
                 f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters then "
                 "build no tree and say nothing; use an upper bound or a constant instead"
             )
         return gradient, hessian
+
+    def _converted(
+        self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> Array:
+        array = _checks.real_array(name, values)
+        if array.shape != shape:
+            raise ValueError(f"{name} must have the margin's shape {shape}, found {array.shape}")
+        _checks.finite(name, array)
+        with np.errstate(over="ignore"):
+            converted = np.array(array, dtype, order="C")
+        if not np.isfinite(converted).all():
+            raise ValueError(
+                f"{name} goes up to {np.abs(array).max():g}, more than boosters' float32 holds: "
+                "divide the loss by a constant"
+            )
+        return converted
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def objective(

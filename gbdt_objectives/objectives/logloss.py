@@ -17,7 +17,10 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, HessianKind, Objective
+from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective
+
+LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
+"""Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +46,8 @@ class LoglossObjective(Objective):
         y = _checks.vector("y_true", y_true)
         _checks.binary_labels("y_true", y)
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        v = np.ones(len(y)) if w is None else w
-        positive, negative = sum_over_workers(np.array([v @ (y == 1), v @ (y == 0)], np.float64))
+        counted = np.bincount(y.astype(np.int8), w, minlength=2).astype(np.float64)
+        negative, positive = sum_over_workers(counted).tolist()
         if not (positive > 0 and negative > 0):
             raise ValueError(
                 f"y_true has one class only, found weight {positive:g} of label 1 and "
@@ -60,31 +63,62 @@ class LoglossObjective(Objective):
         y, z, w = self._checked(y_true, margin, sample_weight)
         total = 0.0
         for rows in blocks(z):
-            c = self._weight(y[rows], z[rows], None if w is None else w[rows])
-            s = z[rows].astype(np.float64) + self.offset
-            total += dot(c, np.logaddexp(0, np.where(y[rows] == 1, -s, s)))
+            _checks.finite("margin", z[rows])
+            v = None if w is None else w[rows]
+            right, _, *c = self._constants(y[rows], v, z.dtype)
+            losses = softplus(-right * (z[rows] + self.offset))
+            total += dot(c[0] if c else np.ones_like(losses), losses)
         return total
 
-    def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        c = self._weight(y, f, w)
-        s = f + self.offset
-        e = np.exp(-np.abs(s))
-        small, large = e / (1 + e), 1 / (1 + e)  # sigma(-|s|), sigma(|s|): no cancellation
-        # sigma(s) - y is sigma(s) for a negative and -sigma(-s) for a positive
-        positive = y == 1
-        wrong = np.where((s > 0) == positive, small, large)
-        gradient[:] = c * np.where(positive, -wrong, wrong)
-        hessian[:] = c * small * large
-
-    def _weight(self, y: Array, z: Array, w: Array | None) -> Array:
-        """w c(y); the block's labels and margins are checked on the way."""
+    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+        """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
         _checks.binary_labels("y_true", y)
-        if not math.isfinite(dot(z, z)):
-            _checks.finite("margin", z)
-        c = np.where(y == 1, 1.0, self.negative_weight).astype(z.dtype, copy=False)
-        return c if w is None else c * w
+        right = 2 * y.astype(dtype) - 1
+        if w is None and self.negative_weight == 1:
+            return right, -right
+        c = np.where(right > 0, dtype.type(1), dtype.type(self.negative_weight))
+        if w is not None:
+            c *= w.astype(dtype, copy=False)
+        return right, -right * c, c
+
+    def _rows(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
+        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2."""
+        right, slope, *c = constants
+        s = np.add(f, self.offset, out=gradient) if self.offset else f
+        log_E = np.multiply(s, right, out=gradient)
+        largest = LARGEST_EXPONENT[log_E.dtype]
+        certain = log_E > largest if log_E.max() > largest else None
+        if certain is not None:
+            log_E[certain] = 0
+        E = np.exp(log_E, out=hessian)
+        wrong = np.add(E, 1, out=gradient)
+        np.reciprocal(wrong, out=wrong)
+        hessian *= wrong
+        hessian *= wrong
+        gradient *= slope
+        if c:
+            hessian *= c[0]
+        if certain is not None:
+            gradient[certain] = hessian[certain] = 0
+
+
+def softplus(q: Array) -> Array:
+    """log(1 + exp(q)) in float64, exact in both tails."""
+    return np.logaddexp(0, q)
+
+
+def softplus(q: Array) -> Array:
+    """log(1 + exp(q)), exact in both tails, in the precision of ``q``."""
+    E = np.exp(-np.abs(q))
+    u = E + 1
+    rounding = (u - 1) - E
+    losses: Array = np.log(u)
+    losses -= rounding / u
+    losses += np.maximum(q, 0)
+    return losses
 
 
 def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:

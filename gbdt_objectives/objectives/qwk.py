@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, HessianKind, Objective
+from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective
 
 Reduce = Callable[[Array], Array]
 
@@ -29,6 +29,7 @@ class QWKObjective(Objective):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
     hessian_kind: ClassVar[HessianKind] = "constant"
+    couples_rows: ClassVar[bool] = True
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
@@ -56,12 +57,14 @@ class QWKObjective(Objective):
             )
         y = _checks.vector("y_true", y_true)
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w)))
+        found = (float(y.min()), float(y.max())) if needs_range else self.label_range
+        origin = 0.0 if found is None else found[0]  # the same on every worker
+        a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w, origin)), origin)
         return dataclasses.replace(
             self,
             center=a if self.center is None else self.center,
             spread=b if self.spread is None else self.spread,
-            label_range=(float(y.min()), float(y.max())) if needs_range else self.label_range,
+            label_range=found,
         )
 
     def sums(
@@ -69,75 +72,82 @@ class QWKObjective(Objective):
     ) -> Array:
         """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        return self.measured(y, w)._sums(y, p, w, *np.empty((2, len(p)), p.dtype))
+        return self.measured(y, w)._all_sums(y, p, w)
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        n, F, G = self.measured(y, w)._totals(y, p, w, *np.empty((2, len(p)), p.dtype))
+        ready = self.measured(y, w)
+        n, F, G = ready._totals(ready._all_sums(y, p, w))
         return n * F / G
 
     def _ready(self, y: Array, w: Array | None) -> QWKObjective:
         return self.measured(y, w)
 
-    def _totals(
-        self, y: Array, f: Array, w: Array | None, gradient: Array, hessian: Array
-    ) -> tuple[float, float, float]:
-        """n, F, G over all rows of all workers."""
-        n, F, D = (float(total) for total in self._reduced(self._sums(y, f, w, gradient, hessian)))
-        assert self.spread is not None
-        return n, F, D + 0.5 * n * self.spread
+    def _all_sums(self, y: Array, p: Array, w: Array | None) -> Array:
+        total = np.zeros(3)
+        kept = np.empty(min(len(p), BLOCK_BYTES), p.dtype)
+        for rows in blocks(p):
+            f = p[rows]
+            if not math.isfinite(dot(f, f)):
+                _checks.finite("margin", f)
+            constants = self._constants(y[rows], None if w is None else w[rows], p.dtype)
+            total += self._sums(constants, f, kept[: len(f)])
+        return total
 
-    def _sums(self, y: Array, p: Array, w: Array | None, t: Array, r: Array) -> Array:
-        """n, F, D of these rows; t = p - a and r = p - y, p clipped, are filled for ``_rows``."""
-        a, n, F, D = self.center, 0.0, 0.0, 0.0
-        assert a is not None
-        for rows in blocks(t):
-            y_block, p_block, t_block, r_block = y[rows], p[rows], t[rows], r[rows]
-            if p_block.dtype != t_block.dtype:  # float64 from LightGBM: one cast, then float32
-                t_block[:] = p_block
-                p_block = t_block
-            self._check_block(y_block, p_block)
-            if self.clip and self.label_range is not None:
-                p_block = p_block.clip(*self.label_range, out=t_block)
-            np.subtract(p_block, y_block, out=r_block, casting="same_kind")
-            np.subtract(p_block, a, out=t_block)
-            if w is None:
-                n += len(r_block)
-                F += 0.5 * dot(r_block, r_block)
-                D += 0.5 * dot(t_block, t_block)
-            else:
-                v = w[rows]
-                n += float(v.sum(dtype=np.float64))
-                F += 0.5 * dot(r_block, v * r_block)
-                D += 0.5 * dot(t_block, v * t_block)
-        return np.array([n, F, D])
-
-    def _rows(
-        self, y: Array, f: Array, w: Array | None, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        n, F, G = totals
-        R = F / G
-        gradient *= -R  # held p - a
-        gradient += hessian  # held p - y
-        if self.scale == "kappa":
-            gradient *= n / G
-        if w is not None:
-            gradient *= w
-        hessian[:] = 1 if w is None else w
-
-    def _check_block(self, y: Array, p: Array) -> None:
-        """Cheap tests while the block is in cache; the slow one that explains only on failure."""
-        if not math.isfinite(dot(p, p)):
-            _checks.finite("margin", p)
+    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+        """y - a, and the weights if there are any."""
         if self.label_range is None:
             if not math.isfinite(dot(y, y)):
                 _checks.finite("y_true", y)
         elif not (y.min() >= self.label_range[0] and y.max() <= self.label_range[1]):
             _checks.finite("y_true", y)
             _checks.in_label_range("y_true", y, self.label_range)
+        assert self.center is not None
+        centered = np.subtract(y, self.center, dtype=dtype, casting="same_kind")
+        return (centered,) if w is None else (centered, w.astype(dtype, copy=False))
+
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Array:
+        """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
+        y, *weight = constants  # y - a
+        a, t = self.center, kept
+        if self.clip and self.label_range is not None:
+            f.clip(*self.label_range, out=t)
+            t -= a
+        else:
+            np.subtract(f, a, out=t)
+        r = t - y
+        if not weight:
+            return np.array([len(r), 0.5 * dot(r, r), 0.5 * dot(t, t)])
+        w = weight[0]
+        n = float(w.sum(dtype=np.float64))
+        return np.array([n, 0.5 * dot(r, w * r), 0.5 * dot(t, w * t)])
+
+    def _totals(self, sums: Array) -> tuple[float, float, float]:
+        """n, F, G over all rows of all workers."""
+        n, F, D = self._reduced(sums).tolist()
+        assert self.spread is not None
+        G = D + 0.5 * n * self.spread
+        if not math.isfinite(F + G):
+            raise ValueError(
+                f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
+                "overflow: lower the learning rate, or divide the labels or weights by a constant"
+            )
+        return n, F, G
+
+    def _rows(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        n, F, G = totals
+        y, *weight = constants
+        np.multiply(f, 1 - F / G, out=gradient)  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
+        gradient -= y
+        if self.scale == "kappa":
+            gradient *= n / G
+        if weight:
+            gradient *= weight[0]
 
     def _reduced(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
@@ -271,7 +281,7 @@ def qwk_objective(
                 "0 if it will never occur"
             )
         if center is None or spread is None:
-            a, b = _mean_variance("labels", _label_sums(y, w))
+            a, b = _mean_variance("labels", _label_sums(y, w, label_range[0]), label_range[0])
             center = a if center is None else center
             spread = b if spread is None else spread
     _check_moments(center, spread, label_range)
@@ -285,24 +295,26 @@ def qwk_objective(
     )
 
 
-def _label_sums(y: Array, w: Array | None) -> Array:
-    """Additive float64 (n, sum w y, sum w y^2)."""
+def _label_sums(y: Array, w: Array | None, origin: float) -> Array:
+    """Additive float64 (n, sum w d, sum w d^2), d = y - origin."""
     total = np.zeros(3)
     for rows in blocks(y):
-        d = y[rows].astype(np.float64)
+        d = np.subtract(y[rows], origin, dtype=np.float64)
         v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
         total += v.sum(), dot(v, d), dot(v, d * d)
     return total
 
 
-def _mean_variance(name: str, label_sums: Array) -> tuple[float, float]:
+def _mean_variance(name: str, label_sums: Array, origin: float) -> tuple[float, float]:
     n, s1, s2 = label_sums
-    mean = float(s1 / n)
-    return mean, _positive(name, float(s2 / n - mean**2), mean)
+    d = float(s1 / n)
+    variance = float(s2 / n) - d**2
+    rounding = 1e-12 * float(s2 / n)
+    return origin + d, _positive(name, variance if variance > rounding else 0.0, origin + d)
 
 
 def _positive(name: str, variance: float, mean: float) -> float:
-    if variance <= 1e-12 * max(1.0, mean**2):  # float64 rounding of s2/n - mean^2
+    if not variance > 0:
         raise ValueError(
             f"{name}: the labels that count are constant, all {mean:g}: kappa is undefined with a "
             "single class"

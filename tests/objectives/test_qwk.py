@@ -173,11 +173,13 @@ def test_far_start_warns_once_and_names_the_remedy(ordinal) -> None:
         xgb.train({}, xgb.DMatrix(X, y), 10, obj=obj)
     assert len(record) == 1
     assert f"base_score={y.mean():g}" in str(record[0].message)
-    assert "train()" in str(record[0].message)
+    assert "adapters.xgboost" in str(record[0].message)
     with pytest.warns(UserWarning, match=start_warning) as record:
         lgb.train({"objective": obj, "verbose": -1}, lgb.Dataset(X, y), 10)
     assert len(record) == 1
-    assert f"init_score={y.mean():g}" in str(record[0].message)
+    # an init_score alone would be missing from the predictions: no remedy
+    assert "init_score would be missing from the predictions" in str(record[0].message)
+    assert "adapters.xgboost or .lightgbm" in str(record[0].message)
     with pytest.warns(UserWarning, match=start_warning):  # also when it measures the labels itself
         xgb.train({}, xgb.DMatrix(X, y), 2, obj=go.qwk_objective())
 

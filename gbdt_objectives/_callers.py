@@ -1,0 +1,96 @@
+"""Who is calling: the mistakes that only the caller's frame gives away.
+
+A booster hands an objective labels and margins and nothing else. That it is one worker of
+several, that a classifier will take the margins for log-odds, or that early stopping will
+minimise kappa, it does not say; but it stands in the frames between it and the user. They are
+only looked at, by name: no booster is imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+CLASSIFIERS = {"XGBClassifier", "XGBRFClassifier", "LGBMClassifier"}
+
+
+def refuse_objective(name: str, link: str | None) -> None:
+    """Raise if the library that calls an objective would make something else of it.
+
+    ``link``: that of the objective; None if it is not known what a margin means.
+    """
+    for frame in library_frames():
+        function, caller = frame.f_code.co_name, None
+        if function in ("update", "fit"):
+            caller = frame.f_locals.get("self")
+        if function == "update" and getattr(caller, "_network", None) is True:
+            raise ValueError(
+                f"{name} is called in distributed LightGBM, where each worker would see the sums "
+                "of its own rows only and train another model: train on one machine, or use "
+                "XGBoost, whose collective it knows"
+            )
+        if function == "fit" and link is not None:
+            _refuse_classifier(name, link, caller)
+
+
+def refuse_direction(name: str, greater_is_better: bool) -> None:
+    """Raise if XGBoost's early stopping would take the metric's worst round for its best."""
+    for frame in library_frames():
+        if frame.f_code.co_name != "after_iteration":
+            continue
+        for callback in getattr(frame.f_locals.get("self"), "callbacks", ()):
+            if wrong_direction(callback, name, greater_is_better):
+                word = "minimise" if greater_is_better else "maximise"
+                raise ValueError(
+                    f"XGBoost's early stopping would {word} {name}: import XGBRegressor, "
+                    "XGBClassifier, train or cv from gbdt_objectives.adapters.xgboost, or pass its "
+                    "early_stopping(metric, rounds) among the callbacks instead of "
+                    "early_stopping_rounds"
+                )
+
+
+def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
+    """Whether it is XGBoost's EarlyStopping, on this metric, in the other direction."""
+    if "EarlyStopping" not in {base.__name__ for base in type(callback).__mro__}:
+        return False
+    if callback.metric_name not in (None, name):
+        return False
+    return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
+
+
+def library_frames() -> Iterator[FrameType]:
+    """The frames of XGBoost or LightGBM that stand directly above our own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _room(frame) == "gbdt_objectives":
+        frame = frame.f_back
+    while frame is not None and _room(frame) in ("xgboost", "lightgbm"):
+        yield frame
+        frame = frame.f_back
+
+
+def _room(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
+def _refuse_classifier(name: str, link: str, estimator: object) -> None:
+    found = CLASSIFIERS & {base.__name__ for base in type(estimator).__mro__}
+    if not found:
+        return
+    classifier = min(found)
+    library = "lightgbm" if classifier.startswith("LGBM") else "xgboost"
+    if link == "identity":
+        regressor = classifier.replace("Classifier", "Regressor")
+        raise TypeError(
+            f"{name} trains a score in label units, which {classifier} would take for log-odds: "
+            f"import {regressor} from gbdt_objectives.adapters.{library}, and turn its scores into "
+            "classes by apply_thresholds"
+        )
+    if library == "lightgbm":
+        raise TypeError(
+            "lightgbm.LGBMClassifier returns raw scores as probabilities under a custom "
+            f"objective such as {name}: import LGBMClassifier from "
+            "gbdt_objectives.adapters.lightgbm"
+        )
