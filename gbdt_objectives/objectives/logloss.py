@@ -106,11 +106,6 @@ class LoglossObjective(Objective):
 
 
 def softplus(q: Array) -> Array:
-    """log(1 + exp(q)) in float64, exact in both tails."""
-    return np.logaddexp(0, q)
-
-
-def softplus(q: Array) -> Array:
     """log(1 + exp(q)), exact in both tails, in the precision of ``q``."""
     E = np.exp(-np.abs(q))
     u = E + 1

@@ -113,6 +113,7 @@ class QWKObjective(Objective):
         """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
         y, *weight = constants  # y - a
         a, t = self.center, kept
+        assert a is not None
         if self.clip and self.label_range is not None:
             f.clip(*self.label_range, out=t)
             t -= a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters.lightgbm.intercept import (
-    add_to_leaves,
-)
+from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -136,43 +137,56 @@ def train(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: call held-out data otherwise"
         )
-    labels = {name: _label(dataset, name) for name, dataset in datasets.items()}
+    for name, dataset in datasets.items():
+        _check_label(dataset, name)
 
     callbacks = list(kwargs.pop("callbacks", None) or [])
-    if early_stopping_rounds is not None:
-        assert metric is not None
+    if metric is not None and early_stopping_rounds is not None:
         _arguments.check_stopping_data(data, evals)
-        callbacks.append(_stop_on_last(evals[-1][1], early_stopping_rounds))
-    has_score = {name: _field(d, "init_score") is not None for name, d in datasets.items()}
+        callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
+    own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
+    has_score = {name: score is not None for name, score in own_start.items()}
     _arguments.check_same_starts("init_score", has_score)
-    if has_score["data"] or kwargs.get("init_model") is not None:
-        intercept = 0.0  # the start is in the data, or in the model that training goes on from
+    if kwargs.get("init_model") is not None:
+        started = StartedObjective(objective, None)
+    elif has_score["data"]:
+        started = StartedObjective(objective, own_start["data"])
     else:
-        intercept = objective.measured(labels["data"], _field(data, "weight")).intercept or 0.0
-    rows = [(dataset, len(labels[name])) for name, dataset in datasets.items()]
-    with _starting_at(intercept, rows), explained():
+        started = StartedObjective(objective, 0.0, shifts=True)
+    with explained(), without_traces(list(datasets.values()), kwargs.get("init_model")):
         booster = lgb.train(
-            {**params, "objective": objective, "metric": "None"},
+            {**params, "objective": started, "metric": "None"},
             data,
             num_boost_round,
-            feval=None if metric is None else metric.lightgbm,
+            feval=None if metric is None else shifted(metric, lambda _: started.shift),
             valid_sets=[dataset for dataset, _ in evals] or None,
             valid_names=[name for _, name in evals] or None,
             callbacks=callbacks,
             **kwargs,
         )
-    booster.model_from_string(_finished(booster, objective.link, intercept))
+    booster.model_from_string(finished(booster, objective.link, started.shift))
     return booster
 
 
-def _finished(booster: lgb.Booster, link: str, intercept: float) -> str:
-    """The model with its best rounds only, the intercept, and the objective whose prediction
-    transform is ``link``."""
+def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
+    """The metric of LightGBM's scores and what the objective adds to them."""
+
+    def measure(score: Array, data: Any) -> tuple[str, float, bool]:
+        return metric.lightgbm(score + shift(data), data)  # type: ignore[return-value]
+
+    return measure
+
+
+def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
+    """The model with its best rounds only, the intercept, and the name of the objective whose
+    prediction transform is ``link``, without which it could not be converted or refitted."""
+    name = "binary" if link == "logit" else "regression"
+    setting = "binary sigmoid:1" if link == "logit" else "regression"
     text = booster.model_to_string()  # to the best iteration, if training stopped early
-    if link == "logit":
-        head, trees = text.split("\n\n", 1)
-        lines = [line for line in head.split("\n") if not line.startswith("objective=")]
-        text = "\n".join([*lines, "objective=binary sigmoid:1"]) + "\n\n" + trees
+    head, trees = text.split("\n\n", 1)
+    lines = [line for line in head.split("\n") if not line.startswith("objective=")]
+    text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees
+    text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
     return add_to_leaves(text, np.array([intercept])) if intercept else text
 
 
@@ -217,13 +231,22 @@ def _constructed(dataset: lgb.Dataset) -> bool:
     return dataset._handle is not None
 
 
-def _label(dataset: lgb.Dataset, name: str) -> Any:
+def _check_label(dataset: lgb.Dataset, name: str) -> None:
+    """Look at labels in memory: a constructed Dataset has 0 for nan, and zeros for none."""
     label = _field(dataset, "label")
-    if label is None and dataset.used_indices is None and not isinstance(dataset.data, str | Path):
-        raise ValueError(f"{name} has no labels: pass label= to the Dataset")  # it would use zeros
-    if label is None:  # they are in a data file, or in the dataset that this one is a subset of
-        label = dataset.construct().get_label()
-    return _checks.vector(f"the label of {name}", np.asarray(label).ravel())
+    in_memory = dataset.used_indices is None and not isinstance(dataset.data, str | Path)
+    if label is not None:
+        _checks.vector(f"the label of {name}", np.asarray(label).ravel())
+    elif in_memory:
+        raise ValueError(f"{name} has no labels: pass label= to the Dataset")
+
+
+def init_score(dataset: lgb.Dataset) -> Array | None:
+    """The user's; what an earlier init_model left there is not."""
+    if getattr(dataset, "_predictor", None) is not None:
+        return None
+    score = _field(dataset, "init_score")
+    return None if score is None else _checks.vector("init_score", np.asarray(score))
 
 
 @contextmanager
@@ -242,31 +265,14 @@ def explained() -> Iterator[None]:
 
 
 @contextmanager
-def _starting_at(intercept: float, rows: Sequence[tuple[lgb.Dataset, int]]) -> Iterator[None]:
-    """An init_score of ``intercept`` on every row while training, and none afterwards."""
-    if not intercept:
-        yield
-        return
+def without_traces(datasets: Sequence[lgb.Dataset], init_model: object) -> Iterator[None]:
+    """Take back the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
+    had = [init_score(dataset) for dataset in datasets] if init_model is not None else []
     try:
-        for dataset, n in rows:
-            dataset.set_init_score(np.full(n, intercept))
         yield
     finally:
-        for dataset, _ in rows:
-            dataset.init_score = None
+        for dataset, score in zip(datasets, had, strict=False):
+            dataset._predictor = None
+            dataset.init_score = score
             if _constructed(dataset):
-                dataset.set_field("init_score", None)
-
-
-def _stop_on_last(data_name: str, rounds: int) -> Callable[[Any], None]:
-    """LightGBM's early stopping, shown the last evaluation set only: it stops on any."""
-    stop = lgb.early_stopping(rounds, verbose=False)
-
-    def stop_on_last(env: Any) -> None:
-        results = [result for result in env.evaluation_result_list if result[0] == data_name]
-        changed = {"evaluation_result_list": results}
-        replace = dataclasses.replace if dataclasses.is_dataclass(env) else type(env)._replace
-        stop(replace(env, **changed))
-
-    stop_on_last.order = stop.order  # type: ignore[attr-defined]
-    return stop_on_last
+                dataset.set_field("init_score", score)

@@ -1,6 +1,7 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives.adapters.xgboost.intercept import imbalance_shift, shift_intercept
-from gbdt_objectives.adapters.xgboost.train import early_stopping, train
+from gbdt_objectives.adapters.xgboost.stopping import early_stopping
+from gbdt_objectives.adapters.xgboost.train import train
 
 __all__ = ["early_stopping", "imbalance_shift", "shift_intercept", "train"]

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters.xgboost.intercept import (
-    LEAST_PROBABILITY,
-    log_odds,
-    sigmoid,
-)
+from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_odds, sigmoid
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -119,65 +118,27 @@ def train(
     transform = OBJECTIVE_OF_LINK[objective.link]
     _check_params(params, transform, early_stopping_rounds is not None)
 
-    start = {} if _continues(params, kwargs) else _start(params, matrices, objective)
-    callbacks = list(kwargs.pop("callbacks", None) or [])
     if early_stopping_rounds is not None:
-        assert metric is not None
         _arguments.check_stopping_data(data, evals)
+    callbacks = directed(kwargs.pop("callbacks", None), metric)
+    exact = None if metric is None else Exact(metric.xgboost, metric)
+    if exact is not None:
+        callbacks.insert(0, exact)
+    if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+    if _continues(params, kwargs):
+        measured, start, base_score = objective, None, {}
+    else:
+        measured, start, base_score = _start(params, matrices, objective)
     return xgb.train(
-        {**params, "objective": transform, "disable_default_eval_metric": 1, **start},
+        {**params, "objective": transform, "disable_default_eval_metric": 1, **base_score},
         data,
         num_boost_round,
-        obj=objective,
-        custom_metric=None if metric is None else metric.xgboost,
+        obj=StartedObjective(measured, start),
+        custom_metric=exact,
         evals=list(evals),
         callbacks=callbacks,
         **{"verbose_eval": False, **kwargs},
-    )
-
-
-def early_stopping(
-    metric: Metric, rounds: int, *, data_name: str | None = None
-) -> xgb.callback.EarlyStopping:
-    """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
-
-    For ``callbacks=`` of XGBoost's estimators and of ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name.
-
-    Parameters
-    ----------
-    metric : Metric
-        The one whose ``.xgboost`` rendering is the booster's metric.
-    rounds : int
-        Stop after so many rounds without improvement.
-    data_name : str, optional
-        Evaluation set to look at; None is the last one.
-
-    Returns
-    -------
-    xgboost.callback.EarlyStopping
-
-    Raises
-    ------
-    TypeError
-        If ``metric`` is not a Metric.
-
-    Examples
-    --------
-    >>> from gbdt_objectives import qwk_metric
-    >>> from gbdt_objectives.adapters.xgboost import early_stopping
-    >>> early_stopping(qwk_metric((0, 5)), 50).maximize
-    True
-    """
-    if not isinstance(metric, Metric):
-        raise TypeError(f"metric must be a Metric such as qwk_metric(), found {metric!r}")
-    return xgb.callback.EarlyStopping(
-        rounds=rounds,
-        metric_name=metric.name,
-        data_name=data_name,
-        maximize=metric.greater_is_better,
-        save_best=True,
     )
 
 
@@ -221,23 +182,34 @@ def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
 
 def _start(
     params: Mapping[str, Any], matrices: Mapping[str, xgb.DMatrix], objective: Objective
-) -> dict[str, float]:
-    """base_score, in the units of a prediction."""
+) -> tuple[Objective, float | Array, dict[str, float]]:
+    """The objective, measured, the margins at which training starts, and the base_score that
+    makes it start there, in the units of a prediction."""
     has_margin = {name: _has_base_margin(matrix) for name, matrix in matrices.items()}
     _arguments.check_same_starts("base_margin", has_margin)
-    data = matrices["data"]
-    if params.get("base_score") is not None:
-        if has_margin["data"]:
+    data, given = matrices["data"], params.get("base_score")
+    if has_margin["data"]:
+        if given is not None:
             raise ValueError(
                 "params['base_score'] and the data's base_margin are both given: XGBoost would "
                 "ignore the first; leave one of them out"
             )
-        return {}
-    if has_margin["data"]:
-        intercept = 0.0
-    else:
-        intercept = objective.measured(*_checks.label_weight(data)).intercept or 0.0
-    return {"base_score": _probability(intercept) if objective.link == "logit" else intercept}
+        return objective, data.get_float_info("base_margin"), {"base_score": prediction(0, objective)}
+    measured = objective.measured(*_checks.label_weight(data))
+    if given is not None:
+        return measured, margin(_checks.number("params['base_score']", given), objective), {}
+    intercept = measured.intercept or 0.0
+    return measured, intercept, {"base_score": prediction(intercept, objective)}
+
+
+def prediction(intercept: float, objective: Objective) -> float:
+    """The base_score that is this margin."""
+    return _probability(intercept) if objective.link == "logit" else intercept
+
+
+def margin(base_score: float, objective: Objective) -> float:
+    """The margin that is this base_score."""
+    return log_odds(base_score) if objective.link == "logit" else base_score
 
 
 def _has_base_margin(data: xgb.DMatrix) -> bool:

@@ -1,0 +1,105 @@
+"""Where boosting starts: an objective in the hands of a booster for one training."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _callers, _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import BoundObjective
+
+TOLERANCE = 1e-3
+"""Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
+
+
+class StartedObjective:
+    """The objective of one training, bound to its data in the first round.
+
+    It can be called in all the forms that boosters use. The first margins must be where
+    training is to start: a start that got lost raises instead of training another model.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : float, array of shape (n,) or None
+        What the booster's first margins must be; None if they are those of an earlier
+        model.
+    shifts : bool
+        Whether the objective's intercept is added to every margin, for a booster that
+        starts at 0 and is given the intercept when it is trained.
+
+    Attributes
+    ----------
+    shift : float
+        What is added; known after the first round.
+    """
+
+    def __init__(
+        self, objective: Objective, start: float | Array | None, *, shifts: bool = False
+    ) -> None:
+        self.objective = objective
+        self.start = start
+        self.shifts = shifts
+        self.shift = 0.0
+        self._bound: BoundObjective | None = None
+
+    def __call__(
+        self, a: Any, b: Any, sample_weight: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        native = hasattr(b, "get_label")
+        margin = a if native else b
+        if self._bound is None:
+            y, w = _checks.label_weight(b) if native else (a, sample_weight)
+            _callers.refuse_objective(type(self.objective).__name__, None)
+            self._check_start(np.asarray(margin))
+            measured = self.objective.measured(y, w)
+            if self.shifts:
+                self.shift = measured.intercept or 0.0
+            self._bound = measured.bind(y, w, start=self.shift)
+        return self._bound(margin)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
+        return self  # LightGBM copies its parameters
+
+    def _check_start(self, margin: Array) -> None:
+        if self.start is None:
+            return
+        expected = np.asarray(self.start, np.float64)
+        wrong = np.abs(margin - expected) > TOLERANCE * (1 + np.abs(expected))
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            should = expected if expected.ndim == 0 else expected[row]
+            raise RuntimeError(
+                f"boosting starts at a margin of {margin[row]:g} in row {row} instead of "
+                f"{should:g}: the start got lost. LightGBM drops the init_score of a Dataset that "
+                "it builds anew, as it does when params differ from the Dataset's: give both the "
+                "same. Nor may another training with init_model share the Dataset at that moment"
+            )
+
+
+class StartedFolds:
+    """The objectives of the folds of a cross-validation, told apart by their data."""
+
+    def __init__(self) -> None:
+        self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
+        self.folds: list[StartedObjective] = []
+
+    def add(self, fold: StartedObjective, *datasets: Any) -> None:
+        self.folds.append(fold)
+        for dataset in datasets:
+            self._of[dataset] = fold
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        return self._of[data](margin, data)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StartedFolds:
+        return self
+
+    def shift(self, data: Any) -> float:
+        return self._of[data].shift

@@ -1,0 +1,46 @@
+"""When to stop: patience that starts once the metric has moved."""
+
+from __future__ import annotations
+
+import warnings
+
+FEW_ROUNDS = 3
+"""A best round among so many first ones is more often a stop on the plateau than a model."""
+
+
+class Patience:
+    """Counts rounds without improvement of a metric.
+
+    Rounded scores are all one class at first, and a metric of classes does not move until
+    some cross a threshold: the rounds before its first move use up no patience.
+    """
+
+    def __init__(self, rounds: int, greater_is_better: bool) -> None:
+        self.rounds = rounds
+        self.greater_is_better = greater_is_better
+        self.seen = 0
+        self.first = self.best = float("nan")
+        self.best_round = self.last_still = 0
+
+    def runs_out(self, value: float) -> bool:
+        """Whether to stop after this round's value."""
+        k, self.seen = self.seen, self.seen + 1
+        if k == 0:
+            self.first = self.best = value
+        if value == self.first and self.last_still == max(k - 1, 0):
+            self.last_still = k
+        if value > self.best if self.greater_is_better else value < self.best:
+            self.best, self.best_round = value, k
+        return k - max(self.best_round, self.last_still) >= self.rounds
+
+
+def warn_if_few(best_round: int, seen: int, name: str) -> None:
+    """Warn if the best of many rounds, counted from 0, is among the first few."""
+    if best_round < FEW_ROUNDS <= seen // 3:
+        warnings.warn(
+            f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
+            "that is no finished model, stop on a metric that moves with every round, "
+            "extended_qwk_metric() instead of qwk_metric(), or lower the learning rate",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,166 @@
+"""Early stopping in the metric's own direction and full precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _callers, _checks
+from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.metrics import Metric
+
+
+class EarlyStopping(xgb.callback.EarlyStopping):
+    """XGBoost's, whose patience starts once the metric has moved."""
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        data = evals_log[self.data or list(evals_log)[-1]]
+        values = data[self.metric_name or list(data)[-1]]
+        self.seen = len(values)
+        if len(values) > 1 and all(value == values[0] for value in values):
+            return False
+        stops: bool = super().after_iteration(model, epoch, evals_log)
+        return stops
+
+    def after_training(self, model: Any) -> Any:
+        if getattr(self, "seen", 0):
+            best = model.best_iteration - self.starting_round
+            warn_if_few(best, self.seen, self.metric_name or "the metric")
+        return super().after_training(model)
+
+
+def early_stopping(
+    metric: Metric, rounds: int, *, data_name: str | None = None
+) -> xgb.callback.EarlyStopping:
+    """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
+
+    For ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
+    otherwise guess the direction from the metric's name. The estimators and ``train`` of
+    ``gbdt_objectives.adapters.xgboost`` need no such callback. Rounds before the metric's
+    first move use up no patience.
+
+    Parameters
+    ----------
+    metric : Metric
+        The one whose ``.xgboost`` rendering is the booster's metric.
+    rounds : int
+        Stop after so many rounds without improvement.
+    data_name : str, optional
+        Evaluation set to look at; None is the last one.
+
+    Returns
+    -------
+    xgboost.callback.EarlyStopping
+
+    Raises
+    ------
+    TypeError
+        If ``metric`` is not a Metric.
+    ValueError
+        If ``rounds`` is not a whole number above 0.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import extended_qwk_metric
+    >>> from gbdt_objectives.adapters.xgboost import early_stopping
+    >>> early_stopping(extended_qwk_metric(), 50).maximize
+    True
+    """
+    if not isinstance(metric, Metric):
+        raise TypeError(f"metric must be a Metric such as qwk_metric(), found {metric!r}")
+    return stopping(metric, _checks.whole_number("rounds", rounds, 1), data_name, save_best=True)
+
+
+def stopping(
+    metric: Metric,
+    rounds: int,
+    data_name: str | None = None,
+    *,
+    save_best: bool,
+    min_delta: float = 0.0,
+) -> EarlyStopping:
+    return EarlyStopping(
+        rounds=rounds,
+        metric_name=metric.name,
+        data_name=data_name,
+        maximize=metric.greater_is_better,
+        save_best=save_best,
+        min_delta=min_delta,
+    )
+
+
+def directed(callbacks: Sequence[Any] | None, metric: Metric | None) -> list[Any]:
+    """The user's callbacks; an EarlyStopping on ``metric`` is told its direction."""
+    told = []
+    for callback in callbacks or ():
+        stops = isinstance(callback, xgb.callback.EarlyStopping)
+        if metric is None or not stops or isinstance(callback, EarlyStopping):
+            told.append(callback)
+        elif callback.metric_name not in (None, metric.name):
+            raise ValueError(
+                f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric is "
+                f"{metric.name!r}: leave metric_name out"
+            )
+        elif callback.maximize not in (None, metric.greater_is_better):
+            raise ValueError(
+                f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but of "
+                f"{metric.name} {'greater' if metric.greater_is_better else 'smaller'} is better: "
+                "leave maximize out"
+            )
+        else:
+            told.append(
+                stopping(
+                    metric,
+                    callback.rounds,
+                    callback.data,
+                    save_best=True,
+                    min_delta=callback._min_delta,
+                )
+            )
+    for callback in told:
+        if metric is not None and _callers.wrong_direction(
+            callback, metric.name, metric.greater_is_better
+        ):
+            raise ValueError(f"callbacks holds an EarlyStopping of another metric than {metric!r}")
+    return told
+
+
+class Exact(xgb.callback.TrainingCallback):
+    """A metric whose values early stopping and the user see in full precision.
+
+    XGBoost prints them with six decimals and reads them back. This is both the metric that
+    it calls and the first of its callbacks, which puts back what was printed.
+    """
+
+    def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
+        super().__init__()
+        self.call, self.metric = call, metric
+        self.round: list[float] = []
+        self.history: list[list[float]] = []
+
+    @property
+    def __name__(self) -> str:
+        return self.metric.name
+
+    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
+        returned = self.call(a, b, sample_weight)
+        self.round.append(returned[1] if isinstance(returned, tuple) else returned)
+        return returned
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        values, self.round = self.round, []
+        self.history.append(values)
+        names = [name for name in evals_log if self.metric.name in evals_log[name]]
+        folds = np.reshape(values, (-1, len(names)))  # in cv: of each fold, all data sets in turn
+        for name, column in zip(names, folds.T, strict=True):
+            log = evals_log[name][self.metric.name]
+            exact = (float(column.mean()), float(column.std()))
+            log[-1] = exact if isinstance(log[-1], tuple) else exact[0]
+        return False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Exact:
+        return self
