@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,38 @@ LARGEST_WEIGHT = 1e30
 
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
+
+
+LONGEST_SHOWN = 120
+"""Characters of a user's value in a message."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def shown(value: Any) -> str:
+    """A user's value for a message: its repr, or the beginning of it and how much there is."""
+    try:
+        size = int(np.size(value)) if hasattr(value, "shape") else 0
+        if size > 6 or hasattr(value, "toarray"):
+            return _shown_array(value)
+        text = repr(value)
+        if len(text) > LONGEST_SHOWN:
+            text = _SHORT.repr(value)
+            if isinstance(value, list | tuple | dict | set | frozenset):
+                text = f"{text[: LONGEST_SHOWN - 20]} ({len(value)} in all)"
+    except Exception:  # a repr that fails must not hide the message
+        return f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _shown_array(value: Any) -> str:
+    text = f"{type(value).__name__} of shape {tuple(value.shape)}"
+    if not isinstance(value, np.ndarray):
+        return text
+    return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
 
 
 def number(name: str, value: object) -> float:
