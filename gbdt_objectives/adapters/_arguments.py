@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -42,41 +44,80 @@ def check_arguments(
     early_stopping_rounds: object,
     num_boost_round: object,
     others: Mapping[str, Any],
+    function: str = "train",
 ) -> None:
     """Raise for anything that the booster would misread or silently ignore."""
     for name, instead in INSTEAD.items():
         if name in others:
-            raise TypeError(f"train() got {name}=: {instead}")
+            raise TypeError(f"{function}() got {name}=: {instead}")
     if not isinstance(params, Mapping):
         raise TypeError(
-            f"params must be a dict of booster parameters, found {type(params).__name__}"
+            f"params must be a dict of booster parameters, found {_checks.shown(params)}"
         )
-    if not isinstance(objective, Objective):
-        raise TypeError(
-            f"objective must be an objective such as qwk_objective(y), found {objective!r}: wrap "
-            "your own gradient function with gbdt_objectives.objective(function); for a built-in "
-            "objective call the booster's own train()"
-        )
-    if metric is not None and not isinstance(metric, Metric):
-        raise TypeError(
-            f"metric must be a Metric such as qwk_metric(), found {metric!r}: "
-            "nothing else tells the direction in which to stop"
-        )
-    if isinstance(metric, Metric) and metric.input_space == "probability":
-        raise ValueError(
-            f"metric {metric.name!r} takes probabilities, but boosters hand out margins under a "
-            'custom objective: make it with input_space="margin"'
-        )
-    _positive_integer("num_boost_round", num_boost_round)
+    check_objective(objective)
+    if metric is not None:
+        check_metric(metric)
+    check_whole("num_boost_round", num_boost_round)
     _check_evals(evals)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
     if early_stopping_rounds is not None:
-        _positive_integer("early_stopping_rounds", early_stopping_rounds)
+        check_whole("early_stopping_rounds", early_stopping_rounds)
         if metric is None:
             raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+
+
+def check_data(name: str, data: object, kind: type) -> None:
+    """Raise unless it is the library's own data set."""
+    if not isinstance(data, kind):
+        library = kind.__module__.split(".")[0]
+        raise TypeError(
+            f"{name} must be a {library}.{kind.__name__}, found {type(data).__name__}: wrap it, "
+            f"{library}.{kind.__name__}(X, label=y)"
+        )
+
+
+def check_objective(objective: object) -> None:
+    """Raise unless it is an objective of this package."""
+    if isinstance(objective, Objective):
+        return
+    _check_called("objective", objective)
+    raise TypeError(
+        f"objective must be an objective such as qwk_objective(), found "
+        f"{_checks.shown(objective)}: wrap your own gradient function with "
+        "gbdt_objectives.objective(function); for a built-in objective call the booster's own "
+        "train()"
+    )
+
+
+def check_metric(metric: object) -> None:
+    """Raise unless it is a metric of this package that takes margins."""
+    _check_called("metric", metric)
+    if isinstance(metric, XGBoostMetric | LightGBMMetric):
+        raise TypeError(
+            "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
+            "without .xgboost or .lightgbm"
+        )
+    if not isinstance(metric, Metric):
+        raise TypeError(
+            f"metric must be a Metric such as extended_qwk_metric(), found "
+            f"{_checks.shown(metric)}: nothing else tells the direction in which to stop"
+        )
+    if metric.input_space == "probability":
+        raise ValueError(
+            f"metric {metric.name!r} takes probabilities, but boosters hand out margins under a "
+            'custom objective: make it with input_space="margin"'
+        )
+
+
+def _check_called(name: str, value: object) -> None:
+    """Raise for a factory of ours that was not called."""
+    if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
+        raise TypeError(
+            f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
+        )
 
 
 def check_stopping_data(data: object, evals: Sequence[tuple[Any, str]]) -> None:
@@ -150,9 +191,9 @@ def _same(value: object, allowed: object) -> bool:
     return plain(value) in {plain(option) for option in options}
 
 
-def _positive_integer(name: str, value: object) -> None:
+def check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be a whole number, found {type(value).__name__} {value!r}")
+        raise TypeError(f"{name} must be a whole number, found {_checks.shown(value)}")
     if int(value) < 1:
         raise ValueError(f"{name} must be at least 1, found {value!r}")
 
@@ -162,7 +203,7 @@ def _check_evals(evals: object) -> None:
         isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)
         for pair in evals
     ):
-        raise TypeError(f"evals must be a list of pairs (data, name), found {evals!r}")
+        raise TypeError(f"evals must be a list of pairs (data, name), found {_checks.shown(evals)}")
     names = [name for _, name in evals]
     for name in names:
         if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them

@@ -71,7 +71,7 @@ def check_objective(estimator: Any, objective: object) -> None:
 
 def check_aliases(parameters: dict[str, Any]) -> None:
     """Raise for LightGBM's other names of what is set here: it would prefer them."""
-    from gbdt_objectives.adapters.lightgbm.train import ALIASES
+    from gbdt_objectives.adapters.lightgbm._train import ALIASES
 
     for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
         for alias in ALIASES[name]:
@@ -192,8 +192,8 @@ def fit_lightgbm(
             fit["eval_sample_weight"] = [w_held]
         if objective is not None:
             fit["eval_init_score"] = [np.full(len(y_held), intercept)]
+    from gbdt_objectives.adapters.lightgbm._train import explained
     from gbdt_objectives.adapters.lightgbm.intercept import shift_intercept
-    from gbdt_objectives.adapters.lightgbm.train import explained
 
     with explained():
         regressor.fit(X, position, **fit)

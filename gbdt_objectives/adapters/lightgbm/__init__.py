@@ -1,6 +1,7 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
+from gbdt_objectives.adapters.lightgbm._cv import cv
+from gbdt_objectives.adapters.lightgbm._train import train
 from gbdt_objectives.adapters.lightgbm.intercept import imbalance_shift, shift_intercept
-from gbdt_objectives.adapters.lightgbm.train import train
 
-__all__ = ["imbalance_shift", "shift_intercept", "train"]
+__all__ = ["cv", "imbalance_shift", "shift_intercept", "train"]

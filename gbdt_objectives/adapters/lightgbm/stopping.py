@@ -35,7 +35,7 @@ class StopEarly:
             raise lgb.callback.EarlyStopException(env.begin_iteration + best, self.best)
 
     def _value(self, results: list[Any]) -> float:
-        """The last of (data, metric, value, ...), in cv before 4.7 ("cv_agg", "data metric", ...)"""
+        """A result is (data, metric, value, ...), in cv of old ("cv_agg", "data metric", ...)."""
         for result in reversed(results):
             data, _, name = " ".join(result[:2]).removeprefix("cv_agg ").rpartition(" ")
             if name == self.metric.name and self.data_name in (None, data):

@@ -1,7 +1,8 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
+from gbdt_objectives.adapters.xgboost._cv import cv
+from gbdt_objectives.adapters.xgboost._train import train
 from gbdt_objectives.adapters.xgboost.intercept import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.xgboost.stopping import early_stopping
-from gbdt_objectives.adapters.xgboost.train import train
 
-__all__ = ["early_stopping", "imbalance_shift", "shift_intercept", "train"]
+__all__ = ["cv", "early_stopping", "imbalance_shift", "shift_intercept", "train"]

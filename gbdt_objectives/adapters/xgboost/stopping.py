@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks
+from gbdt_objectives import _checks
 from gbdt_objectives.adapters._stopping import warn_if_few
 from gbdt_objectives.metrics import Metric
 
@@ -71,7 +71,9 @@ def early_stopping(
     True
     """
     if not isinstance(metric, Metric):
-        raise TypeError(f"metric must be a Metric such as qwk_metric(), found {metric!r}")
+        raise TypeError(
+            f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"
+        )
     return stopping(metric, _checks.whole_number("rounds", rounds, 1), data_name, save_best=True)
 
 
@@ -93,7 +95,9 @@ def stopping(
     )
 
 
-def directed(callbacks: Sequence[Any] | None, metric: Metric | None) -> list[Any]:
+def directed(
+    callbacks: Sequence[Any] | None, metric: Metric | None, *, save_best: bool = True
+) -> list[Any]:
     """The user's callbacks; an EarlyStopping on ``metric`` is told its direction."""
     told = []
     for callback in callbacks or ():
@@ -117,15 +121,10 @@ def directed(callbacks: Sequence[Any] | None, metric: Metric | None) -> list[Any
                     metric,
                     callback.rounds,
                     callback.data,
-                    save_best=True,
+                    save_best=save_best,
                     min_delta=callback._min_delta,
                 )
             )
-    for callback in told:
-        if metric is not None and _callers.wrong_direction(
-            callback, metric.name, metric.greater_is_better
-        ):
-            raise ValueError(f"callbacks holds an EarlyStopping of another metric than {metric!r}")
     return told
 
 
@@ -140,7 +139,8 @@ class Exact(xgb.callback.TrainingCallback):
         super().__init__()
         self.call, self.metric = call, metric
         self.round: list[float] = []
-        self.history: list[list[float]] = []
+        self.history: list[list[tuple[float, float]]] = []
+        self.names: list[str] = []
 
     @property
     def __name__(self) -> str:
@@ -152,15 +152,20 @@ class Exact(xgb.callback.TrainingCallback):
         return returned
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        values, self.round = self.round, []
-        self.history.append(values)
-        names = [name for name in evals_log if self.metric.name in evals_log[name]]
-        folds = np.reshape(values, (-1, len(names)))  # in cv: of each fold, all data sets in turn
-        for name, column in zip(names, folds.T, strict=True):
+        self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
+        folds = np.reshape(self.round, (-1, len(self.names)))  # in cv all sets of a fold in turn
+        self.round = []
+        self.history.append(list(zip(folds.mean(axis=0), folds.std(axis=0), strict=True)))
+        for name, exact in zip(self.names, self.history[-1], strict=True):
             log = evals_log[name][self.metric.name]
-            exact = (float(column.mean()), float(column.std()))
             log[-1] = exact if isinstance(log[-1], tuple) else exact[0]
         return False
+
+    def columns(self) -> Iterator[tuple[str, list[float], list[float]]]:
+        """Each data set with its means and standard deviations over folds, per round."""
+        for name, values in zip(self.names, zip(*self.history, strict=True), strict=True):
+            means, deviations = zip(*values, strict=True)
+            yield name, list(means), list(deviations)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Exact:
         return self

@@ -13,7 +13,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
 from gbdt_objectives.metrics import Metric
@@ -121,24 +121,21 @@ def train(
     >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
     array([1., 3.])
     """
+    _arguments.check_data("data", data, lgb.Dataset)
     _arguments.check_arguments(
         params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
     )
     datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
     for name, dataset in datasets.items():
-        if not isinstance(dataset, lgb.Dataset):
-            raise TypeError(
-                f"{name} must be a lightgbm.Dataset, found {type(dataset).__name__}: "
-                "wrap it, lightgbm.Dataset(X, label=y)"
-            )
-    _check_params(params, early_stopping_rounds is not None)
+        _arguments.check_data(name, dataset, lgb.Dataset)
+    check_params(params, early_stopping_rounds is not None)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: call held-out data otherwise"
         )
     for name, dataset in datasets.items():
-        _check_label(dataset, name)
+        check_label(dataset, name)
 
     callbacks = list(kwargs.pop("callbacks", None) or [])
     if metric is not None and early_stopping_rounds is not None:
@@ -172,7 +169,7 @@ def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, A
     """The metric of LightGBM's scores and what the objective adds to them."""
 
     def measure(score: Array, data: Any) -> tuple[str, float, bool]:
-        return metric.lightgbm(score + shift(data), data)  # type: ignore[return-value]
+        return metric.lightgbm(score + shift(data), data)
 
     return measure
 
@@ -190,7 +187,7 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
     return add_to_leaves(text, np.array([intercept])) if intercept else text
 
 
-def _check_params(params: Mapping[str, Any], stops_early: bool) -> None:
+def check_params(params: Mapping[str, Any], stops_early: bool) -> None:
     def refuse(name: str, allowed: object, reason: str) -> None:
         _arguments.refuse(params, ALIASES[name], allowed, reason)
 
@@ -231,7 +228,7 @@ def _constructed(dataset: lgb.Dataset) -> bool:
     return dataset._handle is not None
 
 
-def _check_label(dataset: lgb.Dataset, name: str) -> None:
+def check_label(dataset: lgb.Dataset, name: str) -> None:
     """Look at labels in memory: a constructed Dataset has 0 for nan, and zeros for none."""
     label = _field(dataset, "label")
     in_memory = dataset.used_indices is None and not isinstance(dataset.data, str | Path)
@@ -245,6 +242,9 @@ def init_score(dataset: lgb.Dataset) -> Array | None:
     """The user's; what an earlier init_model left there is not."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
+    if dataset.used_indices is not None and not _constructed(dataset):
+        whole = init_score(dataset.reference)  # type: ignore[arg-type]  # a subset has one
+        return None if whole is None else whole[dataset.used_indices]
     score = _field(dataset, "init_score")
     return None if score is None else _checks.vector("init_score", np.asarray(score))
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_odds, sigmoid
 from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
 from gbdt_objectives.metrics import Metric
@@ -98,25 +97,16 @@ def train(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
+    _arguments.check_data("data", data, xgb.DMatrix)
     _arguments.check_arguments(
         params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
     )
     matrices = {"data": data, **{f"evals {name!r}": matrix for matrix, name in evals}}
     for name, matrix in matrices.items():
-        if not isinstance(matrix, xgb.DMatrix):
-            raise TypeError(
-                f"{name} must be an xgboost.DMatrix, found {type(matrix).__name__}: "
-                "wrap it, xgboost.DMatrix(X, label=y)"
-            )
-        if matrix.get_label().size == 0:
-            raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
-    if metric is not None and xgb.collective.is_distributed():
-        raise ValueError(
-            "metric is refused in distributed training: XGBoost would report the mean of each "
-            "worker's own value; evaluate the model after training"
-        )
+        check_labelled(name, matrix)
+    check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    _check_params(params, transform, early_stopping_rounds is not None)
+    check_params(params, transform, early_stopping_rounds is not None)
 
     if early_stopping_rounds is not None:
         _arguments.check_stopping_data(data, evals)
@@ -127,14 +117,14 @@ def train(
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
     if _continues(params, kwargs):
-        measured, start, base_score = objective, None, {}
+        started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
-        measured, start, base_score = _start(params, matrices, objective)
+        started, base_score = started_objective(params, matrices, objective)
     return xgb.train(
         {**params, "objective": transform, "disable_default_eval_metric": 1, **base_score},
         data,
         num_boost_round,
-        obj=StartedObjective(measured, start),
+        obj=started,
         custom_metric=exact,
         evals=list(evals),
         callbacks=callbacks,
@@ -142,7 +132,21 @@ def train(
     )
 
 
-def _check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
+def check_labelled(name: str, data: Any) -> None:
+    _arguments.check_data(name, data, xgb.DMatrix)
+    if data.get_label().size == 0:
+        raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+
+
+def check_one_machine(metric: Metric | None) -> None:
+    if metric is not None and xgb.collective.is_distributed():
+        raise ValueError(
+            "metric is refused in distributed training: XGBoost would report the mean of each "
+            "worker's own value; evaluate the model after training"
+        )
+
+
+def check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
     refuse = _arguments.refuse
     for name in ("reg:absoluteerror", "reg:quantileerror"):
         if params.get("objective") == name:
@@ -180,26 +184,27 @@ def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
     return True
 
 
-def _start(
+def started_objective(
     params: Mapping[str, Any], matrices: Mapping[str, xgb.DMatrix], objective: Objective
-) -> tuple[Objective, float | Array, dict[str, float]]:
-    """The objective, measured, the margins at which training starts, and the base_score that
-    makes it start there, in the units of a prediction."""
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective, measured, and the base_score (in the units of a prediction) to start at."""
     has_margin = {name: _has_base_margin(matrix) for name, matrix in matrices.items()}
     _arguments.check_same_starts("base_margin", has_margin)
-    data, given = matrices["data"], params.get("base_score")
-    if has_margin["data"]:
+    data, given = next(iter(matrices.values())), params.get("base_score")
+    if _has_base_margin(data):
         if given is not None:
             raise ValueError(
                 "params['base_score'] and the data's base_margin are both given: XGBoost would "
                 "ignore the first; leave one of them out"
             )
-        return objective, data.get_float_info("base_margin"), {"base_score": prediction(0, objective)}
+        margins = data.get_float_info("base_margin")
+        return StartedObjective(objective, margins), {"base_score": prediction(0.0, objective)}
     measured = objective.measured(*_checks.label_weight(data))
     if given is not None:
-        return measured, margin(_checks.number("params['base_score']", given), objective), {}
+        start = margin(_checks.number("params['base_score']", given), objective)
+        return StartedObjective(measured, start), {}
     intercept = measured.intercept or 0.0
-    return measured, intercept, {"base_score": prediction(intercept, objective)}
+    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
 
 
 def prediction(intercept: float, objective: Objective) -> float:
