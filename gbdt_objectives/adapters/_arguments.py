@@ -83,7 +83,7 @@ def check_objective(objective: object) -> None:
     """Raise unless it is an objective of this package."""
     if isinstance(objective, Objective):
         return
-    _check_called("objective", objective)
+    check_called("objective", objective)
     raise TypeError(
         f"objective must be an objective such as qwk_objective(), found "
         f"{_checks.shown(objective)}: wrap your own gradient function with "
@@ -94,7 +94,7 @@ def check_objective(objective: object) -> None:
 
 def check_metric(metric: object) -> None:
     """Raise unless it is a metric of this package that takes margins."""
-    _check_called("metric", metric)
+    check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
@@ -112,7 +112,7 @@ def check_metric(metric: object) -> None:
         )
 
 
-def _check_called(name: str, value: object) -> None:
+def check_called(name: str, value: object) -> None:
     """Raise for a factory of ours that was not called."""
     if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
         raise TypeError(
@@ -126,6 +126,20 @@ def check_stopping_data(data: object, evals: Sequence[tuple[Any, str]]) -> None:
         raise ValueError(
             f"early stopping looks at the last of evals, {evals[-1][1]!r}, which is the training "
             "data: put held-out data last"
+        )
+
+
+def check_held_out(features: Sequence[Any], X: object) -> None:
+    """Early stopping of an estimator needs an evaluation set that is not the training data."""
+    if not features:
+        raise ValueError(
+            "early stopping needs held-out rows: pass them to fit, eval_set=[(X, y)], or leave "
+            "early stopping out"
+        )
+    if features[-1] is X:
+        raise ValueError(
+            "early stopping looks at the last of eval_set, which is the training data: put "
+            "held-out data last"
         )
 
 

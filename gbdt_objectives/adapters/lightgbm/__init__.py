@@ -2,6 +2,7 @@
 
 from gbdt_objectives.adapters.lightgbm._cv import cv
 from gbdt_objectives.adapters.lightgbm._train import train
+from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.lightgbm.intercept import imbalance_shift, shift_intercept
 
-__all__ = ["cv", "imbalance_shift", "shift_intercept", "train"]
+__all__ = ["LGBMClassifier", "LGBMRegressor", "cv", "imbalance_shift", "shift_intercept", "train"]

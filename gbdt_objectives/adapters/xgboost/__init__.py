@@ -2,7 +2,16 @@
 
 from gbdt_objectives.adapters.xgboost._cv import cv
 from gbdt_objectives.adapters.xgboost._train import train
+from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor
 from gbdt_objectives.adapters.xgboost.intercept import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.xgboost.stopping import early_stopping
 
-__all__ = ["cv", "early_stopping", "imbalance_shift", "shift_intercept", "train"]
+__all__ = [
+    "XGBClassifier",
+    "XGBRegressor",
+    "cv",
+    "early_stopping",
+    "imbalance_shift",
+    "shift_intercept",
+    "train",
+]

@@ -1,0 +1,116 @@
+"""What the drop-in estimators of both libraries check and do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import FunctionObjective
+
+
+def signed_like(library_fit: Any) -> Any:
+    """Give a fit the signature and docstring of the library's, which scikit-learn looks at."""
+    return wraps(library_fit)
+
+
+def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """The arguments of a call by name, without those that are None."""
+    found = signature(function).bind(*args, **kwargs).arguments
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
+    """The estimator's objective if it is one of ours, which must be of its kind."""
+    objective, name = estimator.objective, type(estimator).__name__
+    _arguments.check_called("objective", objective)
+    if not isinstance(objective, Objective):
+        return None
+    other = name.replace("Classifier", "Regressor")
+    if classifier and isinstance(objective, FunctionObjective):
+        raise TypeError(
+            f"{name} cannot know what a margin of {objective!r} means as a probability: use "
+            f"{other}, whose predictions are the margins"
+        )
+    if classifier and objective.link == "identity":
+        raise TypeError(
+            f"objective={objective!r} trains a score in label units, not log-odds: use {other}, "
+            "and turn its scores into classes by apply_thresholds"
+        )
+    if not classifier and objective.link == "logit":
+        raise TypeError(
+            f"objective={objective!r} trains log-odds of label 1: use "
+            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities"
+        )
+    return objective
+
+
+def own_metric(name: str, value: object, objective: Objective | None, *, classifier: bool) -> Any:
+    """The metric if it is one of ours, rendered or not; it must take what it will be given."""
+    _arguments.check_called(name, value)
+    metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
+    if not isinstance(metric, Metric):
+        return None
+    if objective is not None:
+        _arguments.check_metric(metric)
+    elif classifier and metric.input_space != "probability":
+        raise ValueError(
+            f"{name} {metric.name!r} takes {metric.input_space}s, but under a built-in objective "
+            'classifiers hand out probabilities: make it with input_space="probability", or pass '
+            "an objective of gbdt_objectives"
+        )
+    return metric
+
+
+def labels_weights(
+    y: ArrayLike, sample_weight: ArrayLike | None, *, classifier: bool, class_weight: Any = None
+) -> tuple[Array, Array | None]:
+    """Labels, 0 and 1 for a classifier, and weights as the objective will be given them."""
+    target = np.asarray(y)
+    if target.ndim == 2 and target.shape[1] == 1:
+        target = target[:, 0]
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    if class_weight is not None:
+        from sklearn.utils.class_weight import compute_sample_weight
+
+        by_class = compute_sample_weight(class_weight, target)
+        weight = by_class if weight is None else weight * by_class
+    if classifier:
+        classes, position = np.unique(target, return_inverse=True)
+        if len(classes) != 2:
+            raise ValueError(
+                f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
+                "objective is for two: leave objective out, or join classes"
+            )
+        target = position.reshape(target.shape)
+    return target, weight
+
+
+@contextmanager
+def set_for_a_while(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
+    """Parameters that hold while the library's own fit runs, and not a moment longer."""
+    missing = object()
+    before = {name: getattr(estimator, name, missing) for name in parameters}
+    others = dict(getattr(estimator, "_other_params", {}))
+    estimator.set_params(**parameters)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is missing:
+                delattr(estimator, name)
+            else:
+                setattr(estimator, name, value)
+        if hasattr(estimator, "_other_params"):
+            estimator._other_params = others

@@ -1,0 +1,209 @@
+"""LightGBM's estimators, started, stopped, weighed and predicting right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._estimators import (
+    labels_weights,
+    named_arguments,
+    own_metric,
+    own_objective,
+    set_for_a_while,
+    signed_like,
+)
+from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters.lightgbm._train import ALIASES, explained, finished
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+
+class LGBMRegressor(lgb.LGBMRegressor):
+    """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
+
+    With an ``objective`` such as ``qwk_objective()`` boosting starts at its intercept,
+    evaluation sets alike, and the intercept is inside ``booster_``; an objective that is
+    not measured yet takes what it needs from the labels and weights of each ``fit``. A
+    ``Metric`` such as ``extended_qwk_metric()`` can be given to ``fit`` as ``eval_metric``
+    as it is: early stopping (by the parameter ``early_stopping_rounds`` or the callback
+    ``lightgbm.early_stopping``) is then on the last evaluation set and on nothing else,
+    and the model holds the best rounds only. Without either it is LightGBM's own
+    estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
+    **kwargs
+        As for ``lightgbm.LGBMRegressor``. What LightGBM would silently ignore under an
+        objective of this package is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.adapters.lightgbm import LGBMRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> model = LGBMRegressor(objective=qwk_objective(), num_leaves=4, verbose=-1,
+    ...                       early_stopping_rounds=10)
+    >>> model = model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])],
+    ...                   eval_metric=extended_qwk_metric())
+    >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
+    array([1., 3.])
+    """
+
+    @signed_like(lgb.LGBMRegressor.fit)
+    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fit(self, super().fit, X, y, *args, **kwargs)
+
+
+class LGBMClassifier(lgb.LGBMClassifier):
+    """``lightgbm.LGBMClassifier`` for objectives and metrics of this package.
+
+    With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
+    log-odds of the labels, evaluation sets alike, the intercept is inside ``booster_``,
+    and ``predict_proba`` gives the probabilities that the objective aims at. A ``Metric``
+    can be given to ``fit`` as ``eval_metric``, as in :class:`LGBMRegressor`. Without
+    either it is LightGBM's own estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+    **kwargs
+        As for ``lightgbm.LGBMClassifier``. What LightGBM would silently ignore under an
+        objective of this package is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.adapters.lightgbm import LGBMClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+    >>> model = LGBMClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+    ...                        num_leaves=2, verbose=-1).fit(X[keep], y[keep])
+    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
+    True
+    """
+
+    @signed_like(lgb.LGBMClassifier.fit)
+    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fit(self, super().fit, X, y, *args, **kwargs)
+
+
+def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    classifier = isinstance(estimator, lgb.LGBMClassifier)
+    objective = own_objective(estimator, classifier=classifier)
+    given = named_arguments(library_fit, *args, **kwargs)
+    metrics = given.get("eval_metric", [])
+    metrics = metrics if isinstance(metrics, list) else [metrics]
+    own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
+    metric = next((m for m in own if m is not None), None)
+    if objective is None and metric is None:
+        return library_fit(**given)
+    parameters: dict[str, Any] = {}
+    if metric is not None:
+        given["eval_metric"] = [
+            m if rendered is None else rendered.lightgbm
+            for m, rendered in zip(metrics, own, strict=True)
+        ]
+        parameters |= _stopping(estimator, metric, given)
+    if objective is None:
+        with set_for_a_while(estimator, parameters):
+            return library_fit(**given)
+    if objective.link == "logit":
+        _check_built_in_metrics(metrics)
+        parameters["metric"] = "None"  # the default would take log-odds for probabilities
+    started, intercept = _started(estimator, objective, given, classifier)
+    with set_for_a_while(estimator, {**parameters, "objective": started}), explained():
+        library_fit(**given)
+    booster = estimator.booster_
+    booster.model_from_string(finished(booster, objective.link, intercept))
+    # what the model is, so that predict and predict_proba take its output for what it is
+    estimator._objective = "binary" if classifier else objective
+    return estimator
+
+
+def _started(
+    estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
+) -> tuple[StartedObjective, float]:
+    """The objective and its intercept; the data are given an init_score of it."""
+    for name in ("init_score", "eval_init_score"):
+        if name in given:
+            raise ValueError(
+                f"{name} is given, but an init_score would be missing from the predictions: leave "
+                "it out, boosting starts at the objective's intercept, which stays in the model; "
+                "for a start that differs by row use train of gbdt_objectives.adapters.lightgbm"
+            )
+    if given.get("init_model") is not None:
+        return StartedObjective(objective, None), 0.0
+    y, w = labels_weights(
+        given["y"],
+        given.get("sample_weight"),
+        classifier=classifier,
+        class_weight=estimator.class_weight,
+    )
+    measured = objective.measured(y, w)
+    intercept = measured.intercept or 0.0
+    if intercept:
+        given["init_score"] = np.full(len(y), intercept)
+        scores = [np.full(len(target), intercept) for _, target in _evaluation_sets(given)]
+        if scores:
+            given["eval_init_score"] = scores
+    return StartedObjective(measured, intercept), intercept
+
+
+def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Features and labels, given as eval_set or, since 4.7, as eval_X and eval_y."""
+    if "eval_X" in given:
+        X, y = given["eval_X"], given["eval_y"]
+        return list(zip(X, y, strict=True)) if isinstance(X, tuple) else [(X, y)]
+    eval_set = given.get("eval_set", [])
+    return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+
+
+def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
+    """Early stopping on ``metric`` alone: the callbacks, and the parameters that go."""
+    callbacks, parameters = [], dict[str, Any]()
+    for callback in given.get("callbacks", ()):
+        if type(callback).__name__ != "_EarlyStoppingCallback":
+            callbacks.append(callback)
+            continue
+        if callback.min_delta:
+            raise ValueError(
+                "callbacks holds an early_stopping with min_delta, but early stopping here counts "
+                "any improvement: leave min_delta out"
+            )
+        callbacks.append(StopEarly(metric, callback.stopping_rounds))
+    found = estimator.get_params()
+    for name in ALIASES["early_stopping_round"]:
+        rounds = found.get(name)
+        if rounds is None:
+            continue
+        parameters[name] = 0
+        if _checks.number(name, rounds) > 0:
+            callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
+    if any(isinstance(callback, StopEarly) for callback in callbacks):
+        _arguments.check_held_out([features for features, _ in _evaluation_sets(given)], given["X"])
+    given["callbacks"] = callbacks
+    return parameters
+
+
+def _check_built_in_metrics(metrics: list[Any]) -> None:
+    names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
+    if names:
+        raise ValueError(
+            f"eval_metric {names[0]!r} is LightGBM's own, which would take log-odds for "
+            "probabilities under a custom objective: pass a metric of gbdt_objectives, such as "
+            "weighted_logloss_metric(1)"
+        )

@@ -1,0 +1,161 @@
+"""XGBoost's estimators, started, stopped, weighed and predicting right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+
+from gbdt_objectives import _checks
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._estimators import (
+    labels_weights,
+    named_arguments,
+    own_metric,
+    own_objective,
+    set_for_a_while,
+    signed_like,
+)
+from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters.xgboost._train import margin, prediction
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+
+class XGBRegressor(xgb.XGBRegressor):  # type: ignore[misc]
+    """``xgboost.XGBRegressor`` for objectives and metrics of this package.
+
+    With an ``objective`` such as ``qwk_objective()`` boosting starts at its intercept,
+    which becomes the model's ``base_score``; an objective that is not measured yet takes
+    what it needs from the labels and weights of each ``fit``. A ``Metric`` such as
+    ``extended_qwk_metric()`` can be given as ``eval_metric`` as it is: early stopping (by
+    ``early_stopping_rounds`` or by an ``EarlyStopping`` callback) is then on the last
+    evaluation set in the metric's own direction and full precision, and the model holds
+    the best rounds only. Without either it is XGBoost's own estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
+    **kwargs
+        As for ``xgboost.XGBRegressor``. What XGBoost would silently ignore under an
+        objective of this package is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.adapters.xgboost import XGBRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> model = XGBRegressor(objective=qwk_objective(), eval_metric=extended_qwk_metric(),
+    ...                      max_depth=2, early_stopping_rounds=10)
+    >>> model = model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])], verbose=False)
+    >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
+    array([1., 3.], dtype=float32)
+    """
+
+    @signed_like(xgb.XGBRegressor.fit)
+    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fit(self, super().fit, X, y, *args, **kwargs)
+
+
+class XGBClassifier(xgb.XGBClassifier):  # type: ignore[misc]
+    """``xgboost.XGBClassifier`` for objectives and metrics of this package.
+
+    With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
+    log-odds of the labels, which become the model's ``base_score``, and ``predict_proba``
+    gives the probabilities that the objective aims at. A ``Metric`` can be given as
+    ``eval_metric``, as in :class:`XGBRegressor`. Without either it is XGBoost's own
+    estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+    **kwargs
+        As for ``xgboost.XGBClassifier``. What XGBoost would silently ignore under an
+        objective of this package is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.adapters.xgboost import XGBClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+    >>> model = XGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+    ...                       max_depth=1, learning_rate=0.1).fit(X[keep], y[keep])
+    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
+    True
+    """
+
+    @signed_like(xgb.XGBClassifier.fit)
+    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+        return _fit(self, super().fit, X, y, *args, **kwargs)
+
+
+def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    classifier = isinstance(estimator, xgb.XGBClassifier)
+    objective = own_objective(estimator, classifier=classifier)
+    metric = own_metric("eval_metric", estimator.eval_metric, objective, classifier=classifier)
+    given = named_arguments(library_fit, *args, **kwargs)
+    parameters: dict[str, Any] = {}
+    if objective is not None:
+        parameters |= _started(estimator, objective, given, classifier)
+    if metric is not None:
+        parameters |= _stopping(estimator, metric, given)
+    with set_for_a_while(estimator, parameters):
+        return library_fit(**given)
+
+
+def _started(
+    estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
+) -> dict[str, Any]:
+    """The parameters with which boosting starts where it should."""
+    y, w = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
+    base_score = estimator.base_score
+    if given.get("xgb_model") is not None:
+        return {"objective": StartedObjective(objective, None)}
+    if "base_margin" in given:
+        if base_score is not None:
+            raise ValueError(
+                "base_score and base_margin are both given: XGBoost would ignore the first; leave "
+                "one of them out"
+            )
+        if given.get("eval_set") and not given.get("base_margin_eval_set"):
+            raise ValueError(
+                "base_margin is given but base_margin_eval_set is not: training and evaluation "
+                "would start at different places"
+            )
+        margins = _checks.vector("base_margin", np.asarray(given["base_margin"]))
+        return {
+            "objective": StartedObjective(objective, margins),
+            "base_score": prediction(0.0, objective),
+        }
+    measured = objective.measured(y, w)
+    if base_score is not None:
+        start = margin(_checks.number("base_score", base_score), objective)
+        return {"objective": StartedObjective(measured, start)}
+    start = measured.intercept or 0.0
+    return {
+        "objective": StartedObjective(measured, start),
+        "base_score": prediction(start, objective),
+    }
+
+
+def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with which early stopping sees the metric as it is."""
+    exact = Exact(metric.xgboost, metric)
+    callbacks = [exact, *directed(estimator.callbacks, metric)]
+    rounds = estimator.early_stopping_rounds
+    if rounds is not None:
+        callbacks.append(early_stopping(metric, rounds))
+    if any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks):
+        features = [features for features, _ in given.get("eval_set", ())]
+        _arguments.check_held_out(features, given["X"])
+    return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}
