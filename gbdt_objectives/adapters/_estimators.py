@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,18 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
 
-def signed_like(library_fit: Any) -> Any:
+def signed_like(library_fit: Any) -> Callable[[Callable[..., Any]], Any]:
     """Give a fit the signature and docstring of the library's, which scikit-learn looks at."""
     return wraps(library_fit)
 
 
 def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of a call by name, without those that are None."""
-    found = signature(function).bind(*args, **kwargs).arguments
+    call = signature(function)
+    found = call.bind(*args, **kwargs).arguments
+    for name, parameter in call.parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            found |= found.pop(name, {})
     return {name: value for name, value in found.items() if value is not None}
 
 

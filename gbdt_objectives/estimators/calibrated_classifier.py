@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers, positions
-from gbdt_objectives.estimators._classifiers import class_probability
+from gbdt_objectives.adapters._wrapped import class_probability
 from gbdt_objectives.estimators._rows import (
     accepted_weights,
     check_features,

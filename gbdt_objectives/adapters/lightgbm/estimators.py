@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
@@ -101,9 +102,34 @@ class LGBMClassifier(lgb.LGBMClassifier):
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
 
+def fit_stopped(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    metric: Metric,
+    held_out: tuple[Any, Any, Any] | None,
+    rounds: int | None,
+) -> None:
+    """Fit any LightGBM estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    if held_out is not None and rounds is not None:
+        X_held, y_held, weight = held_out
+        if "eval_X" in signature(estimator.fit).parameters:  # LightGBM >= 4.7 deprecates eval_set
+            given |= {"eval_X": X_held, "eval_y": y_held}
+        else:
+            given["eval_set"] = [(X_held, y_held)]
+        given |= {"eval_metric": metric, "callbacks": [StopEarly(metric, rounds)]}
+        if weight is not None:
+            given["eval_sample_weight"] = [weight]
+    _fit(estimator, estimator.fit, **given)
+
+
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
+    if objective is not None:
+        _check_aliases(estimator.get_params())
     given = named_arguments(library_fit, *args, **kwargs)
     metrics = given.get("eval_metric", [])
     metrics = metrics if isinstance(metrics, list) else [metrics]
@@ -207,3 +233,14 @@ def _check_built_in_metrics(metrics: list[Any]) -> None:
             "probabilities under a custom objective: pass a metric of gbdt_objectives, such as "
             "weighted_logloss_metric(1)"
         )
+
+
+def _check_aliases(parameters: dict[str, Any]) -> None:
+    """Raise for LightGBM's other names of what is set here: it would prefer them."""
+    for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
+        for alias in ALIASES[name]:
+            if alias != ours and parameters.get(alias) is not None:
+                raise ValueError(
+                    f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
+                    f"{ours}: leave it out"
+                )

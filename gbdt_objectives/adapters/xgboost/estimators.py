@@ -25,7 +25,7 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
 
-class XGBRegressor(xgb.XGBRegressor):  # type: ignore[misc]
+class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package.
 
     With an ``objective`` such as ``qwk_objective()`` boosting starts at its intercept,
@@ -63,7 +63,7 @@ class XGBRegressor(xgb.XGBRegressor):  # type: ignore[misc]
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
 
-class XGBClassifier(xgb.XGBClassifier):  # type: ignore[misc]
+class XGBClassifier(xgb.XGBClassifier):
     """``xgboost.XGBClassifier`` for objectives and metrics of this package.
 
     With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
@@ -97,6 +97,28 @@ class XGBClassifier(xgb.XGBClassifier):  # type: ignore[misc]
     @signed_like(xgb.XGBClassifier.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
+
+
+def fit_stopped(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    metric: Metric,
+    held_out: tuple[Any, Any, Any] | None,
+    rounds: int | None,
+) -> None:
+    """Fit any XGBoost estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    if held_out is None:
+        _fit(estimator, estimator.fit, **given)
+        return
+    *rows, weight = held_out
+    given |= {"eval_set": [tuple(rows)], "verbose": False}
+    if weight is not None:
+        given["sample_weight_eval_set"] = [weight]
+    with set_for_a_while(estimator, {"eval_metric": metric, "early_stopping_rounds": rounds}):
+        _fit(estimator, estimator.fit, **given)
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
