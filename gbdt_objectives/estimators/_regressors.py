@@ -71,7 +71,7 @@ def check_objective(estimator: Any, objective: object) -> None:
 
 def check_aliases(parameters: dict[str, Any]) -> None:
     """Raise for LightGBM's other names of what is set here: it would prefer them."""
-    from gbdt_objectives.adapters.lightgbm.train import ALIASES
+    from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 
     for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
         for alias in ALIASES[name]:

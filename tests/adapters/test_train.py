@@ -14,7 +14,7 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
-from gbdt_objectives.adapters.lightgbm.train import ALIASES
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from tests.adapters.library import LGB, XGB, Library, both
 
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")

@@ -47,7 +47,7 @@ from gbdt_objectives import (
     weighted_logloss_metric,
     weighted_logloss_objective,
 )
-from gbdt_objectives.adapters.lightgbm.train import ALIASES
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.estimators._classifiers import fit_offset
 from gbdt_objectives.estimators.downsampled_classifier import geometric_mean
 

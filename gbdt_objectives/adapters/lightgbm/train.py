@@ -12,6 +12,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import (
     add_to_leaves,
 )
@@ -22,27 +23,6 @@ try:
     import lightgbm as lgb
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("lightgbm") from error
-
-ALIASES = {
-    "objective": ("objective", "objective_type", "app", "application", "loss"),
-    "metric": ("metric", "metrics", "metric_types"),
-    "boosting": ("boosting", "boosting_type", "boost"),
-    "num_class": ("num_class", "num_classes"),
-    "num_machines": ("num_machines", "num_machine"),
-    "scale_pos_weight": ("scale_pos_weight",),
-    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
-    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging"),
-    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging"),
-    "boost_from_average": ("boost_from_average",),
-    "early_stopping_round": (
-        "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
-    ),
-    "num_iterations": (
-        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-        "num_rounds", "nrounds", "num_boost_round", "n_estimators", "max_iter",
-    ),
-}  # fmt: skip
-"""The parameters that train() looks at, under all the names that LightGBM takes for them."""
 
 
 def train(
@@ -66,8 +46,8 @@ def train(
     Parameters
     ----------
     params : mapping
-        LightGBM's parameters. What LightGBM would silently ignore under a custom
-        objective is refused, as is ``boosting="rf"``.
+        LightGBM's parameters. What LightGBM would silently ignore or misunderstand is
+        refused, as is ``boosting="rf"``.
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
@@ -82,7 +62,7 @@ def train(
     early_stopping_rounds : int, optional
         Stop after so many rounds without improvement; needs ``metric``.
     **kwargs
-        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, ``feature_name``, ...
+        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``.
 
     Returns
     -------
@@ -121,8 +101,14 @@ def train(
     array([1., 3.])
     """
     _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
-    )
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
+        parameters.INSTEAD,
+    )  # fmt: skip
+    if kwargs.get("keep_training_booster"):
+        raise ValueError(
+            "keep_training_booster=True is refused: training ends when the intercept is written "
+            "into the model; leave it out, and train on with init_model="
+        )
     datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
     for name, dataset in datasets.items():
         if not isinstance(dataset, lgb.Dataset):
@@ -130,12 +116,19 @@ def train(
                 f"{name} must be a lightgbm.Dataset, found {type(dataset).__name__}: "
                 "wrap it, lightgbm.Dataset(X, label=y)"
             )
-    _check_params(params, early_stopping_rounds is not None)
+    parameters.check(
+        params,
+        stops_early=early_stopping_rounds is not None,
+        from_file=any(d.data is None or _in_file(d) for d in datasets.values()),
+    )
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: call held-out data otherwise"
         )
+    for dataset in datasets.values():
+        if _in_file(dataset) and not _constructed(dataset):
+            _read(dataset, params, None if dataset is data else data)
     labels = {name: _label(dataset, name) for name, dataset in datasets.items()}
 
     callbacks = list(kwargs.pop("callbacks", None) or [])
@@ -176,37 +169,6 @@ def _finished(booster: lgb.Booster, link: str, intercept: float) -> str:
     return add_to_leaves(text, np.array([intercept])) if intercept else text
 
 
-def _check_params(params: Mapping[str, Any], stops_early: bool) -> None:
-    def refuse(name: str, allowed: object, reason: str) -> None:
-        _arguments.refuse(params, ALIASES[name], allowed, reason)
-
-    refuse("objective", (), "objective= already says what to train on; leave it out")
-    refuse("metric", ("none", "null", "custom", "na", ""),
-           "nothing but metric= is measured; leave it out")  # fmt: skip
-    refuse("boosting", ("gbdt", "gbrt", "dart", "goss"),
-           "LightGBM's random forests do not take custom objectives")  # fmt: skip
-    refuse("num_class", 1,
-           "train() handles one margin a row; for several call lightgbm.train with the objective "
-           "in params")  # fmt: skip
-    refuse("num_machines", 1,
-           "each LightGBM worker would see only its own rows in sums over all rows")  # fmt: skip
-    for name in ("scale_pos_weight", "pos_bagging_fraction", "neg_bagging_fraction"):
-        refuse(name, 1, "LightGBM ignores it under a custom objective; pass weights to the Dataset")
-    refuse("is_unbalance", False,
-           "LightGBM ignores it under a custom objective; pass weights to the Dataset")  # fmt: skip
-    refuse("boost_from_average", False,
-           "LightGBM ignores it under a custom objective; boosting starts at the objective's "
-           "intercept anyway")  # fmt: skip
-    refuse("early_stopping_round", 0, "pass early_stopping_rounds= to train()")
-    refuse("num_iterations", (), "pass num_boost_round= to train()")
-    _arguments.refuse(params, ["base_score"], (),
-                      "LightGBM has no such parameter; set init_score on the data")  # fmt: skip
-    if stops_early:
-        refuse("boosting", ("gbdt", "gbrt", "goss"),
-               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
-               "leave early_stopping_rounds out")  # fmt: skip
-
-
 def _field(dataset: lgb.Dataset, name: str) -> Any:
     """A field as the user gave it, or as the constructed dataset holds it."""
     value = getattr(dataset, name)
@@ -214,14 +176,26 @@ def _field(dataset: lgb.Dataset, name: str) -> Any:
 
 
 def _constructed(dataset: lgb.Dataset) -> bool:
-    return dataset._handle is not None
+    return bool(dataset._handle)  # a null pointer if it could not be constructed
+
+
+def _in_file(dataset: lgb.Dataset) -> bool:
+    return isinstance(dataset.data, str | Path)
+
+
+def _read(dataset: lgb.Dataset, params: Mapping[str, Any], reference: lgb.Dataset | None) -> None:
+    """Construct it, with the parameters and the reference that lightgbm.train would give it."""
+    dataset._update_params(dict(params))
+    if reference is not None:
+        dataset.set_reference(reference)
+    dataset.construct()
 
 
 def _label(dataset: lgb.Dataset, name: str) -> Any:
     label = _field(dataset, "label")
-    if label is None and dataset.used_indices is None and not isinstance(dataset.data, str | Path):
+    if label is None and dataset.used_indices is None:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")  # it would use zeros
-    if label is None:  # they are in a data file, or in the dataset that this one is a subset of
+    if label is None:  # they are in the dataset that this one is a subset of
         label = dataset.construct().get_label()
     return _checks.vector(f"the label of {name}", np.asarray(label).ravel())
 

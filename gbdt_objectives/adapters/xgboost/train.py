@@ -7,6 +7,7 @@ from typing import Any
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
     log_odds,
@@ -100,8 +101,9 @@ def train(
     array([1., 3.], dtype=float32)
     """
     _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
-    )
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
+        parameters.INSTEAD,
+    )  # fmt: skip
     matrices = {"data": data, **{f"evals {name!r}": matrix for matrix, name in evals}}
     for name, matrix in matrices.items():
         if not isinstance(matrix, xgb.DMatrix):
@@ -117,10 +119,11 @@ def train(
             "worker's own value; evaluate the model after training"
         )
     transform = OBJECTIVE_OF_LINK[objective.link]
-    _check_params(params, transform, early_stopping_rounds is not None)
+    callbacks = list(kwargs.pop("callbacks", None) or [])
+    stops_early = early_stopping_rounds is not None or _stop_right(callbacks, metric)
+    parameters.check(params, transform=transform, stops_early=stops_early)
 
     start = {} if _continues(params, kwargs) else _start(params, matrices, objective)
-    callbacks = list(kwargs.pop("callbacks", None) or [])
     if early_stopping_rounds is not None:
         assert metric is not None
         _arguments.check_stopping_data(data, evals)
@@ -181,33 +184,17 @@ def early_stopping(
     )
 
 
-def _check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
-    refuse = _arguments.refuse
-    for name in ("reg:absoluteerror", "reg:quantileerror"):
-        if params.get("objective") == name:
+def _stop_right(callbacks: Sequence[object], metric: Metric | None) -> bool:
+    """Whether a callback stops early; raises if it does so in the wrong direction."""
+    stopping = [c for c in callbacks if isinstance(c, xgb.callback.EarlyStopping)]
+    for callback in stopping:
+        if metric is None or callback.maximize != metric.greater_is_better:
             raise ValueError(
-                f"params['objective'] = {name!r} is refused: XGBoost would replace the leaves of "
-                "objective= by its own (leaf refit)"
+                "callbacks holds an EarlyStopping that does not know the metric's direction: pass "
+                "early_stopping_rounds= to train(), or early_stopping(metric, rounds) of "
+                "gbdt_objectives.adapters.xgboost"
             )
-    refuse(params, ["objective"], transform,
-           f"objective= already says what to train on, and predictions are transformed as "
-           f"{transform!r} does; leave it out")  # fmt: skip
-    refuse(params, ["num_class", "num_target"], (0, 1),
-           "train() handles one margin a row; for several call xgboost.train(obj=...)")  # fmt: skip
-    refuse(params, ["eval_metric"], (), "nothing but metric= is measured; leave it out")
-    refuse(params, ["scale_pos_weight"], 1,
-           "XGBoost ignores it under a custom objective; pass weights to the DMatrix")  # fmt: skip
-    refuse(params, ["booster"], ("gbtree", "dart"),
-           "gblinear has no rounds to cut back to the best one")  # fmt: skip
-    refuse(params, ["n_estimators", "num_boost_round", "num_round"], (),
-           "XGBoost ignores it here; pass num_boost_round= to train()")  # fmt: skip
-    refuse(params, ["early_stopping_rounds"], (),
-           "XGBoost ignores it here; pass early_stopping_rounds= to train()")  # fmt: skip
-    refuse(params, ["disable_default_eval_metric"], 1, "train() sets it to 1; leave it out")
-    if stops_early:
-        refuse(params, ["booster"], "gbtree",
-               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
-               "leave early_stopping_rounds out")  # fmt: skip
+    return bool(stopping)
 
 
 def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
