@@ -53,7 +53,7 @@ class Table:
 
         ``in_library`` tells whether the installed library knows a name that is not in the table.
         """
-        for name in sorted({*self.aliases, *self.refused}):
+        for name in self.aliases:
             self._check_spellings(params, name)
         for name, (neutral, reason) in self.refused.items():
             _arguments.refuse(params, self.names(name), neutral, reason)
@@ -64,12 +64,8 @@ class Table:
             if all(_arguments.same(self.value(params, o), vs) for o, vs in others.items()):
                 _arguments.refuse(params, self.names(name), neutral, reason)
         for name, instead in self.foreign.items():
-            _arguments.refuse(
-                params,
-                [name],
-                (),
-                f"{self.library} has no such parameter and ignores it; {instead}",
-            )
+            reason = f"{self.library} has no such parameter and ignores it; {instead}"
+            _arguments.refuse(params, [name], (), reason)
         self._check_unknown(params, in_library)
 
     def value(self, params: Mapping[str, Any], name: str) -> Any:

@@ -268,7 +268,7 @@ NO_GOSS = "LightGBM ignores it here; write data_sample_strategy='goss' too, or l
 
 REFUSED_WITH: RefusedWith = {
     "bagging_fraction": (
-        (1,), {"bagging_freq": (None, 0)},
+        (1,), {"bagging_freq": (None, 0, -1)},
         "LightGBM samples no rows here; write bagging_freq=1 too, or leave it out",
     ),
     "drop_rate": ((0.1,), NOT_DART, NO_DART),

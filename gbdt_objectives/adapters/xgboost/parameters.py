@@ -46,7 +46,7 @@ PASSED = frozenset({
     "num_parallel_tree",
     # how trees are grown; process_type="update" refreshes the trees of xgb_model=
     "tree_method", "updater", "process_type", "refresh_leaf", "max_bin", "multi_strategy",
-    "max_cat_to_onehot", "max_cat_threshold",
+    "max_cat_to_onehot", "max_cat_threshold", "default_direction",
     # memory and debugging
     "max_cached_hist_node", "extmem_single_page", "sparse_threshold", "debug_synchronize",
     "opt_dense_col", "max_row_perbatch",
@@ -83,6 +83,7 @@ REFUSED: Refused = {
     "feature_selector": (("cyclic",), LINEAR),
     "top_k": ((0,), LINEAR),
     "tolerance": ((0,), LINEAR),
+    "lambda_bias": ((0,), LINEAR),
     # built-in objectives and metrics
     "scale_pos_weight": (
         (1,), "XGBoost ignores it under a custom objective; pass weights to the DMatrix",
@@ -275,8 +276,8 @@ def check(params: Mapping[str, Any], *, transform: str, stops_early: bool) -> No
         "gblinear has no rounds to cut back to the best one; write booster='gbtree'",
     )  # fmt: skip
     TABLE.check(params, stops_early, _in_xgboost)
-    if not _arguments.same(params.get("booster"), ("dart",)) and not _in_xgboost("rate_drop"):
-        for name, neutral in DROPOUT.items():
+    for name, neutral in DROPOUT.items():
+        if name in params and params.get("booster") != "dart" and not _in_xgboost(name):
             _arguments.refuse(params, [name], neutral, NO_DROPOUT)
 
 
