@@ -103,7 +103,7 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
 
 
 def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
-    from gbdt_objectives.adapters.lightgbm._train import ALIASES
+    from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 
     return ALIASES
 

@@ -14,7 +14,6 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
-from gbdt_objectives.adapters.lightgbm._train import ALIASES
 from tests.adapters.library import LGB, XGB, Library, both
 
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
@@ -440,13 +439,6 @@ def test_lightgbm_without_a_feature_that_can_be_split() -> None:
         LGB.train({"verbose": -1}, lgb.Dataset(X, y), 3, **GOOD)
     params = {"verbose": -1, "min_data_in_leaf": 2}
     LGB.train(params, lgb.Dataset(X, y, params=params), 3, **GOOD)
-
-
-def test_lightgbm_aliases_are_complete() -> None:
-    from lightgbm.basic import _ConfigAliases
-
-    for name, aliases in ALIASES.items():
-        assert set(aliases) == set(_ConfigAliases.get(name)), name
 
 
 def test_early_stopping_of_the_xgboost_estimator(ordinal) -> None:

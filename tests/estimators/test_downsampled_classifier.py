@@ -47,7 +47,7 @@ from gbdt_objectives import (
     weighted_logloss_metric,
     weighted_logloss_objective,
 )
-from gbdt_objectives.adapters.lightgbm._train import ALIASES
+from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
 
 
@@ -717,7 +717,8 @@ REWEIGHTING = {
 
 @pytest.mark.parametrize("correction", ["prior", "offset", "weight"])
 @pytest.mark.parametrize(
-    ("alias", "value"), [(alias, v) for name, v in REWEIGHTING.items() for alias in ALIASES[name]]
+    ("alias", "value"),
+    [(alias, v) for name, v in REWEIGHTING.items() for alias in TABLE.names(name)],
 )
 def test_lightgbm_weighs_under_many_names(data, alias, value, correction) -> None:
     inner = LGBM(**{alias: value, "subsample_freq": 1})

@@ -9,11 +9,12 @@ import lightgbm as lgb
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
-    check_params,
     explained,
     finished,
+    in_file,
     init_score,
     shifted,
     without_traces,
@@ -87,11 +88,15 @@ def cv(
     _arguments.check_metric(metric)
     _arguments.check_arguments(
         params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, "cv",
+        kwargs, parameters.INSTEAD, "cv",
     )  # fmt: skip
     if kwargs.get("metrics"):
         raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-    check_params(params, early_stopping_rounds is not None)
+    parameters.check(
+        params,
+        stops_early=early_stopping_rounds is not None,
+        from_file=data.data is None or in_file(data),
+    )
     check_label(data, "data")
     score, continues = init_score(data), kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)

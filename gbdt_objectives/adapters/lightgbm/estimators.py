@@ -20,10 +20,18 @@ from gbdt_objectives.adapters._estimators import (
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.lightgbm._train import ALIASES, explained, finished
+from gbdt_objectives.adapters.lightgbm import parameters as table
+from gbdt_objectives.adapters.lightgbm._train import explained, finished
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+OWN = {
+    "objective", "class_weight", "n_estimators", "importance_type",
+    *ALIASES["metric"], *ALIASES["early_stopping_round"],
+}  # fmt: skip
+"""Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
 
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -138,15 +146,19 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective is None and metric is None:
         return library_fit(**given)
     parameters: dict[str, Any] = {}
+    stops_early = False
     if metric is not None:
         given["eval_metric"] = [
             m if rendered is None else rendered.lightgbm
             for m, rendered in zip(metrics, own, strict=True)
         ]
         parameters |= _stopping(estimator, metric, given)
+        stops_early = any(isinstance(callback, StopEarly) for callback in given["callbacks"])
     if objective is None:
         with set_for_a_while(estimator, parameters):
             return library_fit(**given)
+    found = estimator.get_params().items()
+    table.check({name: v for name, v in found if name not in OWN}, stops_early=stops_early)
     if objective.link == "logit":
         _check_built_in_metrics(metrics)
         parameters["metric"] = "None"  # the default would take log-odds for probabilities

@@ -9,14 +9,14 @@ import xgboost as xgb
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedFolds
+from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     OBJECTIVE_OF_LINK,
     check_labelled,
     check_one_machine,
-    check_params,
     started_objective,
 )
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, stopping
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -82,14 +82,16 @@ def cv(
     _arguments.check_metric(metric)
     _arguments.check_arguments(
         params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, "cv",
+        kwargs, parameters.INSTEAD, "cv",
     )  # fmt: skip
     if kwargs.get("metrics"):
         raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     check_labelled("data", data)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    check_params(params, transform, early_stopping_rounds is not None)
+    callbacks = directed(kwargs.pop("callbacks", None), metric, save_best=False)
+    stops_early = early_stopping_rounds is not None or stops(callbacks)
+    parameters.check(params, transform=transform, stops_early=stops_early)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -100,7 +102,7 @@ def cv(
         return train, test, {**given, **base_score}
 
     exact = Exact(metric.xgboost, metric)
-    callbacks = [exact, *directed(kwargs.pop("callbacks", None), metric, save_best=False)]
+    callbacks.insert(0, exact)
     if early_stopping_rounds is not None:
         callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
     history: Any = xgb.cv(

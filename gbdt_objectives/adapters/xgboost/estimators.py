@@ -19,10 +19,18 @@ from gbdt_objectives.adapters._estimators import (
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.xgboost._train import margin, prediction
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
+from gbdt_objectives.adapters.xgboost import parameters as table
+from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, margin, prediction
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+OWN = {
+    "objective", "base_score", "callbacks", "early_stopping_rounds", "enable_categorical",
+    "eval_metric", "feature_types", "feature_weights", "importance_type", "missing",
+    "n_estimators", "verbosity",
+}  # fmt: skip
+"""Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
 
 class XGBRegressor(xgb.XGBRegressor):
@@ -127,10 +135,18 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     metric = own_metric("eval_metric", estimator.eval_metric, objective, classifier=classifier)
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
-    if objective is not None:
-        parameters |= _started(estimator, objective, given, classifier)
     if metric is not None:
         parameters |= _stopping(estimator, metric, given)
+    if objective is not None:
+        stops_early = estimator.early_stopping_rounds is not None or stops(
+            parameters.get("callbacks", estimator.callbacks) or ()
+        )
+        table.check(
+            {name: v for name, v in estimator.get_params().items() if name not in OWN},
+            transform=OBJECTIVE_OF_LINK[objective.link],
+            stops_early=stops_early,
+        )
+        parameters |= _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, parameters):
         return library_fit(**given)
 
@@ -177,7 +193,7 @@ def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str
     rounds = estimator.early_stopping_rounds
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    if any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks):
+    if stops(callbacks):
         features = [features for features, _ in given.get("eval_set", ())]
         _arguments.check_held_out(features, given["X"])
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}
