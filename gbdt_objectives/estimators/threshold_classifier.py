@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._labels import Thresholds, ordered_labels, positions
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
@@ -61,7 +61,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     thresholds_ : ndarray of shape (K-1,)
-        In score units.
+        In score units, with their labels, as ``optimize_thresholds`` returns them.
     classes_ : ndarray of shape (K,)
         In order of grade.
     method_ : str
@@ -173,7 +173,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         comparison: ThresholdCrossValidation | None,
     ) -> None:
         self.classes_ = classes
-        self.thresholds_ = thresholds
+        self.thresholds_ = Thresholds(thresholds, classes)
         self.method_ = method
         if comparison is not None:
             self.comparison_ = comparison

@@ -43,7 +43,7 @@ class ThresholdCrossValidation:
     in_sample_score : ndarray of shape (m,)
         The metric on the rows the thresholds were fitted on, for contrast only: too good.
     thresholds : ndarray of shape (m, K-1)
-        Fitted on all rows.
+        Fitted on all rows; for ``apply_thresholds`` with ``labels``.
     interval : ndarray of shape (m, 2, K-1) or None
         Lower and upper end of each threshold's bootstrap interval.
     """
@@ -308,7 +308,7 @@ def _fitted(
 ) -> Array:
     if method == "rounding":
         return rounding_thresholds(labels)
-    return optimize_thresholds(
+    found = optimize_thresholds(
         y,
         score,
         method=method,  # type: ignore[arg-type]
@@ -316,6 +316,7 @@ def _fitted(
         sample_weight=weight,
         metric=metric,
     )
+    return np.asarray(found)  # the result holds the labels once
 
 
 def held_out_once(
