@@ -21,19 +21,20 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 
 def negative_downsample(
-    y: ArrayLike, rate: float, *, random_state: Seed = None
+    y: ArrayLike, negative_keep_rate: float, *, random_state: Seed = None
 ) -> NDArray[np.int64]:
     """Rows of a sample with every positive and only some negatives.
 
-    Each row with label 0 is kept with probability ``rate``, independently of all others,
-    so of N negatives about N rate are kept; :func:`measured_keep_rates` says how many
-    were. With the same seed a lower rate keeps a subset of what a higher one keeps.
+    Each row with label 0 is kept with probability ``negative_keep_rate``, independently
+    of all others, so of N negatives about N times the rate are kept;
+    :func:`measured_keep_rates` says how many were. With the same seed a lower rate keeps
+    a subset of what a higher one keeps.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels 0 and 1, both occurring.
-    rate : float in (0, 1]
+    negative_keep_rate : float in (0, 1]
         Probability of keeping a negative. To replicate rows use :func:`resample`.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None other rows each time.
@@ -62,7 +63,7 @@ def negative_downsample(
     1.0
     >>> shift = log_odds_shift(negative_keep_rate=rates[0])
     """
-    kept = _checks.keep_rate("rate", rate)
+    kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     labels = checked_labels("y", y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
@@ -136,8 +137,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Returns
     -------
     dict
-        Label to rate, sorted by label: ``list(rates.values())`` is ``class_keep_rates``
-        of :func:`log_odds_shift` for a model whose columns are in that order.
+        Label to rate, sorted by label: ``class_keep_rates`` of :func:`log_odds_shift` and
+        of the corrections, for a model whose columns are in that order.
 
     Raises
     ------
@@ -147,12 +148,14 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
     Examples
     --------
-    >>> from gbdt_objectives import log_odds_shift, measured_keep_rates
+    >>> from gbdt_objectives import correct_probability, log_odds_shift, measured_keep_rates
     >>> rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
     >>> rates
     {0: 0.25, 1: 1.0}
     >>> round(log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1]), 4)
     -1.3863
+    >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
+    array([0.2, 0.5])
     """
     full, sampled = label_counts("y_full", y_full), label_counts("y_sampled", y_sampled)
     new = [label for label in sampled if label not in full]

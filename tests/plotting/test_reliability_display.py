@@ -125,7 +125,7 @@ def test_limits_of_thinned_negatives_weighted_back_are_those_of_the_sample_corre
     sample = _curve(y, p, 8, "width", 0.95, None)
     weighted = _curve(y, p, 8, "width", 0.95, np.where(y == 1, 1.0, 50.0))
     for name in ("low", "high"):
-        expected = correct_probability(getattr(sample, name), np.log(1 / 50))
+        expected = correct_probability(getattr(sample, name), shift=np.log(1 / 50))
         np.testing.assert_allclose(getattr(weighted, name), expected, rtol=1e-9)
 
 
