@@ -43,9 +43,10 @@ class Thresholds(MarkedArray):
 
     def __new__(cls, thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
         if labels is not None:
-            labels = np.array(labels)
+            labels = _checks.as_array("labels", labels).copy()
             labels.flags.writeable = False
-        found: Thresholds = super().__new__(cls, thresholds, labels)
+        cuts = _checks.as_array("thresholds", thresholds)
+        found: Thresholds = super().__new__(cls, cuts, labels)
         return found
 
     @property
@@ -83,7 +84,7 @@ def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) ->
 
 def whole_numbers(name: str, values: ArrayLike) -> Array:
     """Classes that are numbers without fraction, (n,)."""
-    y = np.asarray(values)
+    y = _checks.as_array(name, values)
     if y.dtype.kind not in "biuf":
         raise TypeError(f"{name} has dtype {y.dtype}: {INTEGER_HINT}")
     if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
@@ -101,21 +102,21 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
 
 def ordered_labels(labels: ArrayLike) -> Array:
     """At least two different classes, in order of grade."""
-    order = np.asarray(labels)
+    order = _checks.as_array("labels", labels)
     if order.ndim != 1 or order.size < 2:
-        raise ValueError(f"labels must list at least two classes in order, found {labels!r}")
+        raise ValueError(f"labels must list at least two classes in order, found {shown(labels)}")
     values, counts = np.unique(order, return_counts=True)
     if (counts > 1).any():
         raise ValueError(
-            f"labels must be different from each other, found {values[counts > 1].tolist()} more "
-            "than once: list each class once, in order of grade"
+            f"labels must be different from each other, found {shown(values[counts > 1].tolist())} "
+            "more than once: list each class once, in order of grade"
         )
     return order
 
 
 def positions(name: str, values: ArrayLike, order: Array) -> Array:
     """Index of each value in ``order``, as small integers."""
-    y = np.asarray(values)
+    y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
@@ -135,15 +136,15 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
-            f"{name} holds {y[row]!r} at row {row}, which is not in labels {order.tolist()}: "
-            "list every class in labels"
+            f"{name} holds {shown(y[row])} at row {row}, which is not in labels "
+            f"{shown(order.tolist())}: list every class in labels"
         )
     return position
 
 
 def group_numbers(groups: ArrayLike, rows: int) -> Array:
     """Groups of any one type as numbers 0.., (n,)."""
-    values = np.asarray(groups)
+    values = _checks.as_array("groups", groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
@@ -155,7 +156,7 @@ def group_numbers(groups: ArrayLike, rows: int) -> Array:
     if any(missing):
         row = missing.index(True)
         raise ValueError(
-            f"groups must not be missing, found {values[row]!r} at row {row}: give such rows "
+            f"groups must not be missing, found {shown(values[row])} at row {row}: give such rows "
             "groups of their own, or leave them out"
         )
     try:
@@ -183,9 +184,9 @@ def sorted_thresholds(name: str, values: ArrayLike) -> Array:
     if cuts.ndim != 1 or cuts.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {cuts.shape}")
     if np.isnan(cuts).any():
-        raise ValueError(f"{name} must not be NaN, found {cuts.tolist()}")
+        raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
     if (cuts[1:] < cuts[:-1]).any():
         raise ValueError(
-            f"{name} must be sorted, found {cuts.tolist()}: class k begins at {name}[k-1]"
+            f"{name} must be sorted, found {shown(cuts.tolist())}: class k begins at {name}[k-1]"
         )
     return cuts

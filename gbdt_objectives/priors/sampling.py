@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import sampling_rate
 
 BLOCK = 131_072
@@ -109,8 +109,10 @@ def resample(
     array([0, 1, 1, 1, 2, 3, 3, 3])
     """
     if not isinstance(rates, Mapping) or not rates:
-        raise TypeError(f"rates must be a mapping {{label: rate}}, found {rates!r}")
-    checked = {label: sampling_rate(f"rates[{label!r}]", value) for label, value in rates.items()}
+        raise TypeError(f"rates must be a mapping {{label: rate}}, found {shown(rates)}")
+    checked = {
+        label: sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
+    }
     return sampled_rows(
         checked_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
     )
@@ -161,14 +163,14 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
-            f"y_sampled holds the label {new[0]!r}, which is not in y_full: are the arguments "
+            f"y_sampled holds the label {shown(new[0])}, which is not in y_full: are the arguments "
             "swapped? First the labels before sampling, then those after"
         )
     gone = [label for label in full if label not in sampled]
     if gone:
         raise ValueError(
-            f"y_sampled has no row of the label {gone[0]!r}, y_full has {full[gone[0]]}: no shift "
-            "brings back a class that was never seen; keep some of it, or drop it from y_full"
+            f"y_sampled has no row of the label {shown(gone[0])}, y_full has {full[gone[0]]}: no "
+            "shift brings back a class that was never seen; keep some of it, or drop it from y_full"
         )
     return {label: sampled[label] / count for label, count in full.items()}
 
@@ -199,12 +201,13 @@ def sampled_rows(
     if sum(seen.values()) < len(y):
         row = int(np.flatnonzero(np.all([y != label for label in rates], axis=0))[0])
         raise ValueError(
-            f"y must hold the labels {list(rates)}, found {y[row]} at row {row}: {hint}"
+            f"y must hold the labels {shown(list(rates))}, found {shown(y[row])} at row {row}: "
+            f"{hint}"
         )
     for label, count in seen.items():
         if taken[label] == 0:
             raise ValueError(
-                f"y has {count} rows of the label {label!r}, of which the sample has none: "
+                f"y has {count} rows of the label {shown(label)}, of which the sample has none: "
                 + ("every label must occur" if count == 0 else "raise its rate")
             )
     return np.concatenate(sample)
@@ -219,7 +222,7 @@ def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
         raise TypeError(
             f"random_state must be an int, a numpy Generator or RandomState, or None, found "
-            f"{random_state!r}"
+            f"{shown(random_state)}"
         )
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, found {random_state}")
@@ -228,7 +231,7 @@ def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState
 
 def checked_labels(name: str, values: ArrayLike) -> Array:
     """Labels of any type, (n,)."""
-    y = np.asarray(values)
+    y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if y.dtype.kind == "O" and len({type(label) for label in y}) > 1:

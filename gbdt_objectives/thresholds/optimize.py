@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._labels import Thresholds, sorted_thresholds, threshold_labels
 from gbdt_objectives.thresholds.curve import (
     ClassCurve,
@@ -168,13 +168,14 @@ def checked_metric(
         known = threshold_metric(metric)
         if method == "plugin" and known != QWK:
             raise ValueError(
-                f"method='plugin' is for metric='qwk' only, found {metric!r}: pass method='exact'"
+                f"method='plugin' is for metric='qwk' only, found {shown(metric)}: pass "
+                "method='exact'"
             )
         return known
     if not callable(metric):
         raise TypeError(
-            f"metric must be a name, a ThresholdMetric or a function, found {metric!r}: for a "
-            "matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
+            f"metric must be a name, a ThresholdMetric or a function, found {shown(metric)}: for "
+            "a matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
         )
     if method != "nelder-mead":
         raise ValueError(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._labels import Thresholds, ordered_labels, positions
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
@@ -159,8 +159,8 @@ class ThresholdStatistics:
             return NotImplemented
         if not np.array_equal(self.labels, other.labels):
             raise ValueError(
-                f"statistics of labels {self.labels.tolist()} and {other.labels.tolist()} do not "
-                "add up: start both with the same labels"
+                f"statistics of labels {shown(self.labels.tolist())} and "
+                f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
             )
         same_edges = (
             self.edges is other.edges

@@ -298,7 +298,7 @@ def test_weight_is_repetition(calibrator, rows) -> None:
 
 
 @CALIBRATORS
-@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows, scale) -> None:
     p, y = rows
     score = score_of(calibrator, p)

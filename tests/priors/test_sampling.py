@@ -303,7 +303,7 @@ def test_a_label_that_never_occurs_after_sampling() -> None:
     [
         ([0, 1, 2], "found 2 at row 2: give every label a rate"),
         ([0, 0, 0], "y has 0 rows of the label 1"),
-        (["a", "b"], "found a at row 0"),
+        (["a", "b"], "found 'a' at row 0"),
     ],
 )
 def test_labels_and_rates_that_do_not_match(y, message) -> None:
