@@ -247,7 +247,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "estimators_")
         check_features(self, X, reset=False)
         p = geometric_mean([class_probability(model, X) for model in self.estimators_])
-        return correct_probability(p, self.shift_) if np.any(self.shift_) else p
+        return correct_probability(p, shift=self.shift_) if np.any(self.shift_) else p
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row.

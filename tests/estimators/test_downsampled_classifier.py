@@ -108,7 +108,7 @@ def test_is_the_path_written_out(data, new, correction, weighted) -> None:
     model = LogisticRegression().fit(X[rows], y[rows], v[rows])
     expected = model.predict_proba(new[0])[:, 1]
     if correction == "prior":
-        expected = correct_probability(expected, np.log(kept))
+        expected = correct_probability(expected, shift=np.log(kept))
 
     classifier = DownsampledClassifier(
         LogisticRegression(), RATE, correction=correction, random_state=3
@@ -259,7 +259,7 @@ def test_an_average_is_never_worse_than_its_bags_on_average(data, new, booster, 
     losses = []
     for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True):
         if correction == "prior":
-            p = correct_probability(model.predict_proba(new[0])[:, 1], np.log(rates[0]))
+            p = correct_probability(model.predict_proba(new[0])[:, 1], shift=np.log(rates[0]))
         elif booster is XGB:
             p = model.predict_proba(new[0])[:, 1]
         else:

@@ -98,7 +98,7 @@ def test_only_the_order_of_labels_counts(method):
     coded = optimize_thresholds(codes[y], score, method=method, labels=codes)
     for thresholds in (shifted, floats, named, objects, coded):
         np.testing.assert_array_equal(thresholds, expected)
-    classes = apply_thresholds(score, expected, labels=words)
+    classes = apply_thresholds(score, named)
     assert classes.tolist() == words[apply_thresholds(score, expected)].tolist()
 
 
@@ -346,7 +346,7 @@ def test_search_hands_the_function_labels():
     assert set.union(*(s for s, _ in seen)) == set("abcd")
     assert all(w is None for _, w in seen)
     best = optimize_thresholds(y, score, method="exact", metric="accuracy")
-    reached = (apply_thresholds(score, thresholds) == y).mean()
+    reached = (apply_thresholds(score, thresholds) == words[y]).mean()
     assert 0 <= (apply_thresholds(score, best) == y).mean() - reached < 0.03
 
 
@@ -384,9 +384,9 @@ def test_apply_is_searchsorted_from_the_right():
     thresholds = np.array([-np.inf, -0.5, 0.25, 0.25, np.inf])
     score = np.concatenate([rng.standard_normal(1000).round(2), thresholds[1:4]])
     expected = np.searchsorted(thresholds, score, side="right")
-    np.testing.assert_array_equal(apply_thresholds(score, thresholds), expected)
-    assert apply_thresholds([0.25], thresholds).tolist() == [4]
-    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds).tolist() == [2]
+    np.testing.assert_array_equal(apply_thresholds(score, thresholds, range(6)), expected)
+    assert apply_thresholds([0.25], thresholds, range(6)).tolist() == [4]
+    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds, range(6)).tolist() == [2]
 
 
 # degenerate, but answered
