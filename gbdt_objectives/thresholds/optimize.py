@@ -209,13 +209,13 @@ def plugin(curve: LabelCurve, labels: Array) -> Array:
     line = straight_line(curve, spread, 0, len(curve.score))
     starts = [line, *middle_line(curve, spread)]
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
-    if not any(start.beta > 0 for start in starts):
+    if not any(start.rises for start in starts):
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    bounded = bounded_line(curve, [start for start in starts if start.beta > 0])
+    bounded = bounded_line(curve, [start for start in starts if start.rises])
     return warned(plugin_thresholds(curve, bounded, R), labels)
 
 

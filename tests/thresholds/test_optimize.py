@@ -522,3 +522,14 @@ def test_kappa_cost_that_a_constant_satisfies_is_refused():
     lenient = kappa_cost([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
+
+
+def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> None:
+    """Two groups of rows, of which the upper one's scores are three in the last digits."""
+    low, high = 0.27486794590950014, 0.7251320540905
+    score = np.repeat([low, high - 4e-16, high - 1e-16, high], [105, 6, 1, 88])
+    y = np.concatenate(
+        [np.repeat([0, 1], [96, 9]), [0, 0, 0, 1, 1, 1, 1], np.repeat([0, 1], [1, 87])]
+    )
+    (threshold,) = optimize_thresholds(y, score)
+    assert low + 0.1 < threshold < high - 0.1
