@@ -87,9 +87,9 @@ def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
     return met[min(met)]
 
 
-STEEPEST = 1e9
-"""Classes a spread of the scores: a steeper line passes between scores that only rounding sets
-apart, such as the sums of the same leaves in another order."""
+NARROWEST = 1e-9
+"""How narrow a class may be on the line, relative to the score there: a steeper line passes
+between scores that only rounding sets apart, such as sums of the same leaves in another order."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Line:
 
     @property
     def rises(self) -> bool:
-        return 0 < self.beta < STEEPEST
+        return self.beta > 0 and self.spread / self.beta > NARROWEST * abs(self.origin)
 
     def score(self, m: ArrayLike) -> Array:
         """Where the line takes the value m."""
