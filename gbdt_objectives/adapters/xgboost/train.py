@@ -208,6 +208,9 @@ def _check_params(params: Mapping[str, Any], transform: str, stops_early: bool) 
         refuse(params, ["booster"], "gbtree",
                "dart rescales earlier trees, so the best round cannot be cut out of the model; "
                "leave early_stopping_rounds out")  # fmt: skip
+        refuse(params, ["rate_drop", "one_drop"], 0,
+               "dropout rescales earlier trees, without dart from XGBoost 3.3 on, so the best "
+               "round cannot be cut out of the model; leave early_stopping_rounds out")  # fmt: skip
 
 
 def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
