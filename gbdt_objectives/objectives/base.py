@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _callers, _checks
+from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 
 Array = NDArray[Any]
@@ -156,6 +156,7 @@ class Objective:
 
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
+        _versions.check_loaded()
         _callers.refuse_objective(type(self).__name__, self.link)
 
     def _checked(
@@ -348,6 +349,7 @@ class FunctionObjective(Objective):
         return float(self.loss_function(y, f, w))
 
     def _check_caller(self) -> None:
+        _versions.check_loaded()
         _callers.refuse_objective(self._name, None)  # what its margin means is the user's knowledge
 
     @property
