@@ -325,7 +325,7 @@ def correct_margin(
 @shift_by_name
 def correct_threshold(
     threshold: ArrayLike,
-    shift: float | None = None,
+    shift: ArrayLike | None = None,
     *,
     negative_keep_rate: float | None = None,
     positive_keep_rate: float | None = None,
@@ -348,7 +348,7 @@ def correct_threshold(
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
     shift : float, optional
-        d, from :func:`log_odds_shift`. Other numbers by name only.
+        d, from :func:`log_odds_shift`, also of two classes. Other numbers by name only.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
         Instead of ``shift``: as in :func:`log_odds_shift`.
 
