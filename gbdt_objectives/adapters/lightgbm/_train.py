@@ -92,6 +92,9 @@ def train(
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
         also after saving and loading without this package. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
+        It names ``regression`` or ``binary`` as its objective, so that converters take it
+        and ``refit`` fits the leaves anew: to squared error, or to plain logloss, whatever
+        the objective's rate.
 
     Raises
     ------
