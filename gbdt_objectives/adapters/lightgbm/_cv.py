@@ -127,6 +127,9 @@ def cv(
             **kwargs,
         )
     if "cvbooster" in history:
-        for booster, fold in zip(history["cvbooster"].boosters, folds.folds, strict=True):
-            booster.model_from_string(finished(booster, objective.link, fold.shift))
+        trained = history["cvbooster"]
+        trained.boosters = [
+            finished(booster, objective.link, fold.shift)
+            for booster, fold in zip(trained.boosters, folds.folds, strict=True)
+        ]
     return history

@@ -72,6 +72,9 @@ def train(
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
         also after saving and loading without this package. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
+        It names ``regression`` or ``binary`` as its objective, so that converters take it
+        and ``refit`` fits the leaves anew: to squared error, or to plain logloss, whatever
+        the objective's rate.
 
     Raises
     ------
@@ -151,8 +154,7 @@ def train(
             callbacks=callbacks,
             **kwargs,
         )
-    booster.model_from_string(finished(booster, objective.link, started.shift))
-    return booster
+    return finished(booster, objective.link, started.shift)
 
 
 def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
@@ -164,9 +166,13 @@ def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, A
     return measure
 
 
-def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
-    """The model with its best rounds only, the intercept, and the name of the objective whose
-    prediction transform is ``link``, without which it could not be converted or refitted."""
+def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
+    """A complete model: the best rounds only, the intercept, and the name of the objective whose
+    prediction transform is ``link``, without which it could not be converted or refitted.
+
+    It is a booster of its own: one that was trained on a custom objective goes on to say
+    "none" in its parameters, and refuses to refit, whatever model it is given.
+    """
     name = "binary" if link == "logit" else "regression"
     setting = "binary sigmoid:1" if link == "logit" else "regression"
     text = booster.model_to_string()  # to the best iteration, if training stopped early
@@ -174,7 +180,9 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
     text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees
     text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
-    return add_to_leaves(text, np.array([intercept])) if intercept else text
+    complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
+    complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
+    return complete
 
 
 def _field(dataset: lgb.Dataset, name: str) -> Any:

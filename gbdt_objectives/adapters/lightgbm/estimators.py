@@ -165,8 +165,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     started, intercept = _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, {**parameters, "objective": started}), explained():
         library_fit(**given)
-    booster = estimator.booster_
-    booster.model_from_string(finished(booster, objective.link, intercept))
+    estimator._Booster = finished(estimator.booster_, objective.link, intercept)
     # what the model is, so that predict and predict_proba take its output for what it is
     estimator._objective = "binary" if classifier else objective
     return estimator
