@@ -31,7 +31,8 @@ from gbdt_objectives._blocks import blocks, dot
 
 Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
-Constants = tuple[Array, ...]
+Constants = tuple[Any, ...]
+Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
 
 
@@ -244,10 +245,11 @@ class Objective:
             for rows, constants, gradient, hessian in each():
                 self._rows(constants, _margin(f[rows], start, gradient), None, gradient, hessian)
             return
-        sums: Any = 0.0
-        for rows, constants, gradient, _ in each():
-            sums = sums + self._sums(constants, _margin(f[rows], start, gradient), gradient)
-        totals = self._totals(sums)
+        parts = [
+            self._sums(constants, _margin(f[rows], start, gradient), gradient)
+            for rows, constants, gradient, _ in each()
+        ]
+        totals = self._totals(parts[0] if len(parts) == 1 else added(parts))
         for _, constants, gradient, hessian in each():
             self._rows(constants, gradient, totals, gradient, hessian)
 
@@ -255,12 +257,12 @@ class Objective:
         """What the loss needs of a block of labels and weights; raises for wrong labels."""
         raise NotImplementedError
 
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Array:
-        """Additive sums over a block, float64. What is left in ``kept``, which may hold ``f``
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
+        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
         itself, is what ``_rows`` finds in place of the margin."""
         raise NotImplementedError
 
-    def _totals(self, sums: Array) -> Any:
+    def _totals(self, sums: Sums) -> Any:
         """What ``_rows`` needs to know of all rows, from the sums of this worker's."""
         raise NotImplementedError
 
@@ -305,17 +307,22 @@ class BoundObjective:
         self, objective: Objective, rows: int, compute: Callable[[Array], tuple[Array, Array]]
     ) -> None:
         self.objective = objective
-        self._rows = rows
+        self._shape = (rows,)
         self._compute = compute
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
         """Gradient and hessian, float32; the same arrays are filled again by the next call."""
-        if type(margin) is not np.ndarray or margin.dtype not in (np.float32, np.float64):
+        if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
-        if margin.shape != (self._rows,):
+        if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
-            _checks.same_length("margin", margin, "the labels", self._rows)
+            _checks.same_length("margin", margin, "the labels", *self._shape)
         return self._compute(margin)
+
+
+def added(parts: Iterable[Sums]) -> Sums:
+    """The sums over all blocks."""
+    return tuple(map(sum, zip(*parts, strict=True)))
 
 
 def _margin(f: Array, start: float, out: Array) -> Array:
