@@ -200,17 +200,24 @@ class Objective:
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        """Into fresh arrays; the blocks' constants are made while they are in cache."""
+        """Into fresh arrays; the blocks' constants are made in the first pass over them."""
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        constant = self.hessian_kind == "constant"
+        constant, made = self.hessian_kind == "constant", list[Block]()
 
         def each() -> Iterator[Block]:
-            for rows in blocks(gradient):
-                v = None if w is None else w[rows]
+            if not made:
+                for rows in blocks(gradient):
+                    v = None if w is None else w[rows]
+                    constants = self._constants(y[rows], v, dtype, hessian[rows])
+                    block = Block(rows, constants, gradient[rows], hessian[rows])
+                    if self.couples_rows:  # there will be a second pass
+                        made.append(block)
+                    yield block
+                return
+            for block in made:
+                yield block
                 if constant:
-                    hessian[rows] = 1 if v is None else v
-                made = self._constants(y[rows], v, dtype)
-                yield Block(rows, made, gradient[rows], hessian[rows])
+                    block.hessian[:] = 1 if w is None else w[block.rows]
 
         self._evaluate(each, f, 0.0)
         return gradient, hessian
@@ -234,27 +241,45 @@ class Objective:
         ]
 
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
-            self._evaluate(lambda: ready, f, start)
+            self._evaluate(lambda: ready, f, start, strict=False)
             return gradient, hessian
 
         return gradient_hessian
 
-    def _evaluate(self, each: Callable[[], Iterable[Block]], f: Array, start: float) -> None:
-        """Fill gradient and hessian of all blocks."""
+    def _evaluate(
+        self, each: Callable[[], Iterable[Block]], f: Array, start: float, strict: bool = True
+    ) -> None:
+        """Fill gradient and hessian of all blocks.
+
+        Sums tell of NaN as well: if not ``strict``, nothing else looks at the margins, and
+        an infinite one that is clipped is what it is clipped to.
+        """
         if not self.couples_rows:
             for rows, constants, gradient, hessian in each():
-                self._rows(constants, _margin(f[rows], start, gradient), None, gradient, hessian)
+                margin = _margin(f[rows], start, gradient)
+                _check_finite(margin)
+                self._rows(constants, margin, None, gradient, hessian)
             return
-        parts = [
-            self._sums(constants, _margin(f[rows], start, gradient), gradient)
-            for rows, constants, gradient, _ in each()
-        ]
-        totals = self._totals(parts[0] if len(parts) == 1 else added(parts))
+        parts = []
+        for rows, constants, gradient, _ in each():
+            margin = _margin(f[rows], start, gradient)
+            if strict:
+                _check_finite(margin)
+            parts.append(self._sums(constants, margin, gradient))
+        sums = parts[0] if len(parts) == 1 else added(parts)
+        if not math.isfinite(sum(sums)):
+            _checks.finite("margin", f)
+        totals = self._totals(sums)
         for _, constants, gradient, hessian in each():
             self._rows(constants, gradient, totals, gradient, hessian)
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
-        """What the loss needs of a block of labels and weights; raises for wrong labels."""
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
+        """What the loss needs of a block of labels and weights; raises for wrong labels.
+
+        ``spare`` is memory for one of its arrays, until ``_rows`` writes the hessian there.
+        """
         raise NotImplementedError
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
@@ -326,12 +351,15 @@ def added(parts: Iterable[Sums]) -> Sums:
 
 
 def _margin(f: Array, start: float, out: Array) -> Array:
-    """f + start in the precision of ``out``, checked to be finite; without a copy if it can be."""
+    """f + start in the precision of ``out``, without a copy if it can be."""
     if start or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
+    return f
+
+
+def _check_finite(f: Array) -> None:
     if not math.isfinite(dot(f, f)):
         _checks.finite("margin", f)
-    return f
 
 
 GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]

@@ -82,7 +82,9 @@ class LoglossObjective(Objective):
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
         return added(parts)
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
         """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
         _checks.binary_labels("y_true", y)
         right = 2 * y.astype(dtype) - 1
@@ -127,8 +129,8 @@ def softplus(q: Array) -> Array:
     E -= u - 1  # what 1 + E lost in rounding
     E /= u
     losses += E
-    size += q  # 2 max(q, 0)
     size *= 0.5
+    size += 0.5 * q  # max(q, 0)
     losses += size
     return losses
 

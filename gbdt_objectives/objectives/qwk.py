@@ -113,7 +113,9 @@ class QWKObjective(Objective):
             parts.append(self._sums(constants, f, kept[: len(f)]))
         return added(parts)
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
         if self.label_range is None:
             if not math.isfinite(dot(y, y)):
                 _checks.finite("y_true", y)
@@ -122,7 +124,7 @@ class QWKObjective(Objective):
             _checks.in_label_range("y_true", y, self.label_range)
         assert self.center is not None
         a = np.array(self.center, dtype)  # numbers as arrays: numpy is twice as quick to read them
-        centered = np.subtract(y, a, dtype=dtype, casting="same_kind")
+        centered = np.subtract(y, a, out=spare, dtype=dtype, casting="same_kind")
         bounds = self.label_range if self.clip else None
         return QWKConstants(
             y=centered,
