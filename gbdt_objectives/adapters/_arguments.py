@@ -120,13 +120,16 @@ def check_called(name: str, value: object) -> None:
         )
 
 
-def check_stopping_data(data: object, evals: Sequence[tuple[Any, str]]) -> None:
-    """Early stopping looks at the last evaluation set, which must not be the training data."""
-    if evals[-1][0] is data:
-        raise ValueError(
-            f"early stopping looks at the last of evals, {evals[-1][1]!r}, which is the training "
-            "data: put held-out data last"
-        )
+def check_stopping_data(
+    data: object, evals: Sequence[tuple[Any, str]], name: str | None = None
+) -> None:
+    """Early stopping looks at one evaluation set, which must not be the training data."""
+    for dataset, its_name in evals[-1:] if name is None else evals:
+        if dataset is data and name in (None, its_name):
+            raise ValueError(
+                f"early stopping looks at the {'last of ' if name is None else ''}evals, "
+                f"{its_name!r}, which is the training data: put held-out data last"
+            )
 
 
 def check_held_out(features: Sequence[Any], X: object) -> None:

@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -128,7 +128,15 @@ def train(
     datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
     for name, dataset in datasets.items():
         _arguments.check_data(name, dataset, lgb.Dataset)
-    check_params(params, early_stopping_rounds is not None)
+    callbacks = list(kwargs.pop("callbacks", None) or [])
+    if metric is not None:
+        callbacks = directed(callbacks, metric, evals[-1][1])
+        if early_stopping_rounds is not None:
+            callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
+    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
+    check_params(params, stops)
+    if stops:
+        _arguments.check_stopping_data(data, evals)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
@@ -137,10 +145,6 @@ def train(
     for name, dataset in datasets.items():
         check_label(dataset, name)
 
-    callbacks = list(kwargs.pop("callbacks", None) or [])
-    if metric is not None and early_stopping_rounds is not None:
-        _arguments.check_stopping_data(data, evals)
-        callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
     own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
     has_score = {name: score is not None for name, score in own_start.items()}
     _arguments.check_same_starts("init_score", has_score)

@@ -89,20 +89,24 @@ def cv(
     check_labelled("data", data)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    check_params(params, transform, early_stopping_rounds is not None)
-    folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
-
-    def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        if own is not None:
-            train, test, given = own(train, test, given)
-        fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
-        folds.add(fold, train, test)
-        return train, test, {**given, **base_score}
-
     exact = Exact(metric.xgboost, metric)
     callbacks = [exact, *directed(kwargs.pop("callbacks", None), metric, save_best=False)]
     if early_stopping_rounds is not None:
         callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
+    stops = any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks)
+    check_params(params, transform, stops)
+    folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
+
+    def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        if own is not None:
+            before = dict(given)
+            train, test, given = own(train, test, given)
+            changed = {k: v for k, v in given.items() if before.get(k) is not v}
+            check_params(changed, transform, stops)
+        fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
+        folds.add(fold, train, test)
+        return train, test, {**given, **base_score}
+
     history: Any = xgb.cv(
         {**params, "objective": transform, "disable_default_eval_metric": 1},
         data,

@@ -106,16 +106,16 @@ def train(
         check_labelled(name, matrix)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    check_params(params, transform, early_stopping_rounds is not None)
-
-    if early_stopping_rounds is not None:
-        _arguments.check_stopping_data(data, evals)
     callbacks = directed(kwargs.pop("callbacks", None), metric)
+    if metric is not None and early_stopping_rounds is not None:
+        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+    stopping = [c for c in callbacks if isinstance(c, xgb.callback.EarlyStopping)]
+    check_params(params, transform, bool(stopping))
+    for callback in stopping:
+        _arguments.check_stopping_data(data, evals, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks.insert(0, exact)
-    if metric is not None and early_stopping_rounds is not None:
-        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
     if _continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
