@@ -160,7 +160,9 @@ def refuse(params: Mapping[str, Any], names: Sequence[str], allowed: object, rea
     """Raise if one of the ``names`` is in ``params`` with another value than ``allowed``."""
     for name in names:
         if name in params and params[name] is not None and not _same(params[name], allowed):
-            raise ValueError(f"params[{name!r}] = {params[name]!r} is refused: {reason}")
+            raise ValueError(
+                f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}"
+            )
 
 
 def shift(delta: ArrayLike, outputs: int) -> Array:
@@ -212,7 +214,7 @@ def check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be a whole number, found {_checks.shown(value)}")
     if int(value) < 1:
-        raise ValueError(f"{name} must be at least 1, found {value!r}")
+        raise ValueError(f"{name} must be at least 1, found {_checks.shown(value)}")
 
 
 def _check_evals(evals: object) -> None:
@@ -225,8 +227,8 @@ def _check_evals(evals: object) -> None:
     for name in names:
         if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
             raise ValueError(
-                f"a name in evals must hold no blank, ':' or '-', found {name!r}: "
+                f"a name in evals must hold no blank, ':' or '-', found {_checks.shown(name)}: "
                 "write 'held_out' for 'held out'"
             )
     if len(set(names)) < len(names):
-        raise ValueError(f"the names in evals must differ, found {names}")
+        raise ValueError(f"the names in evals must differ, found {_checks.shown(names)}")
