@@ -19,9 +19,10 @@ from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 
-quiet = pytest.mark.filterwarnings(
-    "ignore:boosting starts at", "ignore:The argument 'eval_set' is deprecated"
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The argument 'eval_set' is deprecated", "ignore:Overriding the parameters"
 )
+quiet = pytest.mark.filterwarnings("ignore:boosting starts at")
 KAPPA, SMOOTH = go.qwk_metric((1, 4)), go.extended_qwk_metric()
 TRAIN, TEST = slice(0, 400), slice(400, 600)
 XGB_SKLEARN = {"max_depth": 3, "n_jobs": 1, "random_state": 0}
