@@ -35,6 +35,36 @@ def refuse_objective(name: str, link: str | None) -> None:
             _refuse_classifier(name, link, caller)
 
 
+def refuse_metric(name: str, y_pred: object) -> None:
+    """Raise if a booster calls a metric that is not rendered for it."""
+    caller = next(library_frames(), None)
+    given_data = hasattr(y_pred, "get_label")
+    if given_data:
+        library = type(y_pred).__module__.partition(".")[0]
+    elif caller is not None and _room(caller) == "lightgbm":  # XGBoost's estimators take a float
+        library = "lightgbm"
+    else:
+        return
+    raise TypeError(
+        f"{name} must be rendered for {library}: pass {_rendering(library)}, or import train, cv "
+        f"or the estimator from gbdt_objectives.adapters.{library}, which take the metric as it is"
+    )
+
+
+def refuse_rendering(name: str, library: str) -> None:
+    """Raise if a metric's rendering for one library is called by the other."""
+    caller = next(library_frames(), None)
+    if caller is not None and _room(caller) != library:
+        raise TypeError(
+            f"{name}.{library} is called by {_room(caller)}: pass {_rendering(_room(caller))}"
+        )
+
+
+def _rendering(library: str) -> str:
+    argument = "feval= or eval_metric=" if library == "lightgbm" else "custom_metric="
+    return f"metric.{library} as {argument}"
+
+
 def refuse_direction(name: str, greater_is_better: bool) -> None:
     """Raise if XGBoost's early stopping would take the metric's worst round for its best."""
     for frame in library_frames():

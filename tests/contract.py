@@ -118,6 +118,8 @@ METRICS = [
     ),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
+    MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),
+    MetricCase("extended-qwk-loss", go.extended_qwk_metric().loss, labels_between(1, 6), (0, 7)),
     MetricCase("weighted-logloss", go.weighted_logloss_metric(0.1), (0, 1), (-30, 30)),
     MetricCase(
         "weighted-logloss-probability",

@@ -128,13 +128,16 @@ def check_called(name: str, value: object) -> None:
         )
 
 
-def check_stopping_data(data: object, evals: Sequence[tuple[Any, str]]) -> None:
-    """Early stopping looks at the last evaluation set, which must not be the training data."""
-    if evals[-1][0] is data:
-        raise ValueError(
-            f"early stopping looks at the last of evals, {evals[-1][1]!r}, which is the training "
-            "data: put held-out data last"
-        )
+def check_stopping_data(
+    data: object, evals: Sequence[tuple[Any, str]], name: str | None = None
+) -> None:
+    """Early stopping looks at one evaluation set, which must not be the training data."""
+    for dataset, its_name in evals[-1:] if name is None else evals:
+        if dataset is data and name in (None, its_name):
+            raise ValueError(
+                f"early stopping looks at the {'last of ' if name is None else ''}evals, "
+                f"{its_name!r}, which is the training data: put held-out data last"
+            )
 
 
 def check_held_out(features: Sequence[Any], X: object) -> None:
@@ -167,7 +170,9 @@ def refuse(
     """Raise if one of the ``names`` is in ``params`` with a value that is not ``allowed``."""
     for name in names:
         if params.get(name) is not None and not same(params[name], allowed):
-            raise ValueError(f"params[{name!r}] = {params[name]!r} is refused: {reason}")
+            raise ValueError(
+                f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}"
+            )
 
 
 def shift(delta: ArrayLike, outputs: int) -> Array:
@@ -218,7 +223,7 @@ def check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be a whole number, found {_checks.shown(value)}")
     if int(value) < 1:
-        raise ValueError(f"{name} must be at least 1, found {value!r}")
+        raise ValueError(f"{name} must be at least 1, found {_checks.shown(value)}")
 
 
 def _check_evals(evals: object) -> None:
@@ -231,8 +236,8 @@ def _check_evals(evals: object) -> None:
     for name in names:
         if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
             raise ValueError(
-                f"a name in evals must hold no blank, ':' or '-', found {name!r}: "
+                f"a name in evals must hold no blank, ':' or '-', found {_checks.shown(name)}: "
                 "write 'held_out' for 'held out'"
             )
     if len(set(names)) < len(names):
-        raise ValueError(f"the names in evals must differ, found {names}")
+        raise ValueError(f"the names in evals must differ, found {_checks.shown(names)}")

@@ -75,12 +75,18 @@ class StartedObjective:
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             should = expected if expected.ndim == 0 else expected[row]
-            raise RuntimeError(
-                f"boosting starts at a margin of {margin[row]:g} in row {row} instead of "
-                f"{should:g}: the start got lost. LightGBM drops the init_score of a Dataset that "
-                "it builds anew, as it does when params differ from the Dataset's: give both the "
-                "same. Nor may another training with init_model share the Dataset at that moment"
+            raise lost_start(
+                f"boosting starts at a margin of {margin[row]:g} in row {row} instead of {should:g}"
             )
+
+
+def lost_start(found: str) -> RuntimeError:
+    return RuntimeError(
+        f"{found}: the start got lost. LightGBM drops the init_score of a subset that it builds, "
+        "or builds anew when params differ from the Dataset's: set it on the whole Dataset, and "
+        "give both the same params. Nor may another training with init_model share the Dataset at "
+        "that moment"
+    )
 
 
 class StartedFolds:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _callers, _checks
 from gbdt_objectives._checks import Array
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -46,13 +46,20 @@ class Metric:
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
-        _checks.same_length("y_pred", p, "the labels", len(y))
-        return self._value(y, p, _checks.weights("sample_weight", sample_weight, len(y)))
+        _callers.refuse_metric(self.name, y_pred)
+        _callers.refuse_direction(self.name, self.greater_is_better)
+        return self._checked(y_true, y_pred, sample_weight)
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         return self.name
+
+    def _checked(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
+        _checks.same_length("y_pred", p, "the labels", len(y))
+        return self._value(y, p, _checks.weights("sample_weight", sample_weight, len(y)))
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         """The metric of checked arrays."""
@@ -62,9 +69,10 @@ class Metric:
     def xgboost(self) -> XGBoostMetric:
         """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise:
-        use ``adapters.xgboost.train``, or pass ``adapters.xgboost.early_stopping(metric,
-        rounds)`` among the ``callbacks``.
+        XGBoost's early stopping guesses the direction from the name and would minimise,
+        which a metric whose greater values are better refuses: use ``train``, ``cv`` or the
+        estimators of ``adapters.xgboost``, pass ``adapters.xgboost.early_stopping(metric,
+        rounds)`` among the ``callbacks``, or minimise ``metric.loss.xgboost``.
         """
         return XGBoostMetric(self)
 
@@ -73,8 +81,45 @@ class Metric:
         """For ``feval=`` of ``lightgbm.train`` and ``eval_metric=`` of its estimators."""
         return LightGBMMetric(self)
 
+    @property
+    def loss(self) -> Metric:
+        """The metric for places that only minimise: itself, or 1 - metric if greater is better.
+
+        What only minimises is early stopping in XGBoost's own estimators, or a tuner
+        without a direction.
+
+        Examples
+        --------
+        >>> from gbdt_objectives import extended_qwk_metric, squared_error_metric
+        >>> kappa = extended_qwk_metric()
+        >>> kappa.loss.name, kappa.loss.greater_is_better
+        ('extended_qwk_loss', False)
+        >>> round(kappa.loss([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
+        0.1
+        >>> squared_error_metric().loss == squared_error_metric()
+        True
+        """
+        if not self.greater_is_better:
+            return self
+        return MetricLoss(metric=self, input_space=self.input_space)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Metric:
         return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricLoss(Metric):
+    """1 - metric, of which smaller is better; made by :attr:`Metric.loss`."""
+
+    greater_is_better: ClassVar[bool] = False
+    metric: Metric
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the one whose name depends on a field
+        return f"{self.metric.name}_loss"
+
+    def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        return 1 - self.metric._value(y, p, w)
 
 
 def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
@@ -83,7 +128,7 @@ def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -
         y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
     else:
         y_true, y_pred = a, b
-    value = metric(y_true, y_pred, sample_weight)
+    value = metric._checked(y_true, y_pred, sample_weight)
     if np.isnan(value):  # no comparison with nan holds: boosters would stop anywhere
         raise ValueError(
             f"{metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is undefined "
@@ -105,6 +150,8 @@ class XGBoostMetric:
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float] | float:
+        _callers.refuse_rendering(self.metric.name, "xgboost")
+        _callers.refuse_direction(self.metric.name, self.metric.greater_is_better)
         value = _evaluate(self.metric, a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 
@@ -122,5 +169,6 @@ class LightGBMMetric:
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float, bool]:
+        _callers.refuse_rendering(self.metric.name, "lightgbm")
         value = _evaluate(self.metric, a, b, sample_weight)
         return self.metric.name, value, self.metric.greater_is_better

@@ -119,6 +119,22 @@ def test_is_an_ordinary_scikit_learn_metric() -> None:
         assert (scores > (0.8 if metric.greater_is_better else -0.3)).all()
 
 
+@every_metric
+def test_loss_is_the_metric_for_places_that_only_minimise(case: MetricCase) -> None:
+    y, p, w = case.rows(60)
+    loss = case.metric.loss
+    assert not loss.greater_is_better
+    assert loss.input_space == case.metric.input_space
+    assert loss.loss == loss
+    if case.metric.greater_is_better:
+        assert loss.name == f"{case.metric.name}_loss"
+        assert loss(y, p, w) == 1 - case.metric(y, p, w)
+        scorer = make_scorer(loss, greater_is_better=False)
+        assert f"{case.metric.name}_loss" in repr(scorer)
+    else:
+        assert loss == case.metric
+
+
 def squared_error(y_true, margin, sample_weight):
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return w * (margin - y_true), w

@@ -19,7 +19,7 @@ from gbdt_objectives.adapters.lightgbm._train import (
     shifted,
     without_traces,
 )
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -92,30 +92,31 @@ def cv(
     )  # fmt: skip
     if kwargs.get("metrics"):
         raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-    parameters.check(
-        params,
-        stops_early=early_stopping_rounds is not None,
-        from_file=data.data is None or in_file(data),
-    )
+    callbacks = directed(kwargs.pop("callbacks", None), metric, "valid")
+    if early_stopping_rounds is not None:
+        callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
+    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
+    parameters.check(params, stops_early=stops, from_file=data.data is None or in_file(data))
     check_label(data, "data")
-    score, continues = init_score(data), kwargs.get("init_model") is not None
+    continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         if own is not None:
+            before = dict(given)
             train, test, given = own(train, test, given)
+            changed = {k: v for k, v in given.items() if before.get(k) is not v}
+            parameters.check(changed, stops_early=stops)
+        score = init_score(train)
         if continues:
             fold = StartedObjective(objective, None)
         elif score is not None:
-            fold = StartedObjective(objective, score[train.used_indices])
+            fold = StartedObjective(objective, score)
         else:
             fold = StartedObjective(objective, 0.0, shifts=True)
         folds.add(fold, train, test)
         return train, test, given
 
-    callbacks = list(kwargs.pop("callbacks", None) or [])
-    if early_stopping_rounds is not None:
-        callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
     with explained(), without_traces([data], kwargs.get("init_model")):
         history: dict[str, Any] = lgb.cv(
             {**params, "objective": folds, "metric": "None"},

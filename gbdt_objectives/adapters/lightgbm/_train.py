@@ -13,10 +13,10 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective, lost_start
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -52,6 +52,8 @@ def train(
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
+        Threads may share it once it is constructed, ``data.construct()``, which LightGBM
+        itself cannot do in two threads.
     num_boost_round : int
         Number of rounds, at most.
     objective : Objective
@@ -117,11 +119,19 @@ def train(
     datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
     for name, dataset in datasets.items():
         _arguments.check_data(name, dataset, lgb.Dataset)
+    callbacks = list(kwargs.pop("callbacks", None) or [])
+    if metric is not None:
+        callbacks = directed(callbacks, metric, evals[-1][1])
+        if early_stopping_rounds is not None:
+            callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
+    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
     parameters.check(
         params,
-        stops_early=early_stopping_rounds is not None,
+        stops_early=stops,
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
+    if stops:
+        _arguments.check_stopping_data(data, evals)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
@@ -130,10 +140,6 @@ def train(
     for name, dataset in datasets.items():
         check_label(dataset, name)
 
-    callbacks = list(kwargs.pop("callbacks", None) or [])
-    if metric is not None and early_stopping_rounds is not None:
-        _arguments.check_stopping_data(data, evals)
-        callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
     own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
     has_score = {name: score is not None for name, score in own_start.items()}
     _arguments.check_same_starts("init_score", has_score)
@@ -143,12 +149,18 @@ def train(
         started = StartedObjective(objective, own_start["data"])
     else:
         started = StartedObjective(objective, 0.0, shifts=True)
+
+    def shift(evaluated: lgb.Dataset) -> float:
+        if has_score["data"] and evaluated.get_field("init_score") is None:
+            raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
+        return started.shift
+
     with explained(), without_traces(list(datasets.values()), kwargs.get("init_model")):
         booster = lgb.train(
             {**params, "objective": started, "metric": "None"},
             data,
             num_boost_round,
-            feval=None if metric is None else shifted(metric, lambda _: started.shift),
+            feval=None if metric is None else shifted(metric, shift),
             valid_sets=[dataset for dataset, _ in evals] or None,
             valid_names=[name for _, name in evals] or None,
             callbacks=callbacks,
@@ -211,14 +223,18 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
 
 
 def init_score(dataset: lgb.Dataset) -> Array | None:
-    """The user's; what an earlier init_model left there is not."""
+    """The user's; what an earlier init_model left there is not, nor are the zeros to which
+    LightGBM sets that back. A start of 0 in every row is the same as none."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
-    if dataset.used_indices is not None and not _constructed(dataset):
+    waits = dataset.used_indices is not None and not _constructed(dataset)
+    if waits and dataset.init_score is None:
         whole = init_score(dataset.reference)  # type: ignore[arg-type]  # a subset has one
         return None if whole is None else whole[dataset.used_indices]
     score = _field(dataset, "init_score")
-    return None if score is None else _checks.vector("init_score", np.asarray(score))
+    if score is None or not np.any(score):
+        return None
+    return _checks.vector("init_score", np.asarray(score))
 
 
 @contextmanager

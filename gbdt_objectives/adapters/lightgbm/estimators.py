@@ -23,7 +23,7 @@ from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explained, finished
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -211,17 +211,7 @@ def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
     """Early stopping on ``metric`` alone: the callbacks, and the parameters that go."""
-    callbacks, parameters = [], dict[str, Any]()
-    for callback in given.get("callbacks", ()):
-        if type(callback).__name__ != "_EarlyStoppingCallback":
-            callbacks.append(callback)
-            continue
-        if callback.min_delta:
-            raise ValueError(
-                "callbacks holds an early_stopping with min_delta, but early stopping here counts "
-                "any improvement: leave min_delta out"
-            )
-        callbacks.append(StopEarly(metric, callback.stopping_rounds))
+    callbacks, parameters = directed(given.get("callbacks"), metric), dict[str, Any]()
     found = estimator.get_params()
     for name in ALIASES["early_stopping_round"]:
         rounds = found.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import lightgbm as lgb
@@ -43,3 +44,21 @@ class StopEarly:
         raise ValueError(
             f"early stopping on {self.metric.name} finds no set on which it is evaluated"
         )
+
+
+def directed(
+    callbacks: Sequence[Any] | None, metric: Metric, data_name: str | None = None
+) -> list[Any]:
+    """The user's callbacks; LightGBM's early stopping among them is ours on ``metric``."""
+    told = []
+    for callback in callbacks or ():
+        if type(callback).__name__ != "_EarlyStoppingCallback":
+            told.append(callback)
+            continue
+        if callback.min_delta:
+            raise ValueError(
+                "callbacks holds an early_stopping with min_delta, but early stopping here counts "
+                "any improvement: leave min_delta out"
+            )
+        told.append(StopEarly(metric, callback.stopping_rounds, data_name))
+    return told

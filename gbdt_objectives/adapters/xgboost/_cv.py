@@ -90,21 +90,24 @@ def cv(
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
     callbacks = directed(kwargs.pop("callbacks", None), metric, save_best=False)
-    stops_early = early_stopping_rounds is not None or stops(callbacks)
+    exact = Exact(metric.xgboost, metric)
+    callbacks.insert(0, exact)
+    if early_stopping_rounds is not None:
+        callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
+    stops_early = stops(callbacks)
     parameters.check(params, transform=transform, stops_early=stops_early)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
         if own is not None:
+            before = dict(given)
             train, test, given = own(train, test, given)
+            changed = {k: v for k, v in given.items() if before.get(k) is not v}
+            parameters.check(changed, transform=transform, stops_early=stops_early)
         fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
         folds.add(fold, train, test)
         return train, test, {**given, **base_score}
 
-    exact = Exact(metric.xgboost, metric)
-    callbacks.insert(0, exact)
-    if early_stopping_rounds is not None:
-        callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
     history: Any = xgb.cv(
         {**params, "objective": transform, "disable_default_eval_metric": 1},
         data,

@@ -109,15 +109,15 @@ def train(
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
     callbacks = directed(kwargs.pop("callbacks", None), metric)
-    stops_early = early_stopping_rounds is not None or stops(callbacks)
-    parameters.check(params, transform=transform, stops_early=stops_early)
-    if early_stopping_rounds is not None:
-        _arguments.check_stopping_data(data, evals)
+    if metric is not None and early_stopping_rounds is not None:
+        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+    parameters.check(params, transform=transform, stops_early=stops(callbacks))
+    for callback in callbacks:
+        if isinstance(callback, xgb.callback.EarlyStopping):
+            _arguments.check_stopping_data(data, evals, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks.insert(0, exact)
-    if metric is not None and early_stopping_rounds is not None:
-        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
     if _continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:

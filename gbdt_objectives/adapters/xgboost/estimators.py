@@ -132,11 +132,19 @@ def fit_stopped(
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    metric = own_metric("eval_metric", estimator.eval_metric, objective, classifier=classifier)
+    metrics = estimator.eval_metric
+    metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
+    own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
+    metric = next((m for m in own if m is not None), None)
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if metric is not None:
-        parameters |= _stopping(estimator, metric, given)
+        exact = Exact(metric.xgboost, metric)
+        parameters |= _stopping(estimator, exact, given)
+        if isinstance(estimator.eval_metric, list | tuple):
+            parameters["eval_metric"] = [
+                exact if m is not None else other for m, other in zip(own, metrics, strict=True)
+            ]
     if objective is not None:
         stops_early = estimator.early_stopping_rounds is not None or stops(
             parameters.get("callbacks", estimator.callbacks) or ()
@@ -159,16 +167,15 @@ def _started(
     base_score = estimator.base_score
     if given.get("xgb_model") is not None:
         return {"objective": StartedObjective(objective, None)}
+    if given.get("eval_set"):
+        margins = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
+        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(margins)}
+        _arguments.check_same_starts("base_margin", {"X": "base_margin" in given, **has})
     if "base_margin" in given:
         if base_score is not None:
             raise ValueError(
                 "base_score and base_margin are both given: XGBoost would ignore the first; leave "
                 "one of them out"
-            )
-        if given.get("eval_set") and not given.get("base_margin_eval_set"):
-            raise ValueError(
-                "base_margin is given but base_margin_eval_set is not: training and evaluation "
-                "would start at different places"
             )
         margins = _checks.vector("base_margin", np.asarray(given["base_margin"]))
         return {
@@ -186,14 +193,15 @@ def _started(
     }
 
 
-def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
+def _stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters with which early stopping sees the metric as it is."""
-    exact = Exact(metric.xgboost, metric)
+    metric, rounds = exact.metric, estimator.early_stopping_rounds
     callbacks = [exact, *directed(estimator.callbacks, metric)]
-    rounds = estimator.early_stopping_rounds
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    if stops(callbacks):
-        features = [features for features, _ in given.get("eval_set", ())]
-        _arguments.check_held_out(features, given["X"])
+    features = [features for features, _ in given.get("eval_set", ())]
+    for callback in callbacks:
+        if isinstance(callback, xgb.callback.EarlyStopping):
+            seen = [F for k, F in enumerate(features) if callback.data in (None, f"validation_{k}")]
+            _arguments.check_held_out(seen, given["X"])
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}

@@ -17,6 +17,13 @@ from gbdt_objectives.metrics import Metric
 class EarlyStopping(xgb.callback.EarlyStopping):
     """XGBoost's, whose patience starts once the metric has moved."""
 
+    def before_training(self, model: Any) -> Any:
+        """Forget an earlier training, as the same callback stays with a refitted estimator."""
+        self.stopping_history, self.best_scores, self.current_rounds, self.seen = {}, {}, 0, 0
+        if not isinstance(model, xgb.Booster):  # cv has no model to keep
+            self.save_best = False
+        return super().before_training(model)
+
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         data = evals_log[self.data or list(evals_log)[-1]]
         values = data[self.metric_name or list(data)[-1]]
@@ -27,7 +34,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return stops
 
     def after_training(self, model: Any) -> Any:
-        if getattr(self, "seen", 0):
+        if self.seen:
             best = model.best_iteration - self.starting_round
             warn_if_few(best, self.seen, self.metric_name or "the metric")
         return super().after_training(model)
@@ -101,8 +108,7 @@ def directed(
     """The user's callbacks; an EarlyStopping on ``metric`` is told its direction."""
     told = []
     for callback in callbacks or ():
-        stops = isinstance(callback, xgb.callback.EarlyStopping)
-        if metric is None or not stops or isinstance(callback, EarlyStopping):
+        if metric is None or not isinstance(callback, xgb.callback.EarlyStopping):
             told.append(callback)
         elif callback.metric_name not in (None, metric.name):
             raise ValueError(
@@ -158,9 +164,12 @@ class Exact(xgb.callback.TrainingCallback):
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
+        if not self.names:
+            return False
         folds = np.reshape(self.round, (-1, len(self.names)))  # in cv all sets of a fold in turn
         self.round = []
-        self.history.append(list(zip(folds.mean(axis=0), folds.std(axis=0), strict=True)))
+        means, deviations = folds.mean(axis=0).tolist(), folds.std(axis=0).tolist()
+        self.history.append(list(zip(means, deviations, strict=True)))
         for name, exact in zip(self.names, self.history[-1], strict=True):
             log = evals_log[name][self.metric.name]
             log[-1] = exact if isinstance(log[-1], tuple) else exact[0]

@@ -1,0 +1,803 @@
+"""What silently trained another model or stopped at the wrong round is right, or refused."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
+from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from tests.adapters.library import LGB, XGB, Library, both
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The argument 'eval_set' is deprecated", "ignore:Overriding the parameters"
+)
+quiet = pytest.mark.filterwarnings("ignore:boosting starts at")
+KAPPA, SMOOTH = go.qwk_metric((1, 4)), go.extended_qwk_metric()
+TRAIN, TEST = slice(0, 400), slice(400, 600)
+XGB_SKLEARN = {"max_depth": 3, "n_jobs": 1, "random_state": 0}
+LGB_SKLEARN = {"num_leaves": 7, "verbose": -1, "n_jobs": 1, "random_state": 0}
+
+
+def cv(lib: Library) -> Any:
+    return xgboost_adapter.cv if lib is XGB else lightgbm_adapter.cv
+
+
+def regressor(lib: Library, **parameters: Any) -> Any:
+    """Our drop-in, small."""
+    if lib is XGB:
+        return xgboost_adapter.XGBRegressor(**{**XGB_SKLEARN, **parameters})
+    return lightgbm_adapter.LGBMRegressor(**{**LGB_SKLEARN, **parameters})
+
+
+def fit_stopping(
+    lib: Library, metric: go.Metric, X, y, rounds: int, weight=None, **parameters: Any
+) -> Any:
+    """A drop-in estimator that stops early on the rows after the first 400."""
+    held_out = [(X[TEST], y[TEST])]
+    parameters = {"objective": go.qwk_objective(), "early_stopping_rounds": rounds, **parameters}
+    if lib is XGB:
+        model = regressor(lib, eval_metric=metric, **parameters)
+        return model.fit(X[TRAIN], y[TRAIN], sample_weight=weight, eval_set=held_out, verbose=False)
+    model = regressor(lib, **parameters)
+    return model.fit(
+        X[TRAIN], y[TRAIN], sample_weight=weight, eval_set=held_out, eval_metric=metric
+    )
+
+
+def train_and_held_out(lib: Library, X, y) -> tuple[Any, Any]:
+    data = lib.data(X[TRAIN], y[TRAIN])
+    return data, lib.data(X[TEST], y[TEST], reference=data)
+
+
+# --- one Dataset, many trainings
+
+
+def test_lightgbm_dataset_shared_by_two_threads_gives_every_model_its_intercept(ordinal) -> None:
+    X, y, _ = ordinal
+    y = y + 20
+    data = lgb.Dataset(X, y, params=LGB.params).construct()
+
+    def trial(k: int) -> np.ndarray:
+        params = {**LGB.params, "learning_rate": 0.05 * (k + 1)}
+        booster = LGB.train(
+            params, data, 10, objective=go.qwk_objective(), metric=SMOOTH, evals=[(data, "t")]
+        )
+        return booster.predict(X)
+
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(trial, range(8)))
+    for k, prediction in enumerate(together):
+        assert prediction.mean() == pytest.approx(y.mean(), abs=0.1)
+        np.testing.assert_array_equal(prediction, trial(k))
+
+
+@pytest.mark.parametrize("free_raw_data", [True, False])
+@pytest.mark.parametrize("params", [{"min_data_in_leaf": 5}, {"max_bin": 31}], ids=str)
+@pytest.mark.parametrize("kind", ["whole", "subset", "subset of constructed", "constructed"])
+def test_lightgbm_params_that_differ_from_the_dataset_lose_no_intercept(
+    kind: str, params: dict[str, Any], free_raw_data: bool, ordinal
+) -> None:
+    X, y, _ = ordinal
+    y = y + 20
+    own = {"min_data_in_leaf": 30, "max_bin": 100, "verbose": -1}
+    data = lgb.Dataset(X, y, free_raw_data=free_raw_data, params=own)
+    if "constructed" in kind:
+        data.construct()
+    if "subset" in kind:
+        data = data.subset(range(0, 600, 2))
+    arguments = (LGB.params | params, data, 25)
+    if kind == "constructed" and free_raw_data:
+        with pytest.raises(lgb.basic.LightGBMError):  # LightGBM's own refusal
+            LGB.train(*arguments, objective=go.qwk_objective())
+        return
+    score = LGB.train(*arguments, objective=go.qwk_objective()).predict(X)
+    assert score.mean() == pytest.approx(y.mean(), abs=0.05)
+    classes = np.rint(score).clip(21, 24).astype(int)
+    assert go.quadratic_weighted_kappa(y, classes) > 0.8  # 0.71 if training started at 0
+
+
+@pytest.mark.parametrize("constructed", [True, False])
+def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, ordinal) -> None:
+    X, y, _ = ordinal
+    rows = np.arange(0, 600, 2)
+    start = y.mean() + X[:, 3] - 0.5
+    whole = lgb.Dataset(X, y, free_raw_data=False, params={"verbose": -1})
+    half = whole.subset(rows)
+    if constructed:
+        half.construct()
+    half.set_init_score(start[rows])
+    with pytest.raises(RuntimeError, match="the start got lost.* set it on the whole Dataset"):
+        LGB.train({**LGB.params, "max_bin": 31}, half, 5, objective=go.qwk_objective())
+    # what the message says to do
+    whole = lgb.Dataset(X, y, init_score=start, free_raw_data=False, params={"verbose": -1})
+    booster = LGB.train(LGB.params, whole.subset(rows), 20, objective=go.qwk_objective())
+    assert (booster.predict(X) + start).mean() == pytest.approx(y.mean(), abs=0.1)
+
+
+def test_lightgbm_dropping_the_init_score_of_an_evaluation_set_raises(ordinal) -> None:
+    X, y, _ = ordinal
+    start = np.full(600, y.mean())
+    whole = lgb.Dataset(X, y, init_score=start, free_raw_data=False)
+    data, held_out = whole.subset(range(400)), whole.subset(range(400, 600))
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    LGB.train(LGB.params, data, 3, evals=[(held_out, "v")], **call)
+    held_out = lgb.Dataset(X, y, free_raw_data=False, reference=whole).subset(range(400, 600))
+    held_out.set_init_score(start[400:])
+    with pytest.raises(RuntimeError, match="on an evaluation set.*the start got lost"):
+        LGB.train(LGB.params, data, 3, evals=[(held_out, "v")], **call)
+
+
+@pytest.mark.parametrize("constructed", [True, False])
+@pytest.mark.parametrize("free_raw_data", [True, False])
+@pytest.mark.parametrize("whose", ["ours", "the library's"])
+def test_lightgbm_dataset_after_init_model_starts_where_it_did_before(
+    whose: str, free_raw_data: bool, constructed: bool, ordinal
+) -> None:
+    X, y, _ = ordinal
+    y = y + 20
+    obj = go.qwk_objective()
+    first = LGB.train(LGB.params, lgb.Dataset(X, y), 5, objective=obj)
+    data = lgb.Dataset(X, y, free_raw_data=free_raw_data, params=LGB.params)
+    held_out = lgb.Dataset(X[TEST], y[TEST], reference=data, free_raw_data=free_raw_data)
+    if constructed:
+        data.construct()
+    if constructed and free_raw_data:
+        with pytest.raises(lgb.basic.LightGBMError, match="freed raw data"):
+            LGB.train(LGB.params, data, 5, objective=obj, init_model=first)
+    elif whose == "ours":
+        LGB.train(LGB.params, data, 5, objective=obj, init_model=first,
+                  metric=SMOOTH, evals=[(held_out, "v")])  # fmt: skip
+    else:
+        params = {**LGB.params, "objective": "regression"}
+        lgb.train(params, data, 5, init_model=first, valid_sets=[held_out])
+    call: dict[str, Any] = {"objective": obj, "metric": SMOOTH, "evals": [(held_out, "v")]}
+    if free_raw_data and not constructed and whose != "ours":
+        with pytest.raises(lgb.basic.LightGBMError, match="freed raw data"):
+            LGB.train(LGB.params, data, 5, **call)
+        return
+    for _ in range(2):  # LightGBM sets back what it left to zeros, which are no start either
+        record: dict[str, Any] = {}
+        again = LGB.train(LGB.params, data, 5, callbacks=[lgb.record_evaluation(record)], **call)
+        np.testing.assert_array_equal(again.predict(X), first.predict(X))
+        expected = SMOOTH(y[TEST], first.predict(X[TEST]))
+        assert record["v"]["extended_qwk"][-1] == pytest.approx(expected)
+
+
+def test_lightgbm_file_with_a_header_and_label_column_is_read_as_lightgbm_reads_it(
+    ordinal, tmp_path
+) -> None:
+    X, y, _ = ordinal
+    params = {**LGB.params, "header": True, "label_column": "name:grade"}
+    for name, rows in (("train", TRAIN), ("held_out", TEST)):
+        table = np.column_stack([X[rows, :2], y[rows], X[rows, 2:]])
+        np.savetxt(tmp_path / f"{name}.csv", table, delimiter=",", fmt="%.17g",
+                   header="a,b,grade,c,d", comments="")  # fmt: skip
+
+    def datasets() -> tuple[lgb.Dataset, lgb.Dataset]:
+        train = lgb.Dataset(str(tmp_path / "train.csv"), params=params)
+        return train, lgb.Dataset(str(tmp_path / "held_out.csv"), reference=train, params=params)
+
+    data, held_out = datasets()
+    record: dict[str, Any] = {}
+    ours = LGB.train(
+        params, data, 8, objective=go.objective(squared_error), metric=go.squared_error_metric(),
+        evals=[(held_out, "v")], callbacks=[lgb.record_evaluation(record)],
+    )  # fmt: skip
+    data, held_out = datasets()
+    plain_record: dict[str, Any] = {}
+    plain = lgb.train(
+        {**params, "objective": "l2", "boost_from_average": False}, data, 8,
+        valid_sets=[held_out], valid_names=["v"],
+        callbacks=[lgb.record_evaluation(plain_record)],
+    )  # fmt: skip
+    np.testing.assert_allclose(ours.predict(X), plain.predict(X), rtol=1e-6)
+    expected = plain_record["v"]["l2"]
+    np.testing.assert_allclose(record["v"]["squared_error"], expected, rtol=1e-6)
+    data, held_out = datasets()
+    kappa = LGB.train(params, data, 8, objective=go.qwk_objective())
+    assert kappa.predict(X).mean() == pytest.approx(y.mean(), abs=0.1)
+
+
+def squared_error(y_true, margin, sample_weight):
+    w = np.ones_like(margin) if sample_weight is None else sample_weight
+    return w * (margin - y_true), w
+
+
+# --- early stopping: precision, direction, plateau
+
+
+def test_xgboost_stops_at_the_same_round_whatever_the_unit_of_the_labels(ordinal) -> None:
+    """XGBoost prints metrics with six decimals, and early stopping read those."""
+    X, y, _ = ordinal
+    metric = go.squared_error_metric()
+    # heavy rows: XGBoost never splits for a gain below 1e-6, in weighted squared units
+    weight, params = np.full(600, 2.0**20), {"learning_rate": 0.1}
+    kept, exact, tables = [], [], []
+    for unit in (2.0**-10, 1.0):
+        target = y * unit
+        data = XGB.data(X[TRAIN], target[TRAIN], weight[TRAIN])
+        held_out = XGB.data(X[TEST], target[TEST])
+        record: dict[str, Any] = {}
+        booster = XGB.train(
+            {**XGB.params, **params}, data, 150, objective=go.qwk_objective(), metric=metric,
+            evals=[(held_out, "v")], early_stopping_rounds=10, evals_result=record,
+        )  # fmt: skip
+        model = fit_stopping(XGB, metric, X, target, 10, weight[TRAIN], n_estimators=150, **params)
+        table = xgboost_adapter.cv(
+            {**XGB.params, **params}, XGB.data(X, target, weight), 150,
+            objective=go.qwk_objective(), metric=metric, nfold=3, early_stopping_rounds=10,
+            as_pandas=False,
+        )  # fmt: skip
+        rounds = [
+            XGB.rounds(booster),
+            XGB.rounds(model.get_booster()),
+            len(table["test-squared_error-std"]),
+        ]
+        kept.append(rounds)
+        values = record["v"]["squared_error"]
+        assert rounds[0] == np.argmin(values) + 1
+        assert model.evals_result()["validation_0"]["squared_error"] == pytest.approx(
+            values, rel=1e-6
+        )
+        assert min(values) == pytest.approx(
+            metric(target[TEST], XGB.predict(booster, X[TEST])), rel=1e-4
+        )
+        exact.append(np.array(values) / unit**2)
+        tables.append({name: np.array(column) / unit**2 for name, column in table.items()})
+    assert min(exact[0]) * 2.0**-20 < 5e-7  # 0.000000 when printed
+    assert kept[0] == kept[1]
+    assert min(kept[0]) > 5
+    np.testing.assert_allclose(exact[0], exact[1], rtol=1e-4)
+    for name in ("train-squared_error-mean", "test-squared_error-mean", "test-squared_error-std"):
+        np.testing.assert_allclose(tables[0][name], tables[1][name], rtol=1e-3)
+
+
+def own_callback(**parameters: Any) -> xgb.callback.EarlyStopping:
+    return xgb.callback.EarlyStopping(rounds=10, **parameters)
+
+
+@pytest.mark.parametrize("told", [{}, {"maximize": True}, {"metric_name": "extended_qwk"}], ids=str)
+def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal) -> None:
+    X, y, _ = ordinal
+    data, held_out = train_and_held_out(XGB, X, y)
+    call: dict[str, Any] = {
+        "objective": go.qwk_objective(), "metric": SMOOTH, "evals": [(held_out, "v")],
+    }  # fmt: skip
+    expected = XGB.train(XGB.params, data, 100, early_stopping_rounds=10, **call)
+    booster = XGB.train(XGB.params, data, 100, callbacks=[own_callback(**told)], **call)
+    assert 5 < XGB.rounds(booster) == XGB.rounds(expected) < 90
+    model = regressor(
+        XGB, objective=go.qwk_objective(), eval_metric=SMOOTH, callbacks=[own_callback(**told)]
+    ).fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+    assert XGB.rounds(model.get_booster()) == XGB.rounds(expected)
+    fold = {"metric": SMOOTH, "objective": go.qwk_objective(), "as_pandas": False}
+    whole = XGB.data(X, y)
+    by_argument = xgboost_adapter.cv(XGB.params, whole, 100, early_stopping_rounds=10, **fold)
+    by_callback = xgboost_adapter.cv(
+        XGB.params, whole, 100, callbacks=[own_callback(**told)], **fold
+    )
+    assert by_callback == by_argument
+    assert 5 < len(by_callback["test-extended_qwk-mean"]) < 90
+
+
+@pytest.mark.parametrize(
+    ("contradiction", "message"),
+    [
+        ({"maximize": False}, "with maximize=False, but of extended_qwk greater is better"),
+        ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'"),
+    ],
+    ids=str,
+)
+def test_xgboost_early_stopping_that_contradicts_the_metric_is_refused(
+    contradiction, message, ordinal
+) -> None:
+    X, y, _ = ordinal
+    data = XGB.data(X, y)
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    callbacks = [own_callback(**contradiction)]
+    with pytest.raises(ValueError, match=message):
+        XGB.train({}, data, 5, evals=[(data, "v")], callbacks=callbacks, **call)
+    with pytest.raises(ValueError, match=message):
+        xgboost_adapter.cv({}, data, 5, callbacks=callbacks, **call)
+    model = regressor(XGB, objective=go.qwk_objective(), eval_metric=SMOOTH, callbacks=callbacks)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y, eval_set=[(X[:9], y[:9])])
+
+
+@both
+def test_early_stopping_of_the_user_does_not_look_at_the_training_data(
+    lib: Library, ordinal
+) -> None:
+    X, y, _ = ordinal
+    data, held_out = train_and_held_out(lib, X, y)
+    stop = own_callback() if lib is XGB else lgb.early_stopping(10, verbose=False)
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    with pytest.raises(ValueError, match="'t', which is the training data"):
+        lib.train(
+            lib.params, data, 5, evals=[(held_out, "v"), (data, "t")], callbacks=[stop], **call
+        )
+    if lib is XGB:
+        evals = [(data, "t"), (held_out, "v")]
+        with pytest.raises(ValueError, match="'t', which is the training data"):
+            lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="t")], **call)
+        dart: dict[str, Any] = {"booster": "dart"}
+    else:
+        dart = {"boosting": "dart"}
+    with pytest.raises(ValueError, match="dart rescales"):
+        lib.train(dart, data, 5, evals=[(held_out, "v")], callbacks=[stop], **call)
+
+
+@quiet
+def test_xgboost_itself_refuses_to_stop_on_a_metric_it_would_minimise(ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    data, held_out = train_and_held_out(XGB, X, y)
+    params = {**XGB.params, "base_score": y.mean()}
+    remedy = (
+        "would minimise qwk: import .* from gbdt_objectives.adapters.xgboost, or pass its early_"
+    )
+    for metric in (KAPPA, KAPPA.xgboost):
+        model = xgb.XGBRegressor(
+            objective=obj, eval_metric=metric, early_stopping_rounds=50, **XGB_SKLEARN
+        )
+        with pytest.raises(ValueError, match=remedy):
+            model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+        without = xgb.XGBRegressor(n_estimators=2, objective=obj, eval_metric=metric)
+        without.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+    call: dict[str, Any] = {"obj": obj, "custom_metric": KAPPA.xgboost}
+    evals = {"evals": [(held_out, "v")], "verbose_eval": False}
+    for stop in ({"early_stopping_rounds": 5}, {"callbacks": [own_callback()]},
+                 {"early_stopping_rounds": 5, "maximize": False}):  # fmt: skip
+        with pytest.raises(ValueError, match=remedy):
+            xgb.train(params, data, 20, **call, **evals, **stop)
+        with pytest.raises(ValueError, match=remedy):
+            xgb.cv(params, data, 20, **call, **stop)
+
+
+@quiet
+def test_xgboost_itself_stops_right_if_it_is_told_to_maximise(ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    data, held_out = train_and_held_out(XGB, X, y)
+    params = {**XGB.params, "base_score": obj.intercept}
+    ours = XGB.train(
+        XGB.params, data, 100, objective=obj, metric=SMOOTH, evals=[(held_out, "v")],
+        early_stopping_rounds=10,
+    )  # fmt: skip
+    assert 5 < XGB.rounds(ours) < 90
+    call: dict[str, Any] = {"obj": obj, "custom_metric": SMOOTH.xgboost}
+    told = xgb.train(params, data, 100, evals=[(held_out, "v")], verbose_eval=False, maximize=True,
+                     early_stopping_rounds=10, **call)  # fmt: skip
+    assert told.best_iteration + 1 == XGB.rounds(ours)
+    callback = xgboost_adapter.early_stopping(SMOOTH, 10)
+    model = xgb.XGBRegressor(
+        **XGB_SKLEARN, objective=obj, base_score=obj.intercept, eval_metric=SMOOTH,
+        callbacks=[callback],
+    )  # fmt: skip
+    for _ in range(2):  # the callback forgets the first training
+        model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)
+        assert XGB.rounds(model.get_booster()) == XGB.rounds(ours)
+    table = xgb.cv(params, data, 60, as_pandas=False, callbacks=[callback], **call)
+    told = xgb.cv(
+        params, data, 60, as_pandas=False, maximize=True, early_stopping_rounds=10, **call
+    )
+    assert table == told
+    # or it is given what it can minimise
+    model = xgb.XGBRegressor(
+        **XGB_SKLEARN, objective=obj, base_score=obj.intercept, eval_metric=SMOOTH.loss,
+        early_stopping_rounds=10,
+    ).fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], verbose=False)  # fmt: skip
+    assert model.best_iteration + 1 == XGB.rounds(ours)
+
+
+SLOW = {"learning_rate": 0.01}
+
+
+@both
+@pytest.mark.filterwarnings("error:early stopping keeps")
+def test_early_stopping_on_rounded_kappa_outlasts_the_plateau_at_its_start(
+    lib: Library, ordinal
+) -> None:
+    """All rounded scores are one class for longer than the patience lasts."""
+    X, _, _ = ordinal
+    y = np.digitize(X[:, 0], [0.3, 0.7]) + 1  # the mean is in the middle of the middle class
+    kappa, obj, params = go.qwk_metric((1, 3)), go.qwk_objective(), {**lib.params, **SLOW}
+    data, held_out = train_and_held_out(lib, X, y)
+    booster = lib.train(
+        params, data, 150, objective=obj, metric=kappa, evals=[(held_out, "v")],
+        early_stopping_rounds=20,
+    )  # fmt: skip
+    assert kappa(y[TEST], lib.predict(booster, X[TEST], rounds=40)) == 0  # the plateau
+    assert lib.rounds(booster) > 40
+    score = lib.predict(booster, X[TEST])
+    assert kappa(y[TEST], score) > 0.2
+    model = fit_stopping(lib, kappa, X, y, 20, n_estimators=150, **SLOW)
+    np.testing.assert_allclose(model.predict(X[TEST]), score, atol=1e-6)
+    call: dict[str, Any] = {"objective": obj, "metric": kappa, "nfold": 3}
+    table = cv(lib)(params, lib.data(X, y), 150, early_stopping_rounds=20, **call)
+    means = list(table["test-qwk-mean" if lib is XGB else "valid qwk-mean"])
+    assert means[39] == 0
+    assert means[-1] == max(means) > 0.2
+
+
+@both
+def test_a_best_round_among_the_first_few_of_many_warns(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    noise = np.random.default_rng(1).permutation(y)  # nothing to learn: soon worse
+    data, held_out = lib.data(X[TRAIN], y[TRAIN]), None
+    held_out = lib.data(X[TEST], noise[TEST], reference=data)
+    metric = go.squared_error_metric()
+    with pytest.warns(
+        UserWarning, match=r"early stopping keeps [123] of \d+ rounds: squared_error"
+    ):
+        lib.train(lib.params, data, 50, objective=go.qwk_objective(), metric=metric,
+                  evals=[(held_out, "v")], early_stopping_rounds=15)  # fmt: skip
+    labels = np.concatenate([y[TRAIN], noise[TEST]])
+    with pytest.warns(UserWarning, match="early stopping keeps"):
+        fit_stopping(lib, metric, X, labels, 15)
+    with pytest.warns(UserWarning, match="early stopping keeps"):
+        cv(lib)(lib.params, lib.data(X, noise), 50, objective=go.qwk_objective(), metric=metric,
+                nfold=3, early_stopping_rounds=15)  # fmt: skip
+
+
+# --- interfaces that take an objective for something else
+
+
+def test_nothing_sends_the_user_of_lightgbm_to_an_init_score_that_predict_forgets(ordinal) -> None:
+    X, y, _ = ordinal
+    y = y + 20
+    obj = go.qwk_objective(y)
+    with pytest.warns(UserWarning, match="boosting starts at 0") as caught:
+        lgb.LGBMRegressor(objective=obj, n_estimators=2, **LGB_SKLEARN).fit(X, y)
+    (message,) = {str(w.message) for w in caught if "boosting starts" in str(w.message)}
+    assert "import train, cv or the estimator from gbdt_objectives.adapters" in message
+    assert "LightGBM's init_score would be missing from the predictions" in message
+    for name in ("init_score", "eval_init_score"):
+        value = np.full(len(y), y.mean())
+        with pytest.raises(ValueError, match=f"{name} is given.*missing from the predictions"):
+            regressor(LGB, objective=obj).fit(X, y, **{name: value})
+
+
+@quiet
+def test_plain_classifiers_refuse_a_score_in_label_units(ordinal) -> None:
+    X, y, _ = ordinal
+    t = (y > 2).astype(int)
+    for obj in (go.qwk_objective(t), go.qwk_objective()):
+        with pytest.raises(
+            TypeError, match="which XGBClassifier would take for log-odds: import XG"
+        ):
+            xgb.XGBClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
+        with pytest.raises(TypeError, match="would take for log-odds"):
+            xgb.XGBRFClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
+        with pytest.raises(
+            TypeError, match="which LGBMClassifier would take for log-odds: import LG"
+        ):
+            lgb.LGBMClassifier(objective=obj, **LGB_SKLEARN).fit(X, t)
+    for logit in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
+        with pytest.raises(TypeError, match="returns raw scores as probabilities"):
+            lgb.LGBMClassifier(objective=logit, **LGB_SKLEARN).fit(X, t)
+        xgb.XGBClassifier(objective=logit, n_estimators=2, **XGB_SKLEARN).fit(X, t)  # right there
+
+    class Mine(xgb.XGBClassifier):
+        """A user's subclass is no less a classifier."""
+
+    with pytest.raises(TypeError, match="which XGBClassifier would take"):
+        Mine(objective=go.qwk_objective(t), **XGB_SKLEARN).fit(X, t)
+
+
+WORKER = """
+import gc, sys, warnings
+import lightgbm as lgb, numpy as np
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as adapter
+
+warnings.simplefilter("ignore")
+mine, ports = int(sys.argv[1]), sys.argv[2:]
+rng = np.random.default_rng(mine)
+X = rng.random((200, 3))
+y = np.digitize(X[:, 0], [0.3, 0.6]) + 1.0
+obj = go.qwk_objective([1, 2, 3])
+for how in ("train", "adapter", "estimator"):
+    pair, ports = ports[:2], ports[2:]
+    params = {
+        "machines": ",".join(f"127.0.0.1:{port}" for port in pair),
+        "local_listen_port": int(pair[mine]), "tree_learner": "data", "pre_partition": True,
+        "time_out": 1, "verbose": -1, "num_threads": 1,
+    }
+    try:
+        if how == "train":
+            lgb.train({**params, "objective": obj}, lgb.Dataset(X, y), 3)
+        elif how == "adapter":
+            adapter.train(params, lgb.Dataset(X, y), 3, objective=obj)
+        else:
+            lgb.LGBMRegressor(objective=obj, n_estimators=3, **params).fit(X, y)
+        print(how, "trained")
+    except ValueError as error:
+        print(how, "refused:", error)
+    gc.collect()  # the booster, which leaves the network
+"""
+
+
+def free_ports(n: int) -> list[str]:
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [str(s.getsockname()[1]) for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
+    """Two real workers, each of which would see the sums of its own rows only."""
+    ports = free_ports(6)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(rank), *ports],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for rank in (0, 1)
+    ]  # fmt: skip
+    try:
+        for worker in workers:
+            out, err = worker.communicate(timeout=100)
+            for how in ("train", "adapter", "estimator"):
+                assert f"{how} refused: " in out, (out, err)
+            assert out.count("refused: QWKObjective is called in distributed LightGBM") >= 2
+            assert "train on one machine, or use XGBoost" in out
+    finally:
+        for worker in workers:
+            worker.kill()
+
+
+# --- what a user's own function may do
+
+
+@both
+@pytest.mark.parametrize("victim", ["labels", "weights"])
+def test_a_gradient_function_that_writes_into_its_arguments_raises(
+    lib: Library, victim: str, ordinal
+) -> None:
+    X, y, w = ordinal
+    y = y.astype(float)
+    data = lib.data(X, y, w)
+    if lib is LGB:
+        data.construct()
+    obj = go.objective(writes_labels if victim == "labels" else writes_weights)
+    with pytest.raises(ValueError, match="read-only"):
+        lib.train(lib.params, data, 2, objective=obj)
+    with pytest.raises(ValueError, match="read-only"):
+        plain_train(lib, data, obj)
+    np.testing.assert_array_equal(data.get_label(), y)
+    np.testing.assert_array_equal(data.get_weight(), w)
+    X0, y0, w0 = X.copy(), y.copy(), w.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        regressor(lib, objective=obj).fit(X, y, sample_weight=w)
+    for now, before in ((X, X0), (y, y0), (w, w0)):
+        np.testing.assert_array_equal(now, before)
+
+
+def plain_train(lib: Library, data: Any, obj: go.Objective) -> Any:
+    if lib is XGB:
+        return xgb.train({}, data, 2, obj=obj)
+    return lgb.train({**LGB.params, "objective": obj}, data, 2)
+
+
+def writes_labels(y_true, margin, sample_weight):
+    y_true -= 1
+    return margin - y_true, sample_weight
+
+
+def writes_weights(y_true, margin, sample_weight):
+    sample_weight *= 2
+    return sample_weight * (margin - y_true), sample_weight
+
+
+def too_large(y_true, margin, sample_weight):
+    return np.full(len(margin), 1e39), np.ones(len(margin))
+
+
+@both
+def test_a_gradient_beyond_float32_raises(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    with pytest.raises(ValueError, match=r"goes up to 1e\+39, more than boosters' float32 holds"):
+        lib.train(lib.params, lib.data(X, y), 2, objective=go.objective(too_large))
+    with pytest.raises(ValueError, match=r"goes up to 1e\+39"):
+        go.objective(too_large)(np.ones(3), np.zeros(3))
+
+
+# --- extreme labels and margins
+
+
+@both
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_labels_of_any_unit_have_their_centre_and_spread_and_train_alike(
+    lib: Library, unit: float, ordinal
+) -> None:
+    X, y, w = ordinal
+    for weight in (None, w):
+        obj = go.qwk_objective(y * unit, sample_weight=weight)
+        assert obj.center == pytest.approx(np.average(y, weights=weight) * unit, rel=1e-12)
+        variance = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+        assert obj.spread == pytest.approx(variance * unit**2, rel=1e-9)
+        unmeasured = go.qwk_objective().measured(y * unit, weight)
+        assert (unmeasured.center, unmeasured.spread) == (obj.center, obj.spread)
+    small = lib.train(lib.params, lib.data(X, y * unit), 15, objective=go.qwk_objective())
+    if lib is XGB and unit < 1:  # XGBoost never splits for a gain below 1e-6, in squared units
+        np.testing.assert_allclose(lib.predict(small, X) / unit, y.mean(), rtol=1e-6)
+        return
+    plain = lib.train(lib.params, lib.data(X, y), 15, objective=go.qwk_objective())
+    np.testing.assert_allclose(lib.predict(small, X) / unit, lib.predict(plain, X), atol=2e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [3, 20_000])
+def test_margins_of_1e20_without_clipping_give_finite_gradients(n: int, weighted: bool) -> None:
+    y = np.resize([0.0, 1.0, 2.0], n)
+    w = np.resize([1.0, 3.0], n) if weighted else None
+    obj = go.qwk_objective([0, 1, 2], clip=False)
+    far = np.resize([1e20, -1e20, 3e19], n)
+    for margin in (far, far.astype(np.float32)):
+        for gradient, hessian in (obj(y, margin, w), obj.bind(y, w)(margin)):
+            assert np.isfinite(gradient).all()
+            assert np.isfinite(hessian).all()
+        assert np.isfinite(obj.loss(y, margin, w))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"center": 2.0},
+        {"spread": 0.7},
+        {"center": 2.0, "spread": 0.7},
+        {"label_range": (0, 9)},
+        {"center": 2.5, "label_range": (0, 9)},
+        {"center": 2.0, "spread": 0.7, "label_range": (0, 9)},
+        {"center": 2.0, "spread": 0.7, "clip": False},
+    ],
+    ids=str,
+)
+@both
+def test_what_is_given_to_the_objective_is_never_measured_over(
+    lib: Library, given: dict[str, Any], ordinal
+) -> None:
+    X, y, w = ordinal
+    for weight in (None, w):
+        obj = go.qwk_objective(**given)
+        measured = obj.measured(y, weight)
+        for name, value in given.items():
+            assert getattr(measured, name) == value, name
+        mean = np.average(y, weights=weight)
+        if "center" not in given:
+            assert measured.center == pytest.approx(mean)
+        if "spread" not in given:
+            assert measured.spread == pytest.approx(np.average((y - mean) ** 2, weights=weight))
+        assert measured.measured(y + 1 if "label_range" in given else y) == measured
+        params = {**lib.params, "learning_rate": 1e-9}
+        booster = lib.train(params, lib.data(X, y, weight), 1, objective=obj)
+        np.testing.assert_allclose(lib.predict(booster, X), measured.center, rtol=1e-6)
+
+
+# --- messages
+
+
+@quiet
+def test_a_metric_that_is_not_rendered_says_which_rendering(ordinal) -> None:
+    X, y, _ = ordinal
+    obj = go.qwk_objective(y)
+    dmatrix = xgb.DMatrix(X, y)
+    dataset = lgb.Dataset(X, y, params={"verbose": -1})
+    params = {**LGB.params, "objective": obj}
+    for metric in (KAPPA, go.squared_error_metric(), SMOOTH.loss):
+        with pytest.raises(TypeError, match="pass metric.xgboost as custom_metric="):
+            xgb.train({}, dmatrix, 2, obj=obj, custom_metric=metric, evals=[(dmatrix, "t")])
+        with pytest.raises(TypeError, match="pass metric.lightgbm as feval="):
+            lgb.train(params, dataset, 2, feval=metric, valid_sets=[dataset])
+        with pytest.raises(TypeError, match="pass metric.lightgbm as feval= or eval_metric="):
+            lgb.LGBMRegressor(objective=obj, **LGB_SKLEARN).fit(
+                X, y, eval_set=[(X, y)], eval_metric=metric
+            )
+    with pytest.raises(TypeError, match="called by lightgbm: pass metric.lightgbm"):
+        lgb.train(params, dataset, 2, feval=KAPPA.xgboost, valid_sets=[dataset])
+    with pytest.raises(TypeError, match="called by xgboost: pass metric.xgboost"):
+        xgb.train({}, dmatrix, 2, obj=obj, custom_metric=KAPPA.lightgbm, evals=[(dmatrix, "t")])
+
+
+@both
+def test_factories_that_were_not_called_are_named(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data = lib.data(X, y)
+    obj = go.qwk_objective(y)
+    said = r"is the function qwk_objective itself: call it, qwk_objective\(...\)"
+    for call in (
+        lambda: lib.train({}, data, 2, objective=go.qwk_objective),
+        lambda: cv(lib)({}, data, 2, objective=go.qwk_objective, metric=SMOOTH),
+        lambda: regressor(lib, objective=go.qwk_objective).fit(X, y),
+    ):
+        with pytest.raises(TypeError, match=f"objective {said}"):
+            call()
+    said = r"metric is the function extended_qwk_metric itself: call it, extended_qwk_metric\("
+    factory = go.extended_qwk_metric
+    held_out = [(X[:9], y[:9])]
+    for call in (
+        lambda: lib.train({}, data, 2, objective=obj, metric=factory, evals=[(data, "t")]),
+        lambda: cv(lib)({}, data, 2, objective=obj, metric=factory),
+        lambda: (
+            regressor(lib, objective=obj, eval_metric=factory).fit(X, y, eval_set=held_out)
+            if lib is XGB
+            else regressor(lib, objective=obj).fit(X, y, eval_set=held_out, eval_metric=factory)
+        ),
+    ):
+        with pytest.raises(TypeError, match=said):
+            call()
+
+
+@both
+def test_calls_in_the_style_of_other_interfaces_are_explained(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    data, obj = lib.data(X, y), go.qwk_objective(y)
+    kind = "DMatrix" if lib is XGB else "Dataset"
+    with pytest.raises(
+        TypeError, match=f"data must be a .*{kind}, found ndarray: wrap it, .*label=y"
+    ):
+        lib.train({}, X, y, objective=obj)
+    with pytest.raises(TypeError, match=r"train\(\) got obj=: write objective="):
+        lib.train({}, data, 2, obj=obj, objective=obj)
+    with pytest.raises(TypeError, match="objective"):
+        lib.train({}, data, 2, obj=obj)
+
+
+def test_a_hundred_thousand_values_make_no_endless_message(ordinal) -> None:
+    X, y, _ = ordinal
+    many = list(range(100_000))
+    data, obj = XGB.data(X, y), go.qwk_objective(y)
+    array = np.arange(100_000.0)
+    calls = [
+        lambda lib: lib.train(many, lib.data(X, y), 2, objective=obj),
+        lambda lib: lib.train({}, lib.data(X, y), 2, objective=many),
+        lambda lib: lib.train(
+            {}, lib.data(X, y), 2, objective=obj, metric=many, evals=[(data, "t")]
+        ),
+        lambda lib: lib.train({}, lib.data(X, y), 2, objective=obj, metric=SMOOTH, evals=many),
+        lambda lib: lib.train({}, lib.data(X, y), many, objective=obj),
+        lambda lib: lib.train({}, lib.data(X, y), array, objective=obj),
+        lambda lib: lib.train({"num_class": many}, lib.data(X, y), 2, objective=obj),
+        lambda lib: go.qwk_objective(many, label_range=(0, 9)),
+        lambda lib: xgboost_adapter.early_stopping(many, 10),
+        lambda lib: lib.train({}, lib.data(X, y), 2, objective=obj, metric=SMOOTH,
+                              evals=[(lib.data(X, y), "t" * 100_000 + " ")]),
+        lambda lib: lightgbm_adapter.LGBMClassifier(
+            objective=go.offset_logloss_objective(0.1)).fit(np.zeros((100_000, 1)), many),
+    ]  # fmt: skip
+    for lib in (XGB, LGB):
+        for call in calls:
+            with pytest.raises((ValueError, TypeError)) as error:
+                call(lib)
+            assert len(str(error.value)) < 1000, str(error.value)[:300]
+
+
+def test_a_metric_called_by_hand_inside_a_users_own_function_is_nobodys_business(ordinal) -> None:
+    """Only a booster that calls the metric itself can misread it."""
+    X, y, _ = ordinal
+
+    def mine(y_true: np.ndarray, y_pred: np.ndarray) -> tuple[str, float, bool]:
+        return "mine", KAPPA(y_true, y_pred), True
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = lgb.LGBMRegressor(n_estimators=2, **LGB_SKLEARN)
+        model.fit(X, y, eval_set=[(X, y)], eval_metric=mine)
+    assert (
+        "mine" in model.evals_result_["valid_0" if "valid_0" in model.evals_result_ else "training"]
+    )
