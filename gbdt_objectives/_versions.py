@@ -19,7 +19,15 @@ _accepted: dict[str, ModuleType] = {}
 
 def check_installed(library: str) -> None:
     """Raise ImportError if ``library`` is missing or older than its floor."""
-    _check(library, import_module(library))
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        if error.name != library:
+            raise  # it is there, and lacks something itself
+        raise ImportError(
+            f"{library} is not installed: pip install 'gbdt_objectives[{library}]'", name=library
+        ) from error
+    _check(library, module)
 
 
 def check_loaded() -> None:

@@ -14,7 +14,6 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.M | r
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # LightGBM 4.7
 @pytest.mark.parametrize("block", BLOCKS, ids=[str(k) for k in range(len(BLOCKS))])
 def test_each_python_block_runs_alone(block, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there

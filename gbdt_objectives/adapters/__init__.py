@@ -1,7 +1,7 @@
-"""The only room that imports a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
+"""Where objectives and metrics meet a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
 
-Both have ``train``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments and
-meaning.
+Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
+and meaning, and the library's estimators, made drop-in.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
+from gbdt_objectives.adapters._library import library_of
 from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
 
 
 def _adapter(booster: object) -> Any:
-    library = type(booster).__module__.split(".")[0]
-    if library not in ("xgboost", "lightgbm"):
+    library = library_of(booster)
+    if library is None:
         raise TypeError(
             "booster must be a Booster of xgboost or lightgbm, found "
             f"{type(booster).__module__}.{type(booster).__name__}"

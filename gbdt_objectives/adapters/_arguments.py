@@ -37,12 +37,6 @@ INSTEAD = {
 write."""
 
 
-def import_error(library: str) -> ImportError:
-    return ImportError(
-        f"{library} is not installed: pip install 'gbdt_objectives[{library}]'", name=library
-    )
-
-
 def check_arguments(
     params: object,
     objective: object,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossObjective
@@ -49,15 +50,6 @@ REWEIGHTING = {
     "neg_bagging_fraction": 1,
 }
 """Parameters that move the log-odds by themselves, and besides None the value that does not."""
-
-
-def booster_kind(estimator: Any, role: Literal["Regressor", "Classifier"]) -> str | None:
-    """ "lightgbm" or "xgboost" for their estimators of a role (subclasses too), else None."""
-    for base in type(estimator).__mro__:
-        library = base.__module__.split(".")[0]
-        if (library, base.__name__) in {("lightgbm", f"LGBM{role}"), ("xgboost", f"XGB{role}")}:
-            return library
-    return None
 
 
 def check_correctable(estimator: Any) -> None:
@@ -154,6 +146,21 @@ def fit(
     stops = held_out if stopping_rounds is not None else None
     adapter.fit_stopped(estimator, X, y, w, metric, stops, stopping_rounds)
     return estimator
+
+
+def check_start(kind: str, intercept: float) -> None:
+    """Raise if training cannot start at these log-odds of the full population."""
+    if kind != "xgboost":
+        return
+    from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
+
+    limit = float(-logit(LEAST_PROBABILITY))
+    if abs(intercept) > limit:
+        raise ValueError(
+            f"training cannot start at {intercept:.4g}, the log-odds of the full population: "
+            f"XGBoost limits a logistic base_score to +-{limit:.4g}. Use LGBMClassifier, or "
+            "correction='prior' at rates that bring the sample within the limit"
+        )
 
 
 def rounds(estimator: Any) -> int:

@@ -16,13 +16,14 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers
+from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
     HeldOut,
-    booster_kind,
     check_best_round,
     check_correctable,
+    check_start,
     class_probability,
     fit,
     lightgbm_aliases,
@@ -109,9 +110,9 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     -----
     To serve a single booster without this package, put the correction into it:
     ``shift_intercept(classifier.estimators_[0].get_booster(), classifier.shift_)``, for
-    LightGBM ``estimators_[0].booster_``. With "offset" it is there already (a booster
-    of LightGBM then predicts log-odds). For two classes ``shift_`` is the positive's
-    alone: a softmax with an output for each (``num_class=2``) takes ``[0, shift_]``.
+    LightGBM ``estimators_[0].booster_``. With "offset" it is there already. For two classes
+    ``shift_`` is the positive's alone: a softmax with an output for each (``num_class=2``)
+    takes ``[0, shift_]``.
 
     No correction here would undo what a classifier does to the classes by itself, by
     weights (``class_weight``, ``scale_pos_weight``), priors or resampling
@@ -429,6 +430,9 @@ def fit_offset(
     objective = LoglossObjective(offset=-shift).measured(y, w)
     kind, stopping_rounds = booster_kind(estimator, "Classifier"), own_stopping(estimator)
     assert kind is not None
+    assert objective.intercept is not None
+    if estimator.get_params().get("base_score") is None:
+        check_start(kind, objective.intercept)
     names = estimator.get_params()
     estimator.set_params(**{name: None for name in OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)

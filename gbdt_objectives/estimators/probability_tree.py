@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import positions
+from gbdt_objectives.adapters._library import library_of
 from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._rows import check_features, labelled_rows
@@ -223,16 +225,11 @@ def leaf_indices(model: Any, X: Any) -> Array:
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")
     _checks.not_masked("X", X)
-    libraries = {base.__module__.split(".")[0] for base in type(model).__mro__}
-    if "lightgbm" in libraries:
+    library = library_of(model)
+    if library == "lightgbm":
         leaf = model.predict(X, pred_leaf=True)
-    elif "xgboost" in libraries and not hasattr(model, "apply"):
-        import xgboost as xgb
-
-        data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
-        best = model.attr("best_iteration")
-        rounds = (0, model.num_boosted_rounds() if best is None else int(best) + 1)
-        leaf = model.predict(data, pred_leaf=True, iteration_range=rounds)
+    elif library == "xgboost" and not hasattr(model, "apply"):
+        leaf = import_module("gbdt_objectives.adapters.xgboost.intercept").leaves(model, X)
     elif hasattr(model, "apply"):
         leaf = model.apply(X)
     else:

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers, ordered_labels, positions
+from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
     HeldOut,
-    booster_kind,
     check_best_round,
     fit,
     rounds,

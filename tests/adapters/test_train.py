@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit
+from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
@@ -392,11 +393,19 @@ def test_xgboost_dropout_without_dart(ordinal) -> None:
     X, y, _ = ordinal
     data, held_out = XGB.data(X[:300], y[:300]), XGB.data(X[300:], y[300:])
     stopping = {"metric": METRIC, "evals": [(held_out, "v")], "early_stopping_rounds": 3, **GOOD}
-    for params in ({"rate_drop": 0.1}, {"one_drop": 1}, {"rate_drop": 0.1, "booster": "gbtree"}):
+    for params in (
+        {"rate_drop": 0.1},
+        {"one_drop": 1},
+        {"skip_drop": 0.5},  # alone it does nothing: a misunderstanding, too
+        {"rate_drop": 0.1, "booster": "gbtree"},
+    ):
         with pytest.raises(ValueError, match="dropout rescales earlier trees"):
             XGB.train(params, data, 3, **stopping)
     XGB.train({"rate_drop": 0, "one_drop": "0"}, data, 3, **stopping)
-    XGB.train({"skip_drop": 0.5}, data, 3, **stopping)  # how often not to drop: nothing alone
+    if parse_version(xgb.__version__) < parse_version("3.3"):  # it would have no effect
+        with pytest.raises(ValueError, match="one_drop"):
+            XGB.train({"one_drop": 1, **XGB.params}, data, 40, **GOOD)
+        return
     booster = XGB.train({"one_drop": 1, **XGB.params}, data, 40, **GOOD)
     assert METRIC(y[300:], XGB.predict(booster, X[300:])) > 0.6
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
@@ -19,11 +20,6 @@ from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-
-try:
-    import lightgbm as lgb
-except ImportError as error:  # pragma: no cover - needs an environment without it
-    raise _arguments.import_error("lightgbm") from error
 
 
 def train(
@@ -192,6 +188,8 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
     text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees
     text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
+    # columns of the file by name: LightGBM could not load a model that speaks of them
+    text = re.sub(r"(?m)^\[(ignore_column|categorical_feature): name:.*\]$", r"[\1: ]", text)
     complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text

@@ -157,6 +157,10 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective is None:
         with set_for_a_while(estimator, parameters):
             return library_fit(**given)
+    if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not classifier:
+        pairs = _evaluation_sets(given)  # LightGBM >= 4.7 has other names for them
+        del given["eval_set"]
+        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
     found = estimator.get_params().items()
     table.check({name: v for name, v in found if name not in OWN}, stops_early=stops_early)
     if objective.link == "logit":

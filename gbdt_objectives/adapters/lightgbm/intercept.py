@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 
+import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-
-try:
-    import lightgbm as lgb
-except ImportError as error:  # pragma: no cover - needs an environment without it
-    raise _arguments.import_error("lightgbm") from error
 
 IDENTITY = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 LOG_ODDS = ("binary", "cross_entropy")

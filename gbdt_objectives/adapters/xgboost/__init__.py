@@ -1,6 +1,9 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
 from gbdt_objectives import _versions
+
+_versions.check_installed("xgboost")  # before anything below imports it
+
 from gbdt_objectives.adapters.xgboost._cv import cv
 from gbdt_objectives.adapters.xgboost._train import train
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor
@@ -16,5 +19,3 @@ __all__ = [
     "shift_intercept",
     "train",
 ]
-
-_versions.check_installed("xgboost")

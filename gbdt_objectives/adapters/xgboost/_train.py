@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import xgboost as xgb
+
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
@@ -13,11 +15,6 @@ from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_od
 from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-
-try:
-    import xgboost as xgb
-except ImportError as error:  # pragma: no cover - needs an environment without it
-    raise _arguments.import_error("xgboost") from error
 
 OBJECTIVE_OF_LINK = {"identity": "reg:squarederror", "logit": "binary:logistic"}
 """XGBoost's objective whose prediction transform is our link; its gradient is not used."""

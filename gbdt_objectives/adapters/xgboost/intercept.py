@@ -7,15 +7,11 @@ import math
 from typing import Any
 
 import numpy as np
+import xgboost as xgb
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-
-try:
-    import xgboost as xgb
-except ImportError as error:  # pragma: no cover - needs an environment without it
-    raise _arguments.import_error("xgboost") from error
 
 PROBABILITY = ("binary:logistic", "reg:logistic")
 """Objectives whose base_score is a probability; the others here hold a margin."""
@@ -146,6 +142,14 @@ def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
             "positives did not count"
         )
     return math.log(1 / weight)
+
+
+def leaves(booster: xgb.Booster, X: Any) -> Array:
+    """The leaf of each row in each tree, up to the best round if training stopped early."""
+    data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
+    best = booster.attr("best_iteration")
+    rounds = (0, booster.num_boosted_rounds() if best is None else int(best) + 1)
+    return np.asarray(booster.predict(data, pred_leaf=True, iteration_range=rounds))
 
 
 def log_odds(p: float) -> float:
