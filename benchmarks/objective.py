@@ -2,8 +2,9 @@
 
     python -m benchmarks.objective [--quick]
 
-Against: the published formula in numpy, a plain read and write of the same memory, a custom
-objective that only returns squared-error gradients, scikit-learn's cohen_kappa_score.
+Against: the published formula in numpy, a plain read and write of the same memory, two plain
+passes in blocks, a custom objective that only returns squared-error gradients, the boosters' own
+binary objective, scikit-learn's cohen_kappa_score.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from benchmarks._timing import in_turns, peak_bytes, quick_run, report
+from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
+from gbdt_objectives.adapters.xgboost import train as xgboost_train
 
 Array = np.ndarray[Any, Any]
 
@@ -81,6 +84,141 @@ def gradients(quick: bool) -> None:
                        (peak_bytes(call) - extra) / y.nbytes, 3)  # fmt: skip
 
 
+def plain_qwk(y: Array, p: Array, a: float, b: float) -> Array:
+    """The gradient as one would write it: p clipped, two residuals, two dot products."""
+    p = p.clip(0, 3)
+    r, t = p - y, p - a
+    R = r.dot(r) / (t.dot(t) + len(y) * b)
+    return r - R * t
+
+
+def two_plain_passes(y: Array, p: Array, out: Array, scratch: Array) -> Array:
+    """Clip, subtract, two dot products; clip, scale, subtract: block by block, in cache."""
+    block = len(scratch)
+    for start in range(0, len(y), block):
+        rows = slice(start, start + block)
+        clipped = p[rows].clip(0, 3, out=out[rows])
+        r = np.subtract(clipped, y[rows], out=scratch[: len(clipped)])
+        for v in (r, clipped):  # short products: longer ones would wake BLAS's threads
+            stretches = v[: len(v) // 8192 * 8192].reshape(-1, 1, 8192)
+            np.matmul(stretches, stretches.transpose(0, 2, 1)).sum()
+    for start in range(0, len(y), block):
+        rows = slice(start, start + block)
+        clipped = p[rows].clip(0, 3, out=out[rows])
+        clipped *= 0.7
+        clipped -= y[rows]
+    return out
+
+
+def bound(quick: bool) -> None:
+    """Objectives bound to their data, as train() hands them to a booster."""
+    y, p = rows(1000)
+    obj = go.qwk_objective(y)
+    call, a, b = obj.bind(y), float(obj.center), float(obj.spread)
+    repeat = range(200)
+    seconds = in_turns(
+        {
+            "bound": lambda: [call(p) for _ in repeat],
+            "plain": lambda: [plain_qwk(y, p, a, b) for _ in repeat],
+        },
+        turns=3 if quick else 25,
+    )
+    micro = {name: 1e6 * s / len(repeat) for name, s in seconds.items()}
+    print(f"bound call, 1,000 rows: {micro['bound']:.1f} us, plain numpy {micro['plain']:.1f} us")
+    report("  times plain numpy's QWK gradient", micro["bound"] / micro["plain"], 1.5)
+
+    n = 100_000 if quick else 1_000_000
+    y, p = rows(n)
+    call, out, scratch = go.qwk_objective(y).bind(y), np.empty_like(p), np.empty(1 << 18, p.dtype)
+    seconds = in_turns(
+        {"bound": lambda: call(p), "plain": lambda: two_plain_passes(y, p, out, scratch)},
+        turns=3 if quick else 25,
+    )
+    print(f"bound gradient, {n:,} rows: {1e3 * seconds['bound']:.2f} ms, "
+          f"two plain passes {1e3 * seconds['plain']:.2f} ms")  # fmt: skip
+    report("  times two plain passes", seconds["bound"] / seconds["plain"], 1.1)
+
+
+class OneLine:
+    """The shortest objective that people write."""
+
+    def __init__(self, y: Array) -> None:
+        self.y, self.hessian = y, np.ones(len(y), np.float32)
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        return margin - self.y, self.hessian
+
+    def __deepcopy__(self, memo: object) -> OneLine:
+        return self
+
+
+def medians(runs: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
+    """Seconds of whole trainings: medians over turns, after one to warm up."""
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(turns + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def small_training(quick: bool) -> None:
+    """Many rounds of few rows, where the overhead of a call shows."""
+    n, number, turns = 1000, 30 if quick else 300, 2 if quick else 15
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 10), dtype=np.float32)
+    y = np.digitize(X[:, :3].sum(1), [1.0, 1.5, 2.0]).astype(np.float32)
+    matrix = xgb.QuantileDMatrix(X, y)
+    dataset = lgb.Dataset(X, y, free_raw_data=False).construct()
+    qwk, one, quiet, start = go.qwk_objective(y), OneLine(y), {"verbose": -1}, float(y.mean())
+    libraries: dict[str, dict[str, Callable[[], Any]]] = {
+        "XGBoost": {
+            "ours": lambda: xgboost_train({}, matrix, number, objective=qwk),
+            "m - y": lambda: xgb.train({"base_score": start}, matrix, number, obj=one),
+            "built-in": lambda: xgb.train({"base_score": start}, matrix, number),
+        },
+        "LightGBM": {
+            "ours": lambda: lightgbm_train(quiet, dataset, number, objective=qwk),
+            "m - y": lambda: lgb.train({**quiet, "objective": one}, dataset, number),
+            "built-in": lambda: lgb.train({**quiet, "objective": "regression"}, dataset, number),
+        },
+    }
+    for name, runs in libraries.items():
+        seconds = medians(runs, turns)
+        print(f"{name}, {number} rounds of {n:,} rows: "
+              + ", ".join(f"{which} {1e3 * s:.0f} ms" for which, s in seconds.items()))  # fmt: skip
+        report("  times a one-line numpy objective", seconds["ours"] / seconds["m - y"], 1.15)
+
+
+def logloss_training(quick: bool) -> None:
+    """Logistic rounds against the boosters' own."""
+    n, number, turns = (20_000, 5, 2) if quick else (200_000, 30, 15)
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 10), dtype=np.float32)
+    y = (rng.random(n) < 1 / (1 + np.exp(6 - 5 * X[:, 0] - 3 * X[:, 1]))).astype(np.float32)
+    matrix = xgb.QuantileDMatrix(X, y)
+    dataset = lgb.Dataset(X, y, free_raw_data=False).construct()
+    logloss, quiet = go.offset_logloss_objective(1.0), {"verbose": -1}
+    binary = {"objective": "binary:logistic", "base_score": float(y.mean())}
+    libraries: dict[str, tuple[float, dict[str, Callable[[], Any]]]] = {
+        "XGBoost": (1.2, {
+            "ours": lambda: xgboost_train({}, matrix, number, objective=logloss),
+            "built-in": lambda: xgb.train(binary, matrix, number),
+        }),
+        "LightGBM": (1.05, {
+            "ours": lambda: lightgbm_train(quiet, dataset, number, objective=logloss),
+            "built-in": lambda: lgb.train({**quiet, "objective": "binary"}, dataset, number),
+        }),
+    }  # fmt: skip
+    for name, (limit, runs) in libraries.items():
+        seconds = medians(runs, turns)
+        print(f"{name}, logloss, {number} rounds of {n:,} rows: "
+              + ", ".join(f"{which} {1e3 * s:.0f} ms" for which, s in seconds.items()))  # fmt: skip
+        report("  times the built-in objective", seconds["ours"] / seconds["built-in"], limit)
+
+
 class Timed:
     """An objective, and the seconds that its calls took."""
 
@@ -135,7 +273,8 @@ def training(quick: bool) -> None:
     rounds, turns = (10, 2) if quick else (20, 15)
     X = np.random.default_rng(0).random((n, 10), dtype=np.float32)
     y = (X.mean(1).argsort().argsort() * 4 // n).astype(np.float32)
-    qwk, cheapest, center = go.qwk_objective(y), SquaredErrorToBuffer(n), float(y.mean())
+    cheapest, center = SquaredErrorToBuffer(n), float(y.mean())
+    qwk = go.qwk_objective(y).bind(y)  # as train() does
     matrix, dataset = xgb.QuantileDMatrix(X, y), lgb.Dataset(X, y, init_score=np.full(n, center))
     dataset.construct()
 
@@ -150,7 +289,7 @@ def training(quick: bool) -> None:
 
         def record(margin: Array, data: Any, recorded: list[Array] = recorded) -> Any:
             gradient, hessian = qwk(margin, data)
-            recorded.append(gradient)
+            recorded.append(gradient.copy())
             return gradient, hessian
 
         train(record)  # warms up, too
@@ -180,7 +319,7 @@ def training(quick: bool) -> None:
             report(f"  times {what}", statistics.median(ratios), 1.05)
 
 
-def metric(quick: bool) -> None:
+def metrics(quick: bool) -> None:
     n = 100_000 if quick else 1_000_000
     y, p = rows(n)
     y, c = y.astype(int), p.round().clip(0, 3).astype(int)
@@ -195,12 +334,30 @@ def metric(quick: bool) -> None:
           f"scikit-learn {1e3 * seconds['scikit-learn']:.0f} ms")  # fmt: skip
     report("  times faster than cohen_kappa_score",
            seconds["scikit-learn"] / seconds["ours"], 20, at_least=True)  # fmt: skip
+    label, margin = (y > 1).astype(np.float32), p
+    wide, metric = [v.astype(np.float64) for v in (label, margin)], go.weighted_logloss_metric(0.1)
+    seconds = in_turns(
+        {
+            "float32": lambda: metric(label, margin),
+            "float64": lambda: metric(*wide),
+            "plain": lambda: float((wide[0] * wide[1]).sum()),
+        },
+        turns=3 if quick else 15,
+    )
+    print(f"weighted logloss, {n:,} rows: "
+          + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in seconds.items()))  # fmt: skip
+    for name, booster in (("float32", "XGBoost"), ("float64", "LightGBM")):
+        report(f"  times a plain sum of products, {name} margins as {booster} hands out",
+               seconds[name] / seconds["plain"], 10)  # fmt: skip
 
 
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     gradients(quick)
-    metric(quick)
+    bound(quick)
+    metrics(quick)
+    small_training(quick)
+    logloss_training(quick)
     training(quick)
 
 

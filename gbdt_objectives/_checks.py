@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[Any]
 
 LARGEST_WEIGHT = 1e30
-"""Weights times gradients must fit into float32."""
+"""A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
 
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
@@ -35,6 +35,8 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
 
 def shown(value: Any) -> str:
     """A user's value for a message: its repr, or the beginning of it and how much there is."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufUS":
+        value = value.item()
     try:
         size = int(np.size(value)) if hasattr(value, "shape") else 0
         if size > 6 or hasattr(value, "toarray"):
@@ -57,16 +59,33 @@ def _shown_array(value: Any) -> str:
     return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
 
 
+def not_masked(name: str, values: object) -> None:
+    """Raise if it is a masked array: numpy, and the boosters, would take all its elements."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(values).sum())
+        raise TypeError(
+            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
+            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
+            "none is masked pass its .data"
+        )
+
+
+def as_array(name: str, values: ArrayLike) -> Array:
+    """What a user calls an array, of any type and shape, as one."""
+    not_masked(name, values)
+    return np.asarray(values)
+
+
 def number(name: str, value: object) -> float:
     """A finite real number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, found {type(value).__name__} {value!r}")
+        raise TypeError(f"{name} must be a number, found {type(value).__name__} {shown(value)}")
     try:
         found = float(value)
     except OverflowError:
         raise ValueError(f"{name} must be finite, found an integer too large for a float") from None
     if not math.isfinite(found):
-        raise ValueError(f"{name} must be finite, found {value!r}")
+        raise ValueError(f"{name} must be finite, found {shown(value)}")
     return found
 
 
@@ -74,7 +93,7 @@ def whole_number(name: str, value: object, least: int) -> int:
     """A number without fraction, at least ``least``."""
     found = number(name, value)
     if found != int(found) or found < least:
-        raise ValueError(f"{name} must be a whole number >= {least}, found {value!r}")
+        raise ValueError(f"{name} must be a whole number >= {least}, found {shown(value)}")
     return int(found)
 
 
@@ -93,14 +112,16 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise ValueError(f"{name} must be one of {words}, found {value!r}")
+        raise ValueError(f"{name} must be one of {words}, found {shown(value)}")
     return value
 
 
 def flag(name: str, value: object) -> bool:
     """True or False, nothing that merely looks like it."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, found {type(value).__name__} {value!r}")
+        raise TypeError(
+            f"{name} must be True or False, found {type(value).__name__} {shown(value)}"
+        )
     return bool(value)
 
 
@@ -122,7 +143,7 @@ def real_array(name: str, values: ArrayLike) -> Array:
             f"{name} must be an array, found a {type(values).__name__}: "
             "are the arguments swapped? Pass the labels, e.g. data.get_label()"
         )
-    array = np.asarray(values)
+    array = as_array(name, values)
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind != "f":
@@ -155,6 +176,12 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     if array.min() < 0:
         row = int(np.argmin(array))
         raise ValueError(f"{name} must not be negative, found {array[row]} at row {row}")
+    if array.max() > LARGEST_WEIGHT:
+        row = int(np.argmax(array))
+        raise ValueError(
+            f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
+            "gradients of boosters are float32; divide the weights by their mean"
+        )
     if not array.any():
         raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
     return array
@@ -199,21 +226,21 @@ def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> Non
 def label_range(name: str, value: object) -> tuple[float, float]:
     """(lowest label, highest label), the first below the second."""
     if not isinstance(value, tuple | list | np.ndarray) or len(value) != 2:
-        raise TypeError(f"{name} must be a pair (lowest, highest label), found {value!r}")
+        raise TypeError(f"{name} must be a pair (lowest, highest label), found {shown(value)}")
     low, high = number(f"{name}[0]", value[0]), number(f"{name}[1]", value[1])
     if low == high:
         raise ValueError(
             f"{name} is the single value {low:g}: there must be at least two different labels"
         )
     if low > high:
-        raise ValueError(f"{name} must be (lowest, highest), found {value!r}: swap the two")
+        raise ValueError(f"{name} must be (lowest, highest), found {shown(value)}: swap the two")
     return low, high
 
 
 def prior(name: str, value: object) -> tuple[Array, Array]:
     """A mapping {label: probability} as (labels, probabilities), sorted by label."""
     if not isinstance(value, Mapping) or not value:
-        raise TypeError(f"{name} must be a mapping {{label: probability}}, found {value!r}")
+        raise TypeError(f"{name} must be a mapping {{label: probability}}, found {shown(value)}")
     labels = np.array(sorted(number(f"a label of {name}", key) for key in value))
     p = np.array([number(f"{name}[{label:g}]", value[label]) for label in labels])
     if p.min() < 0:

@@ -4,8 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
+import gbdt_objectives as go
 from gbdt_objectives import _checks
+from gbdt_objectives.thresholds import Thresholds
 
 
 class Broken:
@@ -29,6 +33,9 @@ class Broken:
         (pd.DataFrame({"a": range(100)}), "DataFrame of shape (100, 1)"),
         (csr_matrix(np.eye(3)), "csr_matrix of shape (3, 3)"),
         (Broken(), "a Broken"),
+        (np.float64(0.5), "0.5"),
+        (np.int64(3), "3"),
+        (np.str_("a"), "'a'"),
         (10**5000, "a int"),
     ],
     ids=lambda value: type(value).__name__,
@@ -52,3 +59,230 @@ def test_shown_is_a_short_repr(value, text):
 )
 def test_shown_is_never_long(value):
     assert len(_checks.shown(value)) <= 120
+
+
+# weights
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_weights_beyond_the_bound_are_refused(dtype):
+    allowed = np.array([1.0, 9e29], dtype)
+    np.testing.assert_array_equal(_checks.weights("sample_weight", allowed, 2), allowed)
+    for heavy in (1.1e30, 1e38):
+        with pytest.raises(ValueError, match=r"at most 1e\+30, found .* at row 1: .* their mean"):
+            _checks.weights("sample_weight", np.array([1.0, heavy], dtype), 2)
+
+
+# masked arrays and long messages, through the public functions
+
+K = 4
+Y = np.arange(40) % K
+BINARY = (np.arange(40) % 2).astype(float)
+P = 0.2 + 0.6 * BINARY
+S = Y + np.linspace(0, 0.5, 40)
+CUTS = [0.5, 1.5, 2.5]
+X = np.linspace(0, 1, 80).reshape(40, 2)
+TREE = DecisionTreeClassifier(max_depth=2).fit(X, BINARY)
+
+
+def masked(values):
+    array = np.ma.array(np.asarray(values))
+    array[-1] = np.ma.masked
+    return array
+
+
+def in_bins(y, score, weight=None):
+    return go.ThresholdStatistics.empty(range(K), edges=[1.0]).add(y, score, weight)
+
+
+CALLS = {
+    "optimize y": (go.optimize_thresholds, (Y, S), {}, 0),
+    "optimize score": (go.optimize_thresholds, (Y, S), {}, 1),
+    "optimize labels": (go.optimize_thresholds, (Y, S), {"labels": range(K)}, "labels"),
+    "optimize weight": (go.optimize_thresholds, (Y, S), {"sample_weight": Y + 1}, "sample_weight"),
+    "apply score": (go.apply_thresholds, (S, CUTS, range(K)), {}, 0),
+    "apply thresholds": (go.apply_thresholds, (S, CUTS, range(K)), {}, 1),
+    "apply labels": (go.apply_thresholds, (S, CUTS, range(K)), {}, 2),
+    "Thresholds": (Thresholds, (CUTS, range(K)), {}, 0),
+    "Thresholds labels": (Thresholds, (CUTS, range(K)), {}, 1),
+    "cv y": (go.cross_validate_thresholds, (Y, S), {"n_bootstrap": 0}, 0),
+    "cv groups": (go.cross_validate_thresholds, (Y, S), {"groups": np.arange(40)}, "groups"),
+    "statistics y": (in_bins, (Y, S, Y + 1), {}, 0),
+    "statistics score": (in_bins, (Y, S, Y + 1), {}, 1),
+    "statistics weight": (in_bins, (Y, S, Y + 1), {}, 2),
+    "edges": (go.ThresholdStatistics.empty, (range(K),), {"edges": [1.0, 2.0]}, "edges"),
+    "cost": (go.cost_metric, (np.ones((2, 2)),), {}, 0),
+    "classifier score": (go.ThresholdClassifier().fit, (S, Y), {}, 0),
+    "classifier y": (go.ThresholdClassifier().fit, (S, Y), {}, 1),
+    "classifier predict": (go.ThresholdClassifier().fit(S, Y).predict, (S,), {}, 0),
+    "classifier score y": (go.ThresholdClassifier().fit(S, Y).score, (S, Y), {}, 1),
+    "probability": (go.correct_probability, (P,), {"negative_keep_rate": 0.1}, 0),
+    "margin": (go.correct_margin, (P,), {"negative_keep_rate": 0.1}, 0),
+    "threshold": (go.correct_threshold, (P,), {"negative_keep_rate": 0.1}, 0),
+    "shift": (go.correct_probability, ([[0.3, 0.7]],), {"shift": [0.0, 1.0]}, "shift"),
+    "class rates": (go.log_odds_shift, (), {"class_keep_rates": [0.1, 1.0]}, "class_keep_rates"),
+    "prior": (
+        go.log_odds_shift,
+        (),
+        {"train_prior": [0.5, 0.5], "target_prior": [0.1, 0.9]},
+        "target_prior",
+    ),
+    "downsample": (go.negative_downsample, (BINARY, 0.5), {}, 0),
+    "resample": (go.resample, (Y, dict.fromkeys(range(K), 1)), {}, 0),
+    "measured full": (go.measured_keep_rates, (Y, Y), {}, 0),
+    "measured sampled": (go.measured_keep_rates, (Y, Y), {}, 1),
+    "prior weights": (go.prior_weights, (BINARY, 0.1), {}, 0),
+    "estimate prior": (go.estimate_prior, (P, 0.5), {}, 0),
+    "squared error y": (go.squared_error, (BINARY, P), {}, 0),
+    "brier p": (go.brier_score, (BINARY, P), {}, 1),
+    "refinement groups": (
+        go.calibration_refinement,
+        (BINARY, P),
+        {"groups": np.arange(40) % 3},
+        "groups",
+    ),
+    "calibration labels": (
+        go.brier_score,
+        (BINARY, np.column_stack([1 - P, P])),
+        {"labels": [0, 1]},
+        "labels",
+    ),
+    "bins": (go.reliability_bins, (BINARY, P), {"sample_weight": P}, "sample_weight"),
+    "hull": (go.roc_convex_hull, (BINARY, P), {}, 0),
+    "counts": (go.empirical_probability, ([3, 4],), {}, 0),
+    "counts' prior": (go.empirical_probability, ([3, 4],), {"prior": [0.5, 0.5]}, "prior"),
+    "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
+    "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
+    "objective": (go.qwk_objective, (Y,), {}, 0),
+    "calibrator": (go.InterceptCalibrator().fit, (P, BINARY), {}, 0),
+    "calibrator y": (go.InterceptCalibrator().fit, (P, BINARY), {}, 1),
+    "calibrated X": (
+        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        (X, BINARY),
+        {},
+        0,
+    ),
+    "calibrated y": (
+        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        (X, BINARY),
+        {},
+        1,
+    ),
+    "calibrated weight": (
+        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        (X, BINARY),
+        {"sample_weight": P},
+        "sample_weight",
+    ),
+    "downsampled y": (
+        go.DownsampledClassifier(LogisticRegression(), 0.5).fit,
+        (X, BINARY),
+        {},
+        1,
+    ),
+    "QWK y": (go.QWKClassifier(LinearRegression(), objective=None).fit, (X, Y), {}, 1),
+    "tree y": (go.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
+    "tree X": (go.ProbabilityEstimationTree().fit(X, BINARY).predict_proba, (X,), {}, 0),
+    "leaf y": (go.leaf_probability, (TREE, X, BINARY), {}, 2),
+    "leaf X": (go.leaf_indices, (TREE, X), {}, 1),
+    "reliability": (go.ReliabilityDisplay.from_predictions, (BINARY, P), {}, 0),
+    "display": (go.ThresholdDisplay.from_predictions, (Y, S), {"thresholds": CUTS}, "thresholds"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("hidden", [True, False], ids=["masked", "nothing masked"])
+def test_masked_arrays_are_refused(name, hidden):
+    call, args, kwargs, where = CALLS[name]
+    args, kwargs = list(args), dict(kwargs)
+    holder = args if isinstance(where, int) else kwargs
+    array = masked(holder[where]) if hidden else np.ma.array(np.asarray(holder[where]))
+    holder[where] = array
+    with pytest.raises(TypeError, match=r"is a masked array, with \d+ of \d+ .*\.compressed\(\)"):
+        call(*args, **kwargs)
+    holder[where] = array.data
+    if call not in (go.ReliabilityDisplay.from_predictions, go.ThresholdDisplay.from_predictions):
+        call(*args, **kwargs)
+
+
+MANY = list(range(100_000))
+LONG = "x" * 100_000
+
+LONG_CALLS = {
+    "one class": lambda: go.optimize_thresholds([LONG] * 9, range(9), labels=[LONG, "a"]),
+    "labels twice": lambda: go.optimize_thresholds(MANY, MANY, labels=MANY * 2),
+    "labels 2-d": lambda: go.optimize_thresholds(MANY, MANY, labels=[MANY]),
+    "unknown label": lambda: go.optimize_thresholds([-1, *MANY[1:]], MANY, labels=MANY),
+    "long label": lambda: go.optimize_thresholds([LONG], [1.0], labels=["a", "b"]),
+    "method": lambda: go.optimize_thresholds(Y, S, method=MANY),
+    "metric": lambda: go.optimize_thresholds(Y, S, metric=MANY),
+    "label_prior": lambda: go.optimize_thresholds(Y, S, label_prior=MANY),
+    "label_prior labels": lambda: go.optimize_thresholds(Y, S, label_prior={LONG: 1}),
+    "n_starts": lambda: go.optimize_thresholds(Y, S, n_starts=MANY),
+    "unsorted": lambda: go.apply_thresholds(S, MANY[::-1]),
+    "nan": lambda: go.apply_thresholds(S, [*MANY, np.nan]),
+    "no labels": lambda: go.apply_thresholds(S, MANY),
+    "wrong labels": lambda: go.apply_thresholds(S, MANY, MANY),
+    "other labels": lambda: go.apply_thresholds(S, Thresholds(MANY[1:], MANY), MANY[::-1]),
+    "cv method": lambda: go.cross_validate_thresholds(Y, S, method=[*MANY, 0]),
+    "groups": lambda: go.cross_validate_thresholds([LONG], [0], groups=[None], labels=[LONG, "b"]),
+    "statistics": lambda: go.ThresholdStatistics.empty(MANY) + go.ThresholdStatistics.empty(CUTS),
+    "classifier": lambda: go.ThresholdClassifier(method=MANY).fit(S, Y),
+    "classifier groups": lambda: go.ThresholdClassifier().fit([LONG], Y),
+    "json": lambda: go.ThresholdClassifier.from_json(LONG),
+    "json classes": lambda: go.ThresholdClassifier.from_json(
+        go.ThresholdClassifier()
+        .fit(S, Y)
+        .to_json()
+        .replace('"classes": [', f'"classes": {MANY}, "c": [')
+    ),
+    "json thresholds": lambda: go.ThresholdClassifier.from_json(
+        go.ThresholdClassifier()
+        .fit(S, Y)
+        .to_json()
+        .replace('thresholds": [', f'thresholds": [{MANY},')
+    ),
+    "shift by position": lambda: go.correct_probability(0.5, MANY),
+    "shift": lambda: go.correct_probability(0.5, shift={LONG: MANY}),
+    "threshold's shift": lambda: go.correct_threshold(0.5, shift=MANY),
+    "shift's length": lambda: go.correct_probability(0.5, shift=MANY),
+    "rates of classes": lambda: go.log_odds_shift(class_keep_rates={LONG: 0.0, "a": 1}),
+    "mixed rates": lambda: go.log_odds_shift(class_keep_rates={**dict.fromkeys(MANY, 1), "a": 1}),
+    "rate": lambda: go.log_odds_shift(negative_keep_rate=MANY),
+    "keep rate": lambda: go.negative_downsample(BINARY, MANY),
+    "seed": lambda: go.negative_downsample(BINARY, 0.5, random_state=MANY),
+    "rates": lambda: go.resample(MANY, MANY),
+    "rate of a label": lambda: go.resample([LONG], {LONG: 0}),
+    "labels without a rate": lambda: go.resample([LONG], dict.fromkeys(MANY, 1)),
+    "new labels": lambda: go.measured_keep_rates(["a"], [LONG]),
+    "labels gone": lambda: go.measured_keep_rates([LONG, "a"], ["a"]),
+    "prior labels": lambda: go.prior_weights(MANY, 0.1),
+    "prior": lambda: go.prior_weights([LONG], {LONG: 0}),
+    "prior label": lambda: go.prior_weights([LONG], {"a": 1}),
+    "out of fold": lambda: go.estimate_prior([0.5], 0.5, out_of_fold=(MANY, [0.5] * len(MANY))),
+    "label range": lambda: _checks.label_range("label_range", MANY),
+    "prior mapping": lambda: _checks.prior("prior", MANY),
+    "flag": lambda: _checks.flag("half", MANY),
+    "n_bins": lambda: go.reliability_bins(BINARY, P, n_bins=MANY),
+    "tree": lambda: go.ProbabilityEstimationTree(tree=MANY).fit(X, BINARY),
+    "one kind of row": lambda: go.ProbabilityEstimationTree().fit(X[:1], [LONG]),
+    "calibrated": lambda: go.CalibratedClassifier(MANY, MANY).fit(X, BINARY),
+    "classes": lambda: go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit(
+        np.ones((999, 1)), MANY[:999]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_no_message_holds_all_the_values(name):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        LONG_CALLS[name]()
+    assert len(str(caught.value)) < 800
+
+
+def test_a_misspelt_public_name_gets_a_suggestion():
+    with pytest.raises(AttributeError, match="no attribute 'qwk_metrics': did you mean 'qwk_met"):
+        _ = go.qwk_metrics
+    with pytest.raises(AttributeError, match="no attribute 'zzz'$"):
+        _ = go.zzz
+    assert not hasattr(go, "__wrapped__")

@@ -136,5 +136,5 @@ def _stopping(evals: list[tuple[Any, str]], training: Training) -> dict[str, Any
 
 
 def _corrected_logloss(probability: Array, data: Any, shift: float) -> float:
-    p = correct_probability(probability.astype(np.float64), shift)
+    p = correct_probability(probability.astype(np.float64), shift=shift)
     return METRIC(data.get_label(), p)

@@ -26,8 +26,15 @@ INSTEAD = {
     "train_set": "pass the data as the second argument, data",
     "valid_sets": "write evals=[(data, name), ...]",
     "valid_names": "write evals=[(data, name), ...]",
+    "eval_set": "write evals=[(data, name), ...]",
+    "num_iterations": "write num_boost_round=",
+    "num_rounds": "write num_boost_round=",
+    "n_estimators": "write num_boost_round=",
+    "sample_weight": "set weights on the data, weight= of the DMatrix or Dataset",
+    "class_weight": "set weights on the data, weight= of the DMatrix or Dataset",
 }
-"""Arguments of the boosters' own train() that have another name here, and what to write."""
+"""Arguments of the boosters' own train() and fit() that have another name here, and what to
+write."""
 
 
 def import_error(library: str) -> ImportError:
@@ -44,10 +51,11 @@ def check_arguments(
     early_stopping_rounds: object,
     num_boost_round: object,
     others: Mapping[str, Any],
+    instead_here: Mapping[str, str],
     function: str = "train",
 ) -> None:
     """Raise for anything that the booster would misread or silently ignore."""
-    for name, instead in INSTEAD.items():
+    for name, instead in {**INSTEAD, **instead_here}.items():
         if name in others:
             raise TypeError(f"{function}() got {name}=: {instead}")
     if not isinstance(params, Mapping):
@@ -156,13 +164,14 @@ def check_same_starts(what: str, has: Mapping[str, bool]) -> None:
         )
 
 
-def refuse(params: Mapping[str, Any], names: Sequence[str], allowed: object, reason: str) -> None:
-    """Raise if one of the ``names`` is in ``params`` with another value than ``allowed``."""
+def refuse(
+    params: Mapping[str, Any], names: Sequence[str], allowed: tuple[object, ...], reason: str
+) -> None:
+    """Raise if one of the ``names`` is in ``params`` with a value that is not ``allowed``."""
     for name in names:
-        if name in params and params[name] is not None and not _same(params[name], allowed):
-            raise ValueError(
-                f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}"
-            )
+        if params.get(name) is not None and not same(params[name], allowed):
+            found = _checks.shown(params[name])
+            raise ValueError(f"params[{name!r}] = {found} is refused: {reason}")
 
 
 def shift(delta: ArrayLike, outputs: int) -> Array:
@@ -195,8 +204,8 @@ def no_log_odds(objective: str) -> ValueError:
     )
 
 
-def _same(value: object, allowed: object) -> bool:
-    """Equality that sees the booster's ways to write it: "false", "1", False, 1.0."""
+def same(value: object, allowed: tuple[object, ...]) -> bool:
+    """Whether it is one of ``allowed``, in any of the boosters' ways to write it: "false", 0."""
 
     def plain(x: object) -> str:
         text = str(x).strip().lower()
@@ -206,8 +215,7 @@ def _same(value: object, allowed: object) -> bool:
         except ValueError:
             return text
 
-    options = allowed if isinstance(allowed, tuple) else (allowed,)
-    return plain(value) in {plain(option) for option in options}
+    return plain(value) in {plain(option) for option in allowed}
 
 
 def check_whole(name: str, value: object) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import signature
-from typing import Any, TypeVar
+from inspect import Parameter, signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,18 +19,19 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-
-def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
+def signed_like(library_fit: Any) -> Callable[[Callable[..., Any]], Any]:
     """Give a fit the signature and docstring of the library's, which scikit-learn looks at."""
-    decorator: Any = wraps(library_fit)
-    return lambda fit: decorator(fit)
+    return wraps(library_fit)
 
 
 def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of a call by name, without those that are None."""
-    found = signature(function).bind(*args, **kwargs).arguments
+    call = signature(function)
+    found = call.bind(*args, **kwargs).arguments
+    for name, parameter in call.parameters.items():
+        if parameter.kind is Parameter.VAR_KEYWORD:
+            found |= found.pop(name, {})
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -149,7 +149,7 @@ def expected_calibration_error(
 def binned(rows: Rows, n_bins: int, bins: Bins) -> ReliabilityBins:
     """Bins of rows with the probability of label 1."""
     if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral):
-        raise TypeError(f"n_bins must be an integer, found {n_bins!r}")
+        raise TypeError(f"n_bins must be an integer, found {_checks.shown(n_bins)}")
     if n_bins < 1:
         raise ValueError(f"n_bins must be at least 1, found {n_bins}")
     if n_bins > MOST_BINS:

@@ -9,19 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def workers() -> bool:
+    """Whether there are several, joined by XGBoost's collective.
+
+    XGBoost is only looked up, never imported: whoever trains with it has imported it.
+    """
+    if sys.modules.get("xgboost") is None:
+        return False
+    from xgboost import collective
+
+    return bool(collective.is_distributed())
+
+
 def sum_over_workers(values: NDArray[Any]) -> NDArray[Any]:
     """Sum float64 ``values`` over the workers of XGBoost's collective.
 
-    The identity outside distributed training, and without XGBoost: it is only
-    looked up, never imported, since whoever trains with it has imported it. Every
-    worker must call it equally often.
+    The identity outside distributed training, and without XGBoost. Every worker must call
+    it equally often.
     """
-    if sys.modules.get("xgboost") is None:
+    if not workers():
         return values
     from xgboost import collective
 
-    if not collective.is_distributed():
-        return values
     return np.asarray(
         collective.allreduce(np.ascontiguousarray(values, np.float64), collective.Op.SUM)
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.calibration.leaves import smoothing_prior
 
 
@@ -58,7 +58,7 @@ def is_finite_number(value: object) -> bool:
 def finite_numbers(name: str, values: object, *, at_least: int = 1) -> Array:
     """A list of so many numbers or more."""
     if not isinstance(values, list) or len(values) < at_least:
-        raise ValueError(f"{name} must be a list of numbers, found {values!r}")
+        raise ValueError(f"{name} must be a list of numbers, found {shown(values)}")
     return np.array([finite_number(name, value) for value in values], np.float64)
 
 

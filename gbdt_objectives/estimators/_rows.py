@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import indexable
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
@@ -20,6 +19,7 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
     check_two_dimensional(X)
+    _checks.not_masked("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
@@ -29,6 +29,7 @@ def labelled_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
 def check_two_dimensional(X: Any) -> None:
     if X is None:
         raise ValueError("X is None: pass the features, of shape (n, features)")
+    _checks.not_masked("X", X)
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(
             f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "
@@ -58,7 +59,7 @@ def accepted_weights(sample_weight: ArrayLike | None, rows: int, *wrapped: Any) 
                 f"sample_weight is given, but {type(thing).__name__} takes none: leave it out or "
                 "use another; of a pipeline, make this the last step"
             )
-    if not np.asarray(sample_weight).any():
+    if not _checks.as_array("sample_weight", sample_weight).any():
         raise ValueError("sample_weight is zero in all rows: at least one row must count")
     return _checks.weights("sample_weight", sample_weight, rows)
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers, positions
-from gbdt_objectives.estimators._classifiers import class_probability
+from gbdt_objectives.adapters._wrapped import class_probability
 from gbdt_objectives.estimators._rows import (
     accepted_weights,
     check_features,
@@ -129,11 +129,13 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         prefit = isinstance(self.cv, str)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         if len(classes) < 2:
-            raise ValueError(f"y has rows of one class only, found {classes.tolist()}")
+            raise ValueError(
+                f"y has rows of one class only, found {_checks.shown(classes.tolist())}"
+            )
         if len(classes) > 2:
             raise ValueError(
-                f"Only binary classification is supported, found the classes {classes.tolist()}: "
-                "calibrate one class at a time, y == label"
+                f"Only binary classification is supported, found the classes "
+                f"{_checks.shown(classes.tolist())}: calibrate one class at a time, y == label"
             )
         position = positions("y", target, classes).astype(np.int64)
         wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
@@ -157,14 +159,14 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 "estimator must be a classifier with predict_proba, such as LGBMClassifier(), "
-                f"found {self.estimator!r}"
+                f"found {_checks.shown(self.estimator)}"
             )
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         if isinstance(calibrator, type) or not usable or is_classifier(calibrator):
             raise TypeError(
                 "calibrator must be one such as LogitCalibrator(), with fit and predict, which "
-                f"gives probabilities, found {calibrator!r}"
+                f"gives probabilities, found {_checks.shown(calibrator)}"
             )
         if getattr(calibrator, "input_space", "probability") != "probability":
             raise ValueError(

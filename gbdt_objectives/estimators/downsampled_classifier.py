@@ -16,12 +16,16 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers
-from gbdt_objectives.estimators._classifiers import (
+from gbdt_objectives.adapters._wrapped import (
+    DEFAULTS,
+    OWN_STOPPING,
+    HeldOut,
+    booster_kind,
+    check_best_round,
     check_correctable,
-    check_early_stopping,
-    check_offset,
     class_probability,
-    fit_offset,
+    fit,
+    lightgbm_aliases,
     own_stopping,
 )
 from gbdt_objectives.estimators._rows import (
@@ -31,6 +35,8 @@ from gbdt_objectives.estimators._rows import (
     take,
     weight_argument,
 )
+from gbdt_objectives.metrics import weighted_logloss_metric
+from gbdt_objectives.objectives.logloss import LoglossObjective
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 from gbdt_objectives.thresholds.cross_validation import held_out_once
 
@@ -241,7 +247,7 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         check_is_fitted(self, "estimators_")
         check_features(self, X, reset=False)
         p = geometric_mean([class_probability(model, X) for model in self.estimators_])
-        return correct_probability(p, self.shift_) if np.any(self.shift_) else p
+        return correct_probability(p, shift=self.shift_) if np.any(self.shift_) else p
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each row.
@@ -363,6 +369,70 @@ class DownsampledClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.categorical = inner.input_tags.categorical
         return tags
+
+
+def check_early_stopping(estimator: Any, correction: str | None) -> None:
+    """Raise if the classifier would stop early on nothing, or on something else than told."""
+    if own_stopping(estimator) is None:
+        return
+    if correction != "offset":
+        raise ValueError(
+            f"estimator stops early, but with correction={correction!r} it would be measured on "
+            "the thinned population: pass correction='offset', or fix n_estimators"
+        )
+    parameters = estimator.get_params()
+    for name in ("eval_metric", "metric"):
+        if parameters.get(name) is not None:
+            raise ValueError(
+                f"estimator has {name}={parameters[name]!r}, but early stopping is on the logloss "
+                "of the full population: leave it out"
+            )
+    check_best_round(parameters)
+
+
+def check_offset(estimator: Any) -> None:
+    """Raise unless the classifier can be trained on an offset logloss."""
+    kind = booster_kind(estimator, "Classifier")
+    if kind is None:
+        raise ValueError(
+            "correction='offset' is for LGBMClassifier and XGBClassifier, found "
+            f"{type(estimator).__name__}, which cannot be given an objective: pass "
+            "correction='prior', which is the same in theory"
+        )
+    parameters = estimator.get_params()
+    if kind == "lightgbm":
+        for name in lightgbm_aliases()["boosting"]:
+            if parameters.get(name) in ("rf", "random_forest"):
+                raise ValueError(
+                    f"estimator has {name}={parameters[name]!r}, but LightGBM's random forests "
+                    "take no objective of ours: pass correction='prior'"
+                )
+        if parameters.get("boost_from_average") not in (None, True):
+            raise ValueError(
+                f"estimator has boost_from_average={parameters['boost_from_average']!r}, but with "
+                "correction='offset' boosting starts at the mean log-odds: leave it out"
+            )
+    if parameters["objective"] not in DEFAULTS["Classifier"][kind]:
+        raise ValueError(
+            f"estimator has objective={parameters['objective']!r}, and correction='offset' one of "
+            "its own: leave the first out, or pass correction='prior'"
+        )
+
+
+def fit_offset(
+    estimator: Any, shift: float, X: Any, y: Array, w: Array | None, held_out: HeldOut | None
+) -> Any:
+    """The booster, trained so that its margin is the log-odds before sampling.
+
+    ``held_out``: rows, labels, and weights that make them stand for the full population.
+    """
+    objective = LoglossObjective(offset=-shift).measured(y, w)
+    kind, stopping_rounds = booster_kind(estimator, "Classifier"), own_stopping(estimator)
+    assert kind is not None
+    names = estimator.get_params()
+    estimator.set_params(**{name: None for name in OWN_STOPPING if name in names})
+    metric = weighted_logloss_metric(1.0)
+    return fit(estimator, kind, objective, X, y, w, metric, held_out, stopping_rounds)
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:

@@ -146,6 +146,7 @@ def leaf_probability(
     >>> leaf_probability(forest, X, y).predict_proba([[0.0]])
     array([[0.83333333, 0.16666667]])
     """
+    _checks.not_masked("y", y)
     target = column_or_1d(y)
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
@@ -153,8 +154,8 @@ def leaf_probability(
     if len(occurring) < 2:
         counting = "" if w is None else " of weight above 0"
         raise ValueError(
-            f"y has rows{counting} of one class only, found {occurring.tolist()}: there must be "
-            "two or more"
+            f"y has rows{counting} of one class only, found {_checks.shown(occurring.tolist())}: "
+            "there must be two or more"
         )
     leaf = leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
@@ -220,7 +221,8 @@ def leaf_indices(model: Any, X: Any) -> Array:
     >>> p = hybrid.predict_proba(encoder.transform(leaf_indices(model, X[:3])))
     """
     if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be fitted trees, found {model!r}")
+        raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")
+    _checks.not_masked("X", X)
     libraries = {base.__module__.split(".")[0] for base in type(model).__mro__}
     if "lightgbm" in libraries:
         leaf = model.predict(X, pred_leaf=True)
@@ -345,7 +347,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         """
         tree = DecisionTreeClassifier() if self.tree is None else self.tree
         if not isinstance(tree, DecisionTreeClassifier):
-            raise TypeError(f"tree must be a DecisionTreeClassifier(), found {tree!r}")
+            raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
         X, target = labelled_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
@@ -477,7 +479,9 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         names = data["feature_names"]
         if names is not None:
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise ValueError(f"feature_names must be a list of strings, found {names!r:.80}")
+                raise ValueError(
+                    f"feature_names must be a list of strings, found {_checks.shown(names)}"
+                )
             if len(names) != n_features:
                 raise ValueError(f"feature_names has {len(names)} names of {n_features} features")
             tree.feature_names_in_ = np.array(names, object)

@@ -16,16 +16,24 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import group_numbers, ordered_labels, positions
-from gbdt_objectives.estimators._regressors import (
-    check_early_stopping,
-    check_objective,
-    fit_regressor,
+from gbdt_objectives.adapters._wrapped import (
+    DEFAULTS,
+    OWN_STOPPING,
+    HeldOut,
+    booster_kind,
+    check_best_round,
+    fit,
     rounds,
-    set_rounds,
 )
-from gbdt_objectives.estimators._rows import accepted_weights, check_features, labelled_rows, take
-from gbdt_objectives.metrics import quadratic_weighted_kappa
-from gbdt_objectives.objectives import Objective
+from gbdt_objectives.estimators._rows import (
+    accepted_weights,
+    check_features,
+    labelled_rows,
+    take,
+    weight_argument,
+)
+from gbdt_objectives.metrics import quadratic_weighted_kappa, qwk_metric
+from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
     apply_thresholds,
@@ -229,7 +237,9 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             final = clone(self.estimator)
             if self.early_stopping_rounds is not None:
-                set_rounds(final, max(1, round(float(np.mean(found["best_iterations_"])))))
+                final.set_params(
+                    n_estimators=max(1, round(float(np.mean(found["best_iterations_"]))))
+                )
             found["estimator_"] = fit_regressor(
                 final, self.objective, len(classes), X, position, w, None, None
             )
@@ -381,6 +391,86 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         tags.input_tags.categorical = inner.input_tags.categorical
         return tags
+
+
+def check_objective(estimator: Any, objective: object) -> None:
+    """Raise unless the regressor can be trained on the objective."""
+    if objective is None:
+        return
+    if objective != "qwk" and not isinstance(objective, Objective):
+        raise TypeError(
+            f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
+            f"{objective!r}"
+        )
+    kind = booster_kind(estimator, "Regressor")
+    if kind is None:
+        raise ValueError(
+            f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
+            f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
+            "to train it on its own"
+        )
+    own = estimator.get_params()["objective"]
+    if own not in DEFAULTS["Regressor"][kind]:
+        raise ValueError(
+            f"estimator has objective={own!r} and QWKClassifier objective={objective!r}: leave the "
+            "first out, or pass objective=None to keep it"
+        )
+    if isinstance(objective, Objective) and objective.link != "identity":
+        raise ValueError(
+            f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
+            "the class positions"
+        )
+
+
+def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
+    """Raise if the regressor cannot be stopped early, or would do so on its own terms."""
+    kind = booster_kind(estimator, "Regressor")
+    if kind is not None:
+        parameters = estimator.get_params()
+        for name in OWN_STOPPING:
+            if parameters.get(name) is not None:
+                raise ValueError(
+                    f"estimator has {name}={parameters[name]!r}, which knows no held-out rows and "
+                    "(in XGBoost) minimises kappa: pass early_stopping_rounds= to QWKClassifier"
+                )
+    if stopping_rounds is None:
+        return
+    _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
+    if kind is None:
+        raise ValueError(
+            "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
+            f"{type(estimator).__name__}: use the regressor's own early stopping"
+        )
+    check_best_round(parameters)
+
+
+def fit_regressor(
+    regressor: Any,
+    objective: Any,
+    K: int,
+    X: Any,
+    position: Array,
+    w: Array | None,
+    held_out: HeldOut | None,
+    stopping_rounds: int | None,
+) -> Any:
+    """The regressor, fitted on class positions; it predicts in their units."""
+    measured = None
+    if objective is not None:
+        unmeasured = qwk_objective(label_range=(0, K - 1)) if objective == "qwk" else objective
+        given = getattr(unmeasured, "label_range", None)
+        if given not in (None, (0, K - 1)):
+            raise ValueError(
+                f"objective has label_range {given}, but QWKClassifier trains on class positions "
+                f"0 to {K - 1}: pass objective='qwk', or make the objective without labels "
+                "(centre and spread, too, are of positions)"
+            )
+        measured = unmeasured.measured(position, w)
+    kind = booster_kind(regressor, "Regressor")
+    if kind is None:
+        return regressor.fit(X, position.astype(np.float64), **weight_argument(w))
+    metric = qwk_metric((0, K - 1))
+    return fit(regressor, kind, measured, X, position, w, metric, held_out, stopping_rounds)
 
 
 def _stretch(oof: Array, average: Array, w: Array | None) -> float:

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._labels import Thresholds, ordered_labels, positions
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
@@ -61,7 +61,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     thresholds_ : ndarray of shape (K-1,)
-        In score units.
+        In score units, with their labels, as ``optimize_thresholds`` returns them.
     classes_ : ndarray of shape (K,)
         In order of grade.
     method_ : str
@@ -124,7 +124,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         _checks.choice("method", self.method, (*METHODS, "auto"))
         if groups is not None and self.method != "auto":
-            raise ValueError(f"groups are for method='auto', found method={self.method!r}")
+            raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
         s = one_score(score)
         if self.labels is None:
             check_classification_targets(y)
@@ -173,7 +173,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         comparison: ThresholdCrossValidation | None,
     ) -> None:
         self.classes_ = classes
-        self.thresholds_ = thresholds
+        self.thresholds_ = Thresholds(thresholds, classes)
         self.method_ = method
         if comparison is not None:
             self.comparison_ = comparison
@@ -214,7 +214,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         predicted = self.predict(score)
         if not isinstance(self.metric, str | ThresholdMetric):
-            return float(self.metric(np.asarray(y), predicted, sample_weight))
+            return float(self.metric(_checks.as_array("y", y), predicted, sample_weight))
         metric = threshold_metric(self.metric)
         value = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
@@ -236,15 +236,15 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "thresholds_")
         if not isinstance(self.metric, str):
             raise ValueError(
-                f"metric {self.metric!r} has no name that JSON could hold: set_params(metric=...) "
-                "to a named one first, or pickle"
+                f"metric {shown(self.metric)} has no name that JSON could hold: "
+                "set_params(metric=...) to a named one first, or pickle"
             )
         classes, cuts = self.classes_.tolist(), self.thresholds_.tolist()
         kinds = {type(label) for label in classes}
         if len(kinds) > 1 or not kinds <= {int, float, str}:
             raise ValueError(
                 "classes must be all integers, all numbers or all strings to be written as JSON, "
-                f"found {classes}"
+                f"found {shown(classes)}"
             )
         return json.dumps(
             {
@@ -283,7 +283,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method = _checks.choice("method", data["method"], METHODS)
         metric = data["metric"]
         if not isinstance(metric, str):
-            raise ValueError(f"metric must be a name, found {metric!r}")
+            raise ValueError(f"metric must be a name, found {shown(metric)}")
         threshold_metric(metric)
         labels_given = _json.flag("labels_given", data["labels_given"])
         classes = _classes(data["classes"], data["dtype"])
@@ -304,7 +304,7 @@ def one_score(score: ArrayLike) -> Array:
     """(n,) or (n, 1) scores as (n,)."""
     if hasattr(score, "toarray"):
         raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
-    array = np.asarray(score)
+    array = _checks.as_array("score", score)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -316,7 +316,7 @@ def one_score(score: ArrayLike) -> Array:
         for value in array:
             if not isinstance(value, numbers.Real):
                 raise TypeError(
-                    f"score must hold real numbers, found {type(value).__name__} {value!r}: "
+                    f"score must hold real numbers, found {type(value).__name__} {shown(value)}: "
                     "convert it first"
                 )
         array = array.astype(np.float64)
@@ -330,26 +330,30 @@ def _classes(values: object, dtype: object) -> Array:
         or dtype[:1] not in kinds
         or not (dtype == "O" or dtype[1:].isdecimal())
     ):
-        raise ValueError(f"dtype must be one of an integer, float or string, found {dtype!r}")
+        raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
     kind = kinds[dtype[0]]
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
-        raise ValueError(f"classes must be a list of {kind.__name__}, found {values!r}")
+        raise ValueError(f"classes must be a list of {kind.__name__}, found {shown(values)}")
     try:
         classes = np.array(values, dtype)
     except (TypeError, OverflowError) as error:
-        raise ValueError(f"classes {values!r} do not fit dtype {dtype!r}: {error}") from None
+        raise ValueError(
+            f"classes {shown(values)} do not fit dtype {shown(dtype)}: {error}"
+        ) from None
     if classes.tolist() != values:
-        raise ValueError(f"classes {values!r} do not fit dtype {dtype!r}")
+        raise ValueError(f"classes {shown(values)} do not fit dtype {shown(dtype)}")
     return ordered_labels(classes)
 
 
 def _thresholds(values: object, K: int) -> Array:
     if not isinstance(values, list) or len(values) != K - 1:
-        raise ValueError(f"thresholds must be a list of {K - 1} for {K} classes, found {values!r}")
+        raise ValueError(
+            f"thresholds must be a list of {K - 1} for {K} classes, found {shown(values)}"
+        )
     for value in values:
         if not _json.is_finite_number(value) and value not in ("-inf", "inf"):
-            raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {value!r}')
+            raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
     thresholds = np.array([float(value) for value in values])
     if (thresholds[1:] < thresholds[:-1]).any():
-        raise ValueError(f"thresholds must be sorted, found {values!r}")
+        raise ValueError(f"thresholds must be sorted, found {shown(values)}")
     return thresholds

@@ -27,8 +27,10 @@ class WeightedLoglossMetric(Metric):
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         if self.input_space == "margin":
-            total = weighted_logloss_objective(self.negative_keep_rate).loss(y, p, w)
-            return total / sum(self._class_weights(y, w))
+            objective = weighted_logloss_objective(self.negative_keep_rate)
+            negative_loss, positive_loss, negatives, positives = objective._loss_sums(y, p, w)
+            weight = objective.negative_weight
+            return (weight * negative_loss + positive_loss) / (weight * negatives + positives)
         _checks.binary_labels("y_true", y)
         wrong = (p < 0) | (p > 1)
         if wrong.any():

@@ -26,12 +26,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _callers, _checks
+from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 
 Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
-Constants = tuple[Array, ...]
+Constants = tuple[Any, ...]
+Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
 
 
@@ -156,6 +157,7 @@ class Objective:
 
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
+        _versions.check_loaded()
         _callers.refuse_objective(type(self).__name__, self.link)
 
     def _checked(
@@ -198,17 +200,24 @@ class Objective:
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        """Into fresh arrays; the blocks' constants are made while they are in cache."""
+        """Into fresh arrays; the blocks' constants are made in the first pass over them."""
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        constant = self.hessian_kind == "constant"
+        constant, made = self.hessian_kind == "constant", list[Block]()
 
         def each() -> Iterator[Block]:
-            for rows in blocks(gradient):
-                v = None if w is None else w[rows]
+            if not made:
+                for rows in blocks(gradient):
+                    v = None if w is None else w[rows]
+                    constants = self._constants(y[rows], v, dtype, hessian[rows])
+                    block = Block(rows, constants, gradient[rows], hessian[rows])
+                    if self.couples_rows:  # there will be a second pass
+                        made.append(block)
+                    yield block
+                return
+            for block in made:
+                yield block
                 if constant:
-                    hessian[rows] = 1 if v is None else v
-                made = self._constants(y[rows], v, dtype)
-                yield Block(rows, made, gradient[rows], hessian[rows])
+                    block.hessian[:] = 1 if w is None else w[block.rows]
 
         self._evaluate(each, f, 0.0)
         return gradient, hessian
@@ -232,34 +241,53 @@ class Objective:
         ]
 
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
-            self._evaluate(lambda: ready, f, start)
+            self._evaluate(lambda: ready, f, start, strict=False)
             return gradient, hessian
 
         return gradient_hessian
 
-    def _evaluate(self, each: Callable[[], Iterable[Block]], f: Array, start: float) -> None:
-        """Fill gradient and hessian of all blocks."""
+    def _evaluate(
+        self, each: Callable[[], Iterable[Block]], f: Array, start: float, strict: bool = True
+    ) -> None:
+        """Fill gradient and hessian of all blocks.
+
+        Sums tell of NaN as well: if not ``strict``, nothing else looks at the margins, and
+        an infinite one that is clipped is what it is clipped to.
+        """
         if not self.couples_rows:
             for rows, constants, gradient, hessian in each():
-                self._rows(constants, _margin(f[rows], start, gradient), None, gradient, hessian)
+                margin = _margin(f[rows], start, gradient)
+                _check_finite(margin)
+                self._rows(constants, margin, None, gradient, hessian)
             return
-        sums: Any = 0.0
+        parts = []
         for rows, constants, gradient, _ in each():
-            sums = sums + self._sums(constants, _margin(f[rows], start, gradient), gradient)
+            margin = _margin(f[rows], start, gradient)
+            if strict:
+                _check_finite(margin)
+            parts.append(self._sums(constants, margin, gradient))
+        sums = parts[0] if len(parts) == 1 else added(parts)
+        if not math.isfinite(sum(sums)):
+            _checks.finite("margin", f)
         totals = self._totals(sums)
         for _, constants, gradient, hessian in each():
             self._rows(constants, gradient, totals, gradient, hessian)
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
-        """What the loss needs of a block of labels and weights; raises for wrong labels."""
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
+        """What the loss needs of a block of labels and weights; raises for wrong labels.
+
+        ``spare`` is memory for one of its arrays, until ``_rows`` writes the hessian there.
+        """
         raise NotImplementedError
 
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Array:
-        """Additive sums over a block, float64. What is left in ``kept``, which may hold ``f``
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
+        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
         itself, is what ``_rows`` finds in place of the margin."""
         raise NotImplementedError
 
-    def _totals(self, sums: Array) -> Any:
+    def _totals(self, sums: Sums) -> Any:
         """What ``_rows`` needs to know of all rows, from the sums of this worker's."""
         raise NotImplementedError
 
@@ -304,26 +332,34 @@ class BoundObjective:
         self, objective: Objective, rows: int, compute: Callable[[Array], tuple[Array, Array]]
     ) -> None:
         self.objective = objective
-        self._rows = rows
+        self._shape = (rows,)
         self._compute = compute
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
         """Gradient and hessian, float32; the same arrays are filled again by the next call."""
-        if type(margin) is not np.ndarray or margin.dtype not in (np.float32, np.float64):
+        if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
-        if margin.shape != (self._rows,):
+        if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
-            _checks.same_length("margin", margin, "the labels", self._rows)
+            _checks.same_length("margin", margin, "the labels", *self._shape)
         return self._compute(margin)
 
 
+def added(parts: Iterable[Sums]) -> Sums:
+    """The sums over all blocks."""
+    return tuple(map(sum, zip(*parts, strict=True)))
+
+
 def _margin(f: Array, start: float, out: Array) -> Array:
-    """f + start in the precision of ``out``, checked to be finite; without a copy if it can be."""
+    """f + start in the precision of ``out``, without a copy if it can be."""
     if start or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
+    return f
+
+
+def _check_finite(f: Array) -> None:
     if not math.isfinite(dot(f, f)):
         _checks.finite("margin", f)
-    return f
 
 
 GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]
@@ -348,6 +384,7 @@ class FunctionObjective(Objective):
         return float(self.loss_function(y, f, w))
 
     def _check_caller(self) -> None:
+        _versions.check_loaded()
         _callers.refuse_objective(self._name, None)  # what its margin means is the user's knowledge
 
     @property

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective
+from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
 """Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
@@ -61,22 +61,37 @@ class LoglossObjective(Objective):
     ) -> float:
         """Total weighted logistic loss."""
         y, z, w = self._checked(y_true, margin, sample_weight)
-        total = 0.0
-        for rows in blocks(z):
-            _checks.finite("margin", z[rows])
-            v = None if w is None else w[rows]
-            right, _, *c = self._constants(y[rows], v, z.dtype)
-            losses = softplus(-right * (z[rows] + self.offset))
-            total += dot(c[0] if c else np.ones_like(losses), losses)
-        return total
+        negatives, positives, _, _ = self._loss_sums(y, z, w)
+        return self.negative_weight * negatives + positives
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
+    def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
+        """Additive: the loss of the negatives, without their weight, and of the positives; and
+        the (weighted) number of each."""
+        parts = []
+        for rows in blocks(z):
+            _checks.binary_labels("y_true", y[rows])
+            if not math.isfinite(dot(z[rows], z[rows])):
+                _checks.finite("margin", z[rows])
+            positive = y[rows].astype(z.dtype)
+            negative = 1 - positive
+            losses = softplus((z[rows] + self.offset) * (negative - positive))
+            v = None if w is None else w[rows].astype(z.dtype)
+            if v is not None:
+                losses *= v
+            numbers = [dot(label, label if v is None else v) for label in (negative, positive)]
+            parts.append((dot(negative, losses), dot(positive, losses), *numbers))
+        return added(parts)
+
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
         """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
         _checks.binary_labels("y_true", y)
         right = 2 * y.astype(dtype) - 1
         if w is None and self.negative_weight == 1:
             return right, -right
-        c = np.where(right > 0, dtype.type(1), dtype.type(self.negative_weight))
+        c = np.full_like(right, self.negative_weight)
+        c[right > 0] = 1
         if w is not None:
             c *= w.astype(dtype, copy=False)
         return right, -right * c, c
@@ -107,12 +122,16 @@ class LoglossObjective(Objective):
 
 def softplus(q: Array) -> Array:
     """log(1 + exp(q)), exact in both tails, in the precision of ``q``."""
-    E = np.exp(-np.abs(q))
+    size = np.abs(q)
+    E = np.exp(-size)
     u = E + 1
-    rounding = (u - 1) - E
     losses: Array = np.log(u)
-    losses -= rounding / u
-    losses += np.maximum(q, 0)
+    E -= u - 1  # what 1 + E lost in rounding
+    E /= u
+    losses += E
+    size *= 0.5
+    size += 0.5 * q  # max(q, 0)
+    losses += size
     return losses
 
 

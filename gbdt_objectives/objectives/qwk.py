@@ -11,17 +11,26 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
-from gbdt_objectives.distributed import sum_over_workers
-from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective
+from gbdt_objectives.distributed import sum_over_workers, workers
+from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
 
 Reduce = Callable[[Array], Array]
+
+
+class QWKConstants(NamedTuple):
+    """What the gradient needs of a block: y - a, a, the label range if it clips, weights."""
+
+    y: Array
+    a: Array
+    bounds: tuple[Array, ...] | None
+    w: Array | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +81,7 @@ class QWKObjective(Objective):
     ) -> Array:
         """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
         y, p, w = self._checked(y_true, margin, sample_weight)
-        return self.measured(y, w)._all_sums(y, p, w)
+        return np.array(self.measured(y, w)._all_sums(y, p, w))
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
@@ -86,19 +95,27 @@ class QWKObjective(Objective):
     def _ready(self, y: Array, w: Array | None) -> QWKObjective:
         return self.measured(y, w)
 
-    def _all_sums(self, y: Array, p: Array, w: Array | None) -> Array:
-        total = np.zeros(3)
+    def _bound(
+        self, y: Array, w: Array | None, start: float
+    ) -> Callable[[Array], tuple[Array, Array]]:
+        if self.reduce is None and not workers():
+            return dataclasses.replace(self, reduce=_unchanged)._bound(y, w, start)
+        return super()._bound(y, w, start)
+
+    def _all_sums(self, y: Array, p: Array, w: Array | None) -> Sums:
+        parts = []
         kept = np.empty(min(len(p), BLOCK_BYTES), p.dtype)
         for rows in blocks(p):
             f = p[rows]
             if not math.isfinite(dot(f, f)):
                 _checks.finite("margin", f)
             constants = self._constants(y[rows], None if w is None else w[rows], p.dtype)
-            total += self._sums(constants, f, kept[: len(f)])
-        return total
+            parts.append(self._sums(constants, f, kept[: len(f)]))
+        return added(parts)
 
-    def _constants(self, y: Array, w: Array | None, dtype: np.dtype[Any]) -> Constants:
-        """y - a, and the weights if there are any."""
+    def _constants(
+        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
+    ) -> Constants:
         if self.label_range is None:
             if not math.isfinite(dot(y, y)):
                 _checks.finite("y_true", y)
@@ -106,29 +123,31 @@ class QWKObjective(Objective):
             _checks.finite("y_true", y)
             _checks.in_label_range("y_true", y, self.label_range)
         assert self.center is not None
-        centered = np.subtract(y, self.center, dtype=dtype, casting="same_kind")
-        return (centered,) if w is None else (centered, w.astype(dtype, copy=False))
+        a = np.array(self.center, dtype)  # numbers as arrays: numpy is twice as quick to read them
+        centered = np.subtract(y, a, out=spare, dtype=dtype, casting="same_kind")
+        bounds = self.label_range if self.clip else None
+        return QWKConstants(
+            y=centered,
+            a=a,
+            bounds=None if bounds is None else tuple(np.array(bound, dtype) for bound in bounds),
+            w=None if w is None else w.astype(dtype, copy=False),
+        )
 
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Array:
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
         """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
-        y, *weight = constants  # y - a
-        a, t = self.center, kept
-        assert a is not None
-        if self.clip and self.label_range is not None:
-            f.clip(*self.label_range, out=t)
-            t -= a
-        else:
-            np.subtract(f, a, out=t)
-        r = t - y
-        if not weight:
-            return np.array([len(r), 0.5 * dot(r, r), 0.5 * dot(t, t)])
-        w = weight[0]
-        n = float(w.sum(dtype=np.float64))
-        return np.array([n, 0.5 * dot(r, w * r), 0.5 * dot(t, w * t)])
+        y, a, bounds, w = constants
+        t, p = kept, f
+        if bounds is not None:
+            p = f.clip(*bounds, out=t)
+        np.subtract(p, a, out=t)
+        r = t - y  # (p-a) - (y-a)
+        if w is None:
+            return len(r), 0.5 * dot(r, r), 0.5 * dot(t, t)
+        return float(w.sum(dtype=np.float64)), 0.5 * dot(r, w * r), 0.5 * dot(t, w * t)
 
-    def _totals(self, sums: Array) -> tuple[float, float, float]:
+    def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = self._reduced(sums).tolist()
+        n, F, D = sums if self.reduce is _unchanged else self._reduced(np.array(sums)).tolist()
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -142,13 +161,13 @@ class QWKObjective(Objective):
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         n, F, G = totals
-        y, *weight = constants
-        np.multiply(f, 1 - F / G, out=gradient)  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
-        gradient -= y
+        y, _, _, w = constants
+        np.multiply(f, np.array(1 - F / G, f.dtype), out=gradient)
+        gradient -= y  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
         if self.scale == "kappa":
             gradient *= n / G
-        if weight:
-            gradient *= weight[0]
+        if w is not None:
+            gradient *= w
 
     def _reduced(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
@@ -294,6 +313,10 @@ def qwk_objective(
         clip=clip,
         reduce=reduce,
     )
+
+
+def _unchanged(sums: Array) -> Array:
+    return sums
 
 
 def _label_sums(y: Array, w: Array | None, origin: float) -> Array:

@@ -346,7 +346,7 @@ def _interval(
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
     high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
     shift = math.log(w1 / w0)
-    return correct_probability(low, shift), correct_probability(high, shift)
+    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
 
 
 def _split(ax: Axes) -> Axes:

@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._labels import Thresholds, sorted_thresholds, threshold_labels
+from gbdt_objectives._marked import mark_of
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
-from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
+from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.curve import (
     LabelCurve,
     cut_to_threshold,
@@ -121,8 +123,8 @@ class ThresholdDisplay:
         method : {"plugin", "exact", "nelder-mead"}
             How they are found then.
         labels : array-like of shape (K,), optional
-            All classes in order of grade. None: the integers from min to max of
-            ``y_true``.
+            All classes in order of grade. None: those that ``thresholds`` carry, else
+            the integers from min to max of ``y_true``.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         kind : {"histogram", "profile", "hull"}
@@ -159,14 +161,15 @@ class ThresholdDisplay:
         """
         _checks.choice("kind", kind, ("histogram", "profile", "hull"))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
-        rows = checked_rows(y_true, score, labels, sample_weight, None)
+        carried = mark_of(thresholds) if labels is None else labels
+        rows = checked_rows(y_true, score, carried, sample_weight, None)
         if thresholds is None:
             found = optimize_thresholds(
                 y_true, score, method=method, labels=labels, sample_weight=sample_weight
             )
         else:
-            apply_thresholds(rows.score, thresholds, rows.labels)  # refuses what is wrong
-            found = np.array(thresholds, dtype=np.float64)
+            cuts = sorted_thresholds("thresholds", thresholds)
+            found = Thresholds(cuts, threshold_labels(thresholds, rows.labels, len(cuts) + 1))
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ThresholdDisplay:

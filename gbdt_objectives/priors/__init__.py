@@ -1,5 +1,6 @@
 """Priors: sampling by label, and the shift in log-odds that undoes it."""
 
+from gbdt_objectives.priors.log_odds import LogOddsShift, LogOddsShifts
 from gbdt_objectives.priors.sampling import measured_keep_rates, negative_downsample, resample
 from gbdt_objectives.priors.shift import (
     correct_margin,
@@ -16,6 +17,8 @@ from gbdt_objectives.priors.unknown import (
 from gbdt_objectives.priors.weights import prior_weights
 
 __all__ = [
+    "LogOddsShift",
+    "LogOddsShifts",
     "PriorEstimate",
     "PriorShiftTest",
     "correct_margin",

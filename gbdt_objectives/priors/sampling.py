@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import sampling_rate
 
 BLOCK = 131_072
@@ -21,19 +21,20 @@ Seed = int | np.random.Generator | np.random.RandomState | None
 
 
 def negative_downsample(
-    y: ArrayLike, rate: float, *, random_state: Seed = None
+    y: ArrayLike, negative_keep_rate: float, *, random_state: Seed = None
 ) -> NDArray[np.int64]:
     """Rows of a sample with every positive and only some negatives.
 
-    Each row with label 0 is kept with probability ``rate``, independently of all others,
-    so of N negatives about N rate are kept; :func:`measured_keep_rates` says how many
-    were. With the same seed a lower rate keeps a subset of what a higher one keeps.
+    Each row with label 0 is kept with probability ``negative_keep_rate``, independently
+    of all others, so of N negatives about N times the rate are kept;
+    :func:`measured_keep_rates` says how many were. With the same seed a lower rate keeps
+    a subset of what a higher one keeps.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels 0 and 1, both occurring.
-    rate : float in (0, 1]
+    negative_keep_rate : float in (0, 1]
         Probability of keeping a negative. To replicate rows use :func:`resample`.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None other rows each time.
@@ -62,7 +63,7 @@ def negative_downsample(
     1.0
     >>> shift = log_odds_shift(negative_keep_rate=rates[0])
     """
-    kept = _checks.keep_rate("rate", rate)
+    kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     labels = checked_labels("y", y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
@@ -108,8 +109,10 @@ def resample(
     array([0, 1, 1, 1, 2, 3, 3, 3])
     """
     if not isinstance(rates, Mapping) or not rates:
-        raise TypeError(f"rates must be a mapping {{label: rate}}, found {rates!r}")
-    checked = {label: sampling_rate(f"rates[{label!r}]", value) for label, value in rates.items()}
+        raise TypeError(f"rates must be a mapping {{label: rate}}, found {shown(rates)}")
+    checked = {
+        label: sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
+    }
     return sampled_rows(
         checked_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
     )
@@ -136,8 +139,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Returns
     -------
     dict
-        Label to rate, sorted by label: ``list(rates.values())`` is ``class_keep_rates``
-        of :func:`log_odds_shift` for a model whose columns are in that order.
+        Label to rate, sorted by label: ``class_keep_rates`` of :func:`log_odds_shift` and
+        of the corrections, for a model whose columns are in that order.
 
     Raises
     ------
@@ -147,25 +150,27 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
     Examples
     --------
-    >>> from gbdt_objectives import log_odds_shift, measured_keep_rates
+    >>> from gbdt_objectives import correct_probability, log_odds_shift, measured_keep_rates
     >>> rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
     >>> rates
     {0: 0.25, 1: 1.0}
     >>> round(log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1]), 4)
     -1.3863
+    >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
+    array([0.2, 0.5])
     """
     full, sampled = label_counts("y_full", y_full), label_counts("y_sampled", y_sampled)
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
-            f"y_sampled holds the label {new[0]!r}, which is not in y_full: are the arguments "
+            f"y_sampled holds the label {shown(new[0])}, which is not in y_full: are the arguments "
             "swapped? First the labels before sampling, then those after"
         )
     gone = [label for label in full if label not in sampled]
     if gone:
         raise ValueError(
-            f"y_sampled has no row of the label {gone[0]!r}, y_full has {full[gone[0]]}: no shift "
-            "brings back a class that was never seen; keep some of it, or drop it from y_full"
+            f"y_sampled has no row of the label {shown(gone[0])}, y_full has {full[gone[0]]}: no "
+            "shift brings back a class that was never seen; keep some of it, or drop it from y_full"
         )
     return {label: sampled[label] / count for label, count in full.items()}
 
@@ -196,12 +201,13 @@ def sampled_rows(
     if sum(seen.values()) < len(y):
         row = int(np.flatnonzero(np.all([y != label for label in rates], axis=0))[0])
         raise ValueError(
-            f"y must hold the labels {list(rates)}, found {y[row]} at row {row}: {hint}"
+            f"y must hold the labels {shown(list(rates))}, found {shown(y[row])} at row {row}: "
+            f"{hint}"
         )
     for label, count in seen.items():
         if taken[label] == 0:
             raise ValueError(
-                f"y has {count} rows of the label {label!r}, of which the sample has none: "
+                f"y has {count} rows of the label {shown(label)}, of which the sample has none: "
                 + ("every label must occur" if count == 0 else "raise its rate")
             )
     return np.concatenate(sample)
@@ -216,7 +222,7 @@ def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState
     if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
         raise TypeError(
             f"random_state must be an int, a numpy Generator or RandomState, or None, found "
-            f"{random_state!r}"
+            f"{shown(random_state)}"
         )
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, found {random_state}")
@@ -225,7 +231,7 @@ def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState
 
 def checked_labels(name: str, values: ArrayLike) -> Array:
     """Labels of any type, (n,)."""
-    y = np.asarray(values)
+    y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if y.dtype.kind == "O" and len({type(label) for label in y}) > 1:

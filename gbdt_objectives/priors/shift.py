@@ -5,8 +5,9 @@ Conventions of this folder
 n rows, K classes. Probabilities and margins have shape (n,), of label 1, or (n, K), a
 column per class; a single number is one row. Margins are log-odds, or for (n, K)
 log-probabilities up to a constant per row. A shift is what is added to the margin of the
-model as it was trained: a float with (n,), (K,) with (n, K), and a float with (n, 2)
-means (0, shift). Negating it gives the inverse, adding two gives one after the other.
+model as it was trained: a float with (n,), (K,) with (n, K); a float with (n, 2) means
+(0, shift), and the shifts (d_0, d_1) of two classes with (n,) mean d_1 - d_0. Negating
+it gives the inverse, adding two gives one after the other.
 All of it holds only if rows were sampled by their label and by nothing else.
 
 Symbols: p_s probability from the model, p the corrected one, d shift, alpha and beta the
@@ -25,7 +26,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.priors.log_odds import (
+    LogOddsShift,
+    LogOddsShifts,
+    known_shift,
+    shift_by_name,
+)
 
 LARGEST_SHIFT = 700.0
 """exp of it is still a float64."""
@@ -38,7 +45,7 @@ def log_odds_shift(
     *,
     negative_keep_rate: float | None = None,
     positive_keep_rate: float | None = None,
-    class_keep_rates: ArrayLike | None = None,
+    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
     train_prior: ArrayLike | None = None,
     target_prior: ArrayLike | None = None,
 ) -> Any:
@@ -61,8 +68,10 @@ def log_odds_shift(
         copies of each (oversampling). 1 if only ``positive_keep_rate`` is given.
     positive_keep_rate : float > 0, optional
         alpha, the same for label 1. 1 if only ``negative_keep_rate`` is given.
-    class_keep_rates : array-like of shape (K,), optional
-        The rate of each class, in the order of the model's columns.
+    class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
+        The rate of each class, in the order of the model's columns. A mapping, such as
+        :func:`measured_keep_rates` returns, is taken in the order of its sorted labels,
+        as scikit-learn orders columns.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
     target_prior : float or array-like of shape (K,), optional
@@ -71,8 +80,9 @@ def log_odds_shift(
     Returns
     -------
     float or ndarray of shape (K,)
-        For :func:`correct_probability` and its relatives: negative when positives are
-        rarer than the model believes.
+        For :func:`correct_probability` and its relatives, which know it from a rate, as
+        they do its negative and its sums: negative when positives are rarer than the
+        model believes.
 
     Raises
     ------
@@ -112,18 +122,8 @@ def log_odds_shift(
             f"exactly one description of the shift is needed, found {len(found)}"
             f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
         )
-    if isinstance(class_keep_rates, Mapping):
-        raise TypeError(
-            "class_keep_rates must be in the order of the model's columns, found a mapping: pass "
-            "list(rates.values()) if it is sorted by label, as measured_keep_rates gives it"
-        )
     if class_keep_rates is not None:
-        rates = _checks.vector("class_keep_rates", class_keep_rates).astype(np.float64)
-        if len(rates) < 2:
-            raise ValueError("class_keep_rates has one rate: give one for each class")
-        for k, value in enumerate(rates.tolist()):
-            sampling_rate(f"class_keep_rates[{k}]", value)
-        return -np.log(rates)
+        return LogOddsShifts(-np.log(sampling_rates("class_keep_rates", class_keep_rates)))
     if train_prior is None and target_prior is None:
         alpha = (
             1.0
@@ -135,7 +135,7 @@ def log_odds_shift(
             if negative_keep_rate is None
             else sampling_rate("negative_keep_rate", negative_keep_rate)
         )
-        return math.log(beta) - math.log(alpha)
+        return LogOddsShift(math.log(beta) - math.log(alpha))
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
         raise ValueError(f"{missing} is missing: a shift between priors needs both")
@@ -147,10 +147,20 @@ def log_odds_shift(
             "classes"
         )
     d = np.log(new) - np.log(old)
-    return float(d[1] - d[0]) if np.ndim(train_prior) == 0 else d
+    return LogOddsShift(d[1] - d[0]) if np.ndim(train_prior) == 0 else LogOddsShifts(d)
 
 
-def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
+@shift_by_name
+def correct_probability(
+    probability: ArrayLike,
+    shift: ArrayLike | None = None,
+    *,
+    negative_keep_rate: float | None = None,
+    positive_keep_rate: float | None = None,
+    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
+    train_prior: ArrayLike | None = None,
+    target_prior: ArrayLike | None = None,
+) -> Array:
     """Probabilities in the population, from a model trained on sampled or reweighted rows.
 
     ::
@@ -165,9 +175,12 @@ def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
     ----------
     probability : array-like of shape (n,) or (n, K), or float
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
-    shift : float or array-like of shape (K,)
+    shift : float or array-like of shape (K,), optional
         d, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
-        is label 1. At most 700 apart.
+        is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
+        position they might be rates.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        Instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -178,7 +191,9 @@ def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
     ------
     ValueError
         Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
-        another number of classes.
+        another number of classes, none or more than one description of it.
+    TypeError
+        A number by position that :func:`log_odds_shift` did not make.
 
     References
     ----------
@@ -191,10 +206,18 @@ def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> correct_probability([0.0, 0.5, 0.8, 1.0], shift)
     array([0.        , 0.09090909, 0.28571429, 1.        ])
-    >>> correct_probability([[0.2, 0.8]], shift)
+    >>> correct_probability([[0.2, 0.8]], negative_keep_rate=0.1)
     array([[0.71428571, 0.28571429]])
     """
-    p, d = rows_shift("probability", probability, shift)
+    d = described(
+        shift,
+        negative_keep_rate=negative_keep_rate,
+        positive_keep_rate=positive_keep_rate,
+        class_keep_rates=class_keep_rates,
+        train_prior=train_prior,
+        target_prior=target_prior,
+    )
+    p, d = rows_shift("probability", probability, d)
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
         raise ValueError(
@@ -204,7 +227,7 @@ def correct_probability(probability: ArrayLike, shift: ArrayLike) -> Array:
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
         p = p.astype(np.float64)
-    q = corrected_rows(p, d) if p.ndim == 2 else corrected_positives(p.reshape(-1), d[1])
+    q = corrected_rows(p, d) if p.ndim == 2 else corrected_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
 
@@ -235,7 +258,17 @@ def corrected_rows(p: Array, d: Array) -> Array:
     return q
 
 
-def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
+@shift_by_name
+def correct_margin(
+    margin: ArrayLike,
+    shift: ArrayLike | None = None,
+    *,
+    negative_keep_rate: float | None = None,
+    positive_keep_rate: float | None = None,
+    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
+    train_prior: ArrayLike | None = None,
+    target_prior: ArrayLike | None = None,
+) -> Array:
     """Margins in the population, from a model trained on sampled or reweighted rows.
 
     ::
@@ -248,8 +281,11 @@ def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
     ----------
     margin : array-like of shape (n,) or (n, K), or float
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
-    shift : float or array-like of shape (K,)
-        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2).
+    shift : float or array-like of shape (K,), optional
+        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2). Other numbers by name
+        only.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        Instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -259,7 +295,10 @@ def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        Margins that are not finite, a shift for another number of classes.
+        Margins that are not finite, a shift for another number of classes, none or more
+        than one description of it.
+    TypeError
+        A number by position that :func:`log_odds_shift` did not make.
 
     Examples
     --------
@@ -267,7 +306,15 @@ def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
     >>> correct_margin([-700.0, 0.0, 700.0], log_odds_shift(negative_keep_rate=0.1)).round(3)
     array([-702.303,   -2.303,  697.697])
     """
-    z, d = rows_shift("margin", margin, shift)
+    d = described(
+        shift,
+        negative_keep_rate=negative_keep_rate,
+        positive_keep_rate=positive_keep_rate,
+        class_keep_rates=class_keep_rates,
+        train_prior=train_prior,
+        target_prior=target_prior,
+    )
+    z, d = rows_shift("margin", margin, d)
     _checks.finite("margin", z)
     if z.ndim < 2:
         d = d[1] - d[0]
@@ -275,7 +322,17 @@ def correct_margin(margin: ArrayLike, shift: ArrayLike) -> Array:
     return result
 
 
-def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
+@shift_by_name
+def correct_threshold(
+    threshold: ArrayLike,
+    shift: ArrayLike | None = None,
+    *,
+    negative_keep_rate: float | None = None,
+    positive_keep_rate: float | None = None,
+    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
+    train_prior: ArrayLike | None = None,
+    target_prior: ArrayLike | None = None,
+) -> Array:
     """The threshold on the model's probability that equals one on the corrected probability.
 
     ::
@@ -290,8 +347,10 @@ def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
-    shift : float
-        d, from :func:`log_odds_shift`.
+    shift : float, optional
+        d, from :func:`log_odds_shift`, also of two classes. Other numbers by name only.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        Instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -301,7 +360,10 @@ def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
     Raises
     ------
     ValueError
-        A threshold outside [0, 1], a shift per class (there, no one threshold decides).
+        A threshold outside [0, 1], shifts of more than two classes (there, no one
+        threshold decides), none or more than one description of the shift.
+    TypeError
+        A number by position that :func:`log_odds_shift` did not make.
 
     Examples
     --------
@@ -312,11 +374,42 @@ def correct_threshold(threshold: ArrayLike, shift: ArrayLike) -> Array:
     >>> print(correct_threshold(0.5, shift).round(4))
     0.9091
     """
+    d = described(
+        shift,
+        negative_keep_rate=negative_keep_rate,
+        positive_keep_rate=positive_keep_rate,
+        class_keep_rates=class_keep_rates,
+        train_prior=train_prior,
+        target_prior=target_prior,
+    )
     if np.ndim(threshold) > 1:
         raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
     t = _checks.real_array("threshold", threshold)
     _checks.in_unit_interval("threshold", t)
-    return correct_probability(t, -_checks.number("shift", shift))
+    if isinstance(d, LogOddsShifts) and len(d) == 2:
+        d = d[1] - d[0]
+    if np.ndim(d):
+        raise ValueError(
+            f"shift must be one number for a threshold, found {shown(d)}: no one threshold "
+            "decides between more than two classes, correct the probabilities"
+        )
+    return correct_probability(t, shift=-_checks.number("shift", d))
+
+
+def described(shift: Any, **description: Any) -> Any:
+    """The shift given, or the one described."""
+    found = [name for name, value in description.items() if value is not None]
+    if shift is not None and found:
+        raise ValueError(
+            "exactly one description of the shift is needed, found shift and "
+            f"{', '.join(found)}: leave one out"
+        )
+    if shift is None and not found:
+        raise ValueError(
+            "exactly one description of the shift is needed, found none: pass what log_odds_shift "
+            f"returns, or by name {', '.join(description)}"
+        )
+    return log_odds_shift(**description) if shift is None else shift
 
 
 def sampling_rate(name: str, value: object) -> float:
@@ -328,6 +421,27 @@ def sampling_rate(name: str, value: object) -> float:
             "learnt or corrected; 0.02 if one row in fifty was kept, 3 if each was taken thrice"
         )
     return found
+
+
+def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
+    """The rates of K classes, float64 (K,); of a mapping in the order of its labels."""
+    if isinstance(values, Mapping):
+        try:
+            order = sorted(values)
+        except TypeError:
+            raise TypeError(
+                f"{name} must map labels of one type to rates, found {shown(values)}: pass a list "
+                "of the rates in the order of the model's columns"
+            ) from None
+        rates = [sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
+    else:
+        array = _checks.vector(name, values).astype(np.float64)
+        rates = [sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
+    if len(rates) < 2:
+        raise ValueError(
+            f"{name} must have a rate for each of two classes or more, found {shown(values)}"
+        )
+    return np.array(rates)
 
 
 def class_prior(name: str, value: ArrayLike) -> Array:
@@ -353,7 +467,7 @@ def class_prior(name: str, value: ArrayLike) -> Array:
     return pi
 
 
-def rows_shift(name: str, values: ArrayLike, shift: ArrayLike) -> tuple[Array, Array]:
+def rows_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
     """Probabilities or margins, not yet checked for their values, and the shift as (K,)."""
     array = _checks.real_array(name, values)
     if array.ndim > 2 or array.size == 0:
@@ -364,7 +478,7 @@ def rows_shift(name: str, values: ArrayLike, shift: ArrayLike) -> tuple[Array, A
             raise ValueError(f"{name} has {K} columns, but shift is one number: give one for each")
         return array, np.array([0.0, _checks.number("shift", shift)])
     d = _checks.vector("shift", shift).astype(np.float64)
-    if array.ndim < 2 or len(d) != K:
+    if len(d) != K or (array.ndim < 2 and not known_shift(shift)):
         raise ValueError(
             f"{name} has shape {array.shape}, but shift has {len(d)} classes: a column of {name} "
             "and a shift for each class, or (n,) and one number"

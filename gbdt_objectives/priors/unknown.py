@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import class_prior
 
 COLLAPSED_ROWS = 0.01
@@ -280,7 +280,7 @@ def calibrated(P: Array, y: ArrayLike, probability: ArrayLike) -> Array:
     if not np.array_equal(np.unique(label), np.arange(K)):
         raise ValueError(
             f"the labels of out_of_fold must be the columns 0..{K - 1}, each at least once, found "
-            f"{np.unique(label).tolist()[:10]}"
+            f"{shown(np.unique(label).tolist())}"
         )
     target = np.eye(K)[label.astype(int)]
 

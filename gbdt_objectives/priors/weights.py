@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.sampling import checked_labels
 from gbdt_objectives.priors.shift import class_prior
 
@@ -90,28 +90,30 @@ def zero_one(when: str, found: Array) -> None:
     """Raise unless both labels 0 and 1 occur, and no others."""
     if found.tolist() != [0, 1]:
         raise ValueError(
-            f"y must hold the labels 0 and 1 {when}, both of them, found {found.tolist()[:5]}"
+            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(found.tolist())}"
         )
 
 
 def label_probabilities(target_prior: Mapping[Any, float], occurring: list[Any]) -> Array:
     """The probabilities of the labels that occur, above 0 and summing to 1."""
     tau = {
-        label: _checks.number(f"target_prior[{label!r}]", value)
+        label: _checks.number(f"target_prior[{shown(label)}]", value)
         for label, value in target_prior.items()
     }
     for label in [*occurring, *tau]:
         if label not in tau:
-            raise ValueError(f"label {label!r} occurs in y but not in target_prior: give it one")
+            raise ValueError(
+                f"label {shown(label)} occurs in y but not in target_prior: give it one"
+            )
         if tau[label] < 0 or (tau[label] == 0 and label in occurring):
             raise ValueError(
                 f"target_prior must be above 0 for labels that occur in y, found {tau[label]} for "
-                f"{label!r}: a weight of 0 is the same as dropping these rows, so drop them"
+                f"{shown(label)}: a weight of 0 is the same as dropping these rows, so drop them"
             )
         if tau[label] > 0 and label not in occurring:
             raise ValueError(
-                f"target_prior gives {label!r} the probability {tau[label]}, but no row of y has "
-                "that label: no weight can stand for it"
+                f"target_prior gives {shown(label)} the probability {tau[label]}, but no row of y "
+                "has that label: no weight can stand for it"
             )
     total = sum(tau.values())
     _checks.sum_to_one("target_prior", total)

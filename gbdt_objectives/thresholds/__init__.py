@@ -1,5 +1,6 @@
 """Thresholds: from a continuous score to ordered classes, exactly."""
 
+from gbdt_objectives._labels import Thresholds
 from gbdt_objectives.thresholds.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
@@ -18,6 +19,7 @@ __all__ = [
     "ThresholdCrossValidation",
     "ThresholdMetric",
     "ThresholdStatistics",
+    "Thresholds",
     "apply_thresholds",
     "cost_metric",
     "cross_validate_thresholds",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._labels import group_numbers, ordered_labels, positions
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric, threshold_metric
 from gbdt_objectives.thresholds.optimize import checked_metric, optimize_thresholds
@@ -43,7 +43,7 @@ class ThresholdCrossValidation:
     in_sample_score : ndarray of shape (m,)
         The metric on the rows the thresholds were fitted on, for contrast only: too good.
     thresholds : ndarray of shape (m, K-1)
-        Fitted on all rows.
+        Fitted on all rows; for ``apply_thresholds`` with ``labels``.
     interval : ndarray of shape (m, 2, K-1) or None
         Lower and upper end of each threshold's bootstrap interval.
     """
@@ -175,7 +175,7 @@ def cross_validate_thresholds(
     """
     methods = (method,) if isinstance(method, str) else tuple(method)
     if not methods or len(set(methods)) < len(methods):
-        raise ValueError(f"method must name different methods, found {method!r}")
+        raise ValueError(f"method must name different methods, found {shown(method)}")
     for name in methods:
         _checks.choice("method", name, METHODS)
         checked_metric(metric, "nelder-mead" if name == "rounding" else name)
@@ -216,7 +216,7 @@ def cross_validate_thresholds(
                 held = order[np.unique(y[test])].tolist()
                 raise ValueError(
                     f"the score of fold {f} is nan, its {len(test)} held-out rows hold the "
-                    f"classes {held}: use fewer folds or a stratified splitter"
+                    f"classes {shown(held)}: use fewer folds or a stratified splitter"
                 )
             fold_score[i, f] = value
     in_sample = [np.searchsorted(cuts, s, side="right") for cuts in everywhere]
@@ -258,8 +258,8 @@ def rounding_thresholds(labels: Array) -> Array:
     """Midway between neighbouring labels, (K-1,)."""
     if not _rising_numbers(labels):
         raise ValueError(
-            f"method='rounding' needs labels that are rising numbers, found {labels.tolist()}: "
-            "use another method"
+            "method='rounding' needs labels that are rising numbers, found "
+            f"{shown(labels.tolist())}: use another method"
         )
     numbers = labels.astype(np.float64)
     return 0.5 * (numbers[1:] + numbers[:-1])
@@ -308,7 +308,7 @@ def _fitted(
 ) -> Array:
     if method == "rounding":
         return rounding_thresholds(labels)
-    return optimize_thresholds(
+    found = optimize_thresholds(
         y,
         score,
         method=method,  # type: ignore[arg-type]
@@ -316,6 +316,7 @@ def _fitted(
         sample_weight=weight,
         metric=metric,
     )
+    return np.asarray(found)  # the result holds the labels once
 
 
 def held_out_once(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._labels import ordered_labels, positions, whole_numbers
 from gbdt_objectives.thresholds.rows import class_weights
 
@@ -277,8 +277,8 @@ def kappa_cost(matrix: ArrayLike) -> ThresholdMetric:
         raise ValueError(f"matrix must hold costs >= 0, found {array.min()}")
     if array.diagonal().any():
         raise ValueError(
-            f"matrix must be 0 on the diagonal, found {array.diagonal().tolist()}: agreement "
-            "costs nothing"
+            f"matrix must be 0 on the diagonal, found {shown(array.diagonal().tolist())}: "
+            "agreement costs nothing"
         )
     return WeightedKappa(_tuples(array))
 

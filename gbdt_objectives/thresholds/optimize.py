@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, sorted_thresholds
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._labels import Thresholds, sorted_thresholds, threshold_labels
 from gbdt_objectives.thresholds.curve import (
     ClassCurve,
     LabelCurve,
@@ -48,7 +48,7 @@ def optimize_thresholds(
     metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
     n_starts: int = 4,
     random_state: int = 0,
-) -> Array:
+) -> Thresholds:
     """Thresholds that turn a score into ordered classes as well as a metric allows.
 
     For quadratic weighted kappa, kappa = 1-R, with mu the mean class position::
@@ -99,10 +99,12 @@ def optimize_thresholds(
 
     Returns
     -------
-    ndarray of shape (K-1,)
+    Thresholds, an ndarray of shape (K-1,)
         Sorted, float64, in score units, for :func:`apply_thresholds`: class k where
         ``thresholds[k-1] <= score < thresholds[k]``. Exact ones lie midway between the
-        neighbouring scores; -inf or +inf with nothing on one side.
+        neighbouring scores; -inf or +inf with nothing on one side. They carry the
+        classes, ``thresholds.labels``, through copies, pickles and arithmetic that keeps
+        their number; ``thresholds.tolist()`` is for JSON.
 
     Warns
     -----
@@ -134,8 +136,11 @@ def optimize_thresholds(
     array([0.5 , 0.65])
     >>> optimize_thresholds(y, score).round(3)
     array([0.558, 0.642])
-    >>> thresholds = optimize_thresholds(y, score, method="exact", metric="accuracy")
-    >>> apply_thresholds(score, thresholds, labels=["low", "mid", "high"]).tolist()
+    >>> grade = ["low", "low", "mid", "mid", "high", "high"]
+    >>> thresholds = optimize_thresholds(
+    ...     grade, score, method="exact", metric="accuracy", labels=["low", "mid", "high"]
+    ... )
+    >>> apply_thresholds(score, thresholds).tolist()
     ['low', 'mid', 'mid', 'mid', 'high', 'high']
     """
     _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
@@ -143,17 +148,16 @@ def optimize_thresholds(
     n_starts = _checks.whole_number("n_starts", n_starts, 1)
     random_state = _checks.whole_number("random_state", random_state, 0)
     rows = checked_rows(y_true, score, labels, sample_weight, label_prior)
-    if known is None:
-        assert callable(metric)
-        return searched_thresholds(rows, metric, n_starts, random_state)
-    if method == "nelder-mead":
-        return searched_thresholds(rows, known, n_starts, random_state)
-    if known != QWK:
-        return best_thresholds(class_curve(rows), known, rows.labels)
-    curve = label_curve(rows)
-    if method == "exact":
-        return best_qwk_thresholds(curve, rows.labels)
-    return plugin(curve, rows.labels)
+    if known is None or method == "nelder-mead":
+        searched: Any = metric if known is None else known
+        found = searched_thresholds(rows, searched, n_starts, random_state)
+    elif known != QWK:
+        found = best_thresholds(class_curve(rows), known, rows.labels)
+    elif method == "exact":
+        found = best_qwk_thresholds(label_curve(rows), rows.labels)
+    else:
+        found = plugin(label_curve(rows), rows.labels)
+    return Thresholds(found, rows.labels)
 
 
 def checked_metric(
@@ -164,13 +168,14 @@ def checked_metric(
         known = threshold_metric(metric)
         if method == "plugin" and known != QWK:
             raise ValueError(
-                f"method='plugin' is for metric='qwk' only, found {metric!r}: pass method='exact'"
+                f"method='plugin' is for metric='qwk' only, found {shown(metric)}: pass "
+                "method='exact'"
             )
         return known
     if not callable(metric):
         raise TypeError(
-            f"metric must be a name, a ThresholdMetric or a function, found {metric!r}: for a "
-            "matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
+            f"metric must be a name, a ThresholdMetric or a function, found {shown(metric)}: for "
+            "a matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
         )
     if method != "nelder-mead":
         raise ValueError(
@@ -204,13 +209,13 @@ def plugin(curve: LabelCurve, labels: Array) -> Array:
     line = straight_line(curve, spread, 0, len(curve.score))
     starts = [line, *middle_line(curve, spread)]
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
-    if not any(start.beta > 0 for start in starts):
+    if not any(start.rises for start in starts):
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    bounded = bounded_line(curve, [start for start in starts if start.beta > 0])
+    bounded = bounded_line(curve, [start for start in starts if start.rises])
     return warned(plugin_thresholds(curve, bounded, R), labels)
 
 
@@ -243,37 +248,35 @@ def apply_thresholds(
     thresholds : array-like of shape (K-1,)
         Sorted; equal ones leave a class empty, -inf and +inf are allowed.
     labels : array-like of shape (K,), optional
-        The classes in order of grade. None: 0..K-1.
+        The classes in order of grade; ``range(K)`` for class positions. None: those that
+        the thresholds of :func:`optimize_thresholds` carry. Numbers read from JSON and
+        means of several thresholds carry none.
 
     Returns
     -------
     ndarray of shape (n,)
-        ``labels[k]``, or k.
+        ``labels[k]``.
 
     Raises
     ------
     ValueError
-        Thresholds that are not sorted or NaN, labels that are not K or given twice,
-        NaN scores.
+        Thresholds that are not sorted or NaN; labels that are not K, given twice, not
+        those that the thresholds carry, or missing; NaN scores.
 
     Examples
     --------
-    >>> from gbdt_objectives.thresholds import apply_thresholds
-    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5])
-    array([0, 1, 2])
+    >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
+    >>> y = [1, 1, 2, 2, 3, 3]
+    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> apply_thresholds(score, optimize_thresholds(y, score))
+    array([1, 1, 1, 2, 3, 3])
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=["low", "mid", "high"]).tolist()
     ['low', 'mid', 'high']
+    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
+    array([0, 1, 2])
     """
     s = _checks.vector("score", score)
     cuts = sorted_thresholds("thresholds", thresholds)
-    position: Array = np.searchsorted(cuts, s, side="right")
-    if labels is None:
-        return position
-    order = ordered_labels(labels)
-    if len(order) != len(cuts) + 1:
-        raise ValueError(
-            f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "
-            f"{len(order)}: {order.tolist()}"
-        )
-    result: Array = order[position]
+    order = threshold_labels(thresholds, labels, len(cuts) + 1)
+    result: Array = order[np.searchsorted(cuts, s, side="right")]
     return result

@@ -87,6 +87,11 @@ def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
     return met[min(met)]
 
 
+NARROWEST = 1e-9
+"""How narrow a class may be on the line, relative to the score there: a steeper line passes
+between scores that only rounding sets apart, such as sums of the same leaves in another order."""
+
+
 @dataclass(frozen=True)
 class Line:
     """m = alpha + beta u of the relative score u = (score - origin)/spread; var is that of u."""
@@ -96,6 +101,10 @@ class Line:
     alpha: float
     beta: float
     var: float
+
+    @property
+    def rises(self) -> bool:
+        return self.beta > 0 and self.spread / self.beta > NARROWEST * abs(self.origin)
 
     def score(self, m: ArrayLike) -> Array:
         """Where the line takes the value m."""
@@ -142,7 +151,7 @@ def bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     if line in starts or j - i < 2:  # nobody is beyond, or nearly everybody
         return line
     inner = straight_line(curve, line.spread, i, j)
-    return inner if inner.beta > 0 else line
+    return inner if inner.rises else line
 
 
 def settled(curve: LabelCurve, line: Line) -> Line:
@@ -154,7 +163,7 @@ def settled(curve: LabelCurve, line: Line) -> Line:
             return line
         met.add((i, j))
         inner = straight_line(curve, line.spread, i, j)
-        if not inner.beta > 0:
+        if not inner.rises:
             return line
         line = inner
 

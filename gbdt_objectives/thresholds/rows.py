@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._labels import INTEGER_HINT, ordered_labels, positions, whole_numbers
 
 
@@ -90,8 +90,8 @@ def several_classes(class_weight: Array, labels: Array) -> None:
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
         raise ValueError(
-            f"y_true holds the single class {labels[present].tolist()}: there must be rows of at "
-            "least two classes to place thresholds between them"
+            f"y_true holds the single class {shown(labels[present].tolist())}: there must be rows "
+            "of at least two classes to place thresholds between them"
         )
 
 
@@ -116,14 +116,14 @@ def prior_factors(label_prior: Mapping[Any, float], labels: Array, class_weight:
     """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
     if not isinstance(label_prior, Mapping) or not label_prior:
         raise TypeError(
-            f"label_prior must be a mapping {{label: probability}}, found {label_prior!r}"
+            f"label_prior must be a mapping {{label: probability}}, found {shown(label_prior)}"
         )
     order = labels.tolist()
     unknown = [label for label in label_prior if label not in order]
     if unknown:
         raise ValueError(
-            f"label_prior holds {unknown[0]!r}, which is not in labels {order}: list every class "
-            "in labels"
+            f"label_prior holds {shown(unknown[0])}, which is not in labels {shown(order)}: list "
+            "every class in labels"
         )
     factor = np.zeros(len(order))
     total = 0.0
@@ -131,17 +131,19 @@ def prior_factors(label_prior: Mapping[Any, float], labels: Array, class_weight:
         if label not in label_prior:
             if class_weight[k] > 0:
                 raise ValueError(
-                    f"label {label!r} occurs in y_true but not in label_prior: give its "
+                    f"label {shown(label)} occurs in y_true but not in label_prior: give its "
                     "probability, 0 if it will never occur"
                 )
             continue
-        p = _checks.number(f"label_prior[{label!r}]", label_prior[label])
+        p = _checks.number(f"label_prior[{shown(label)}]", label_prior[label])
         if p < 0:
-            raise ValueError(f"label_prior must hold probabilities >= 0, found {p} for {label!r}")
+            raise ValueError(
+                f"label_prior must hold probabilities >= 0, found {p} for {shown(label)}"
+            )
         if p > 0 and class_weight[k] == 0:
             raise ValueError(
-                f"label_prior gives {label!r} the probability {p}, but no row of y_true has that "
-                "label: no weight can stand for it; add such rows or leave the label out"
+                f"label_prior gives {shown(label)} the probability {p}, but no row of y_true has "
+                "that label: no weight can stand for it; add such rows or leave the label out"
             )
         total += p
         if p > 0:

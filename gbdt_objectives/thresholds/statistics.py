@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._labels import Thresholds, ordered_labels, positions
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
 from gbdt_objectives.thresholds.optimize import (
@@ -159,8 +159,8 @@ class ThresholdStatistics:
             return NotImplemented
         if not np.array_equal(self.labels, other.labels):
             raise ValueError(
-                f"statistics of labels {self.labels.tolist()} and {other.labels.tolist()} do not "
-                "add up: start both with the same labels"
+                f"statistics of labels {shown(self.labels.tolist())} and "
+                f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
             )
         same_edges = (
             self.edges is other.edges
@@ -186,7 +186,7 @@ class ThresholdStatistics:
         method: Literal["exact", "plugin"] = "plugin",
         metric: str | ThresholdMetric = "qwk",
         label_prior: Mapping[Any, float] | None = None,
-    ) -> Array:
+    ) -> Thresholds:
         """What ``optimize_thresholds`` gives for the rows added so far.
 
         Parameters
@@ -197,7 +197,8 @@ class ThresholdStatistics:
 
         Returns
         -------
-        ndarray of shape (K-1,)
+        Thresholds, an ndarray of shape (K-1,)
+            With the labels, for ``apply_thresholds``.
 
         Raises
         ------
@@ -211,11 +212,12 @@ class ThresholdStatistics:
         if known != QWK:
             zero = np.zeros((1, len(self.labels)))
             C = np.cumsum(np.concatenate([zero, pools.counts]), axis=0).T
-            return best_thresholds(ClassCurve(pools.low, pools.high, C), known, self.labels)
-        curve = _label_curve(pools)
-        if method == "exact":
-            return best_qwk_thresholds(curve, self.labels)
-        return plugin(curve, self.labels)
+            found = best_thresholds(ClassCurve(pools.low, pools.high, C), known, self.labels)
+        elif method == "exact":
+            found = best_qwk_thresholds(_label_curve(pools), self.labels)
+        else:
+            found = plugin(_label_curve(pools), self.labels)
+        return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, label_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.

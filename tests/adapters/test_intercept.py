@@ -23,6 +23,12 @@ PER_CLASS = (1.5, 0.0, -2.0)
 SOFTPROB = {"objective": "multi:softprob", "num_class": 3}
 MULTICLASS = {"objective": "multiclass", "num_class": 3}
 DART = {"booster": "dart", "rate_drop": 0.5}
+DROPOUT = {
+    "rate_drop": {"rate_drop": 0.5},
+    "one_drop": {"one_drop": 1},
+    "skip_drop": {"one_drop": 1, "skip_drop": 0.3},
+    "dropout in a boosted forest": {"rate_drop": 0.5, "num_parallel_tree": 2},
+}
 BAGGING = {"bagging_freq": 1, "bagging_fraction": 0.5}
 
 
@@ -85,6 +91,11 @@ MODELS = [
     Model("two labels", XGB, LOGISTIC, (-20.0, 1.0), "two"),
     Model("softprob", XGB, SOFTPROB, **CLASSES),
     Model("softprob, dart", XGB, {**SOFTPROB, **DART}, **CLASSES),
+    *(  # drops trees from XGBoost 3.3 on, without dart; ignored before
+        Model(f"{name}, in the leaves", XGB, {**LOGISTIC, **params}, -20.0)
+        for name, params in DROPOUT.items()
+    ),
+    Model("softprob, dropout", XGB, {**SOFTPROB, "rate_drop": 0.5, "one_drop": 1}, **CLASSES),
     Model("softprob, boosted forest", XGB, {**SOFTPROB, "num_parallel_tree": 2}, **CLASSES),
     Model("softmax", XGB, {**SOFTPROB, "objective": "multi:softmax"}, PER_CLASS, "classes",
           "argmax"),
@@ -111,7 +122,10 @@ MODELS = [
     Model("regression, linear trees", LGB, {"linear_tree": True}, **NUMBER),
     Model("quantile", LGB, {"objective": "quantile"}, **NUMBER),
 ]  # fmt: skip
-unused = pytest.mark.filterwarnings("ignore:(?s).*max_depth.*not used")  # by gblinear
+unused = pytest.mark.filterwarnings(
+    "ignore:(?s).*(max_depth|_drop).*not used",  # by gblinear; by gbtree before XGBoost 3.3
+    "ignore:(?s).*is deprecated",  # dart and gblinear, from XGBoost 3.3 on
+)
 every = pytest.mark.parametrize("model", MODELS, ids=str)
 
 # of a probability or of 10: XGBoost's margins are float32
@@ -326,6 +340,7 @@ def test_misuse(lib: Library, X):
         lib.shift_intercept(several, ["a", "b", "c"])
 
 
+@unused
 def test_what_xgboost_cannot_represent(X):
     y = labels(X)
     poisson = xgb.train({"objective": "count:poisson"}, xgb.DMatrix(X, y["classes"]), 2)

@@ -14,7 +14,6 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
-from gbdt_objectives.adapters.lightgbm._train import ALIASES
 from tests.adapters.library import LGB, XGB, Library, both
 
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
@@ -387,6 +386,21 @@ def test_misuse(lib: Library, ordinal) -> None:
             lib.train(params, data, 3, **GOOD)
 
 
+@pytest.mark.filterwarnings("ignore:(?s).*_drop.*not used")  # before XGBoost 3.3
+def test_xgboost_dropout_without_dart(ordinal) -> None:
+    """From XGBoost 3.3 on it rescales earlier trees, as dart does."""
+    X, y, _ = ordinal
+    data, held_out = XGB.data(X[:300], y[:300]), XGB.data(X[300:], y[300:])
+    stopping = {"metric": METRIC, "evals": [(held_out, "v")], "early_stopping_rounds": 3, **GOOD}
+    for params in ({"rate_drop": 0.1}, {"one_drop": 1}, {"rate_drop": 0.1, "booster": "gbtree"}):
+        with pytest.raises(ValueError, match="dropout rescales earlier trees"):
+            XGB.train(params, data, 3, **stopping)
+    XGB.train({"rate_drop": 0, "one_drop": "0"}, data, 3, **stopping)
+    XGB.train({"skip_drop": 0.5}, data, 3, **stopping)  # how often not to drop: nothing alone
+    booster = XGB.train({"one_drop": 1, **XGB.params}, data, 40, **GOOD)
+    assert METRIC(y[300:], XGB.predict(booster, X[300:])) > 0.6
+
+
 @both
 def test_harmless_parameters_are_not_refused(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
@@ -440,13 +454,6 @@ def test_lightgbm_without_a_feature_that_can_be_split() -> None:
         LGB.train({"verbose": -1}, lgb.Dataset(X, y), 3, **GOOD)
     params = {"verbose": -1, "min_data_in_leaf": 2}
     LGB.train(params, lgb.Dataset(X, y, params=params), 3, **GOOD)
-
-
-def test_lightgbm_aliases_are_complete() -> None:
-    from lightgbm.basic import _ConfigAliases
-
-    for name, aliases in ALIASES.items():
-        assert set(aliases) == set(_ConfigAliases.get(name)), name
 
 
 def test_early_stopping_of_the_xgboost_estimator(ordinal) -> None:

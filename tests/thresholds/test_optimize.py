@@ -98,7 +98,7 @@ def test_only_the_order_of_labels_counts(method):
     coded = optimize_thresholds(codes[y], score, method=method, labels=codes)
     for thresholds in (shifted, floats, named, objects, coded):
         np.testing.assert_array_equal(thresholds, expected)
-    classes = apply_thresholds(score, expected, labels=words)
+    classes = apply_thresholds(score, named)
     assert classes.tolist() == words[apply_thresholds(score, expected)].tolist()
 
 
@@ -346,7 +346,7 @@ def test_search_hands_the_function_labels():
     assert set.union(*(s for s, _ in seen)) == set("abcd")
     assert all(w is None for _, w in seen)
     best = optimize_thresholds(y, score, method="exact", metric="accuracy")
-    reached = (apply_thresholds(score, thresholds) == y).mean()
+    reached = (apply_thresholds(score, thresholds) == words[y]).mean()
     assert 0 <= (apply_thresholds(score, best) == y).mean() - reached < 0.03
 
 
@@ -384,9 +384,9 @@ def test_apply_is_searchsorted_from_the_right():
     thresholds = np.array([-np.inf, -0.5, 0.25, 0.25, np.inf])
     score = np.concatenate([rng.standard_normal(1000).round(2), thresholds[1:4]])
     expected = np.searchsorted(thresholds, score, side="right")
-    np.testing.assert_array_equal(apply_thresholds(score, thresholds), expected)
-    assert apply_thresholds([0.25], thresholds).tolist() == [4]
-    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds).tolist() == [2]
+    np.testing.assert_array_equal(apply_thresholds(score, thresholds, range(6)), expected)
+    assert apply_thresholds([0.25], thresholds, range(6)).tolist() == [4]
+    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds, range(6)).tolist() == [2]
 
 
 # degenerate, but answered
@@ -522,3 +522,14 @@ def test_kappa_cost_that_a_constant_satisfies_is_refused():
     lenient = kappa_cost([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
+
+
+def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> None:
+    """Two groups of rows, of which the upper one's scores are three in the last digits."""
+    low, high = 0.27486794590950014, 0.7251320540905
+    score = np.repeat([low, high - 4e-16, high - 1e-16, high], [105, 6, 1, 88])
+    y = np.concatenate(
+        [np.repeat([0, 1], [96, 9]), [0, 0, 0, 1, 1, 1, 1], np.repeat([0, 1], [1, 87])]
+    )
+    (threshold,) = optimize_thresholds(y, score)
+    assert low + 0.1 < threshold < high - 0.1

@@ -100,7 +100,9 @@ def test_linear_kappa_at_2000_rows_beats_every_single_move():
         for c in range(3):
             for other in np.quantile(score, np.linspace(0.01, 0.99, 60)):
                 moved = np.sort(np.where(np.arange(3) == c, other, thresholds))
-                assert value(name, y, apply_thresholds(score, moved), w, 4) <= best + 1e-12
+                assert (
+                    value(name, y, apply_thresholds(score, moved, range(4)), w, 4) <= best + 1e-12
+                )
 
 
 def test_median_cuts_minimise_the_absolute_error():

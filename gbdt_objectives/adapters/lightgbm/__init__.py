@@ -1,8 +1,11 @@
 """LightGBM: train on an Objective, with the intercept inside the model."""
 
+from gbdt_objectives import _versions
 from gbdt_objectives.adapters.lightgbm._cv import cv
 from gbdt_objectives.adapters.lightgbm._train import train
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
 from gbdt_objectives.adapters.lightgbm.intercept import imbalance_shift, shift_intercept
 
 __all__ = ["LGBMClassifier", "LGBMRegressor", "cv", "imbalance_shift", "shift_intercept", "train"]
+
+_versions.check_installed("lightgbm")

@@ -9,11 +9,12 @@ import lightgbm as lgb
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
-    check_params,
     explained,
     finished,
+    in_file,
     init_score,
     shifted,
     without_traces,
@@ -87,15 +88,18 @@ def cv(
     _arguments.check_metric(metric)
     _arguments.check_arguments(
         params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, "cv",
+        kwargs, parameters.INSTEAD, "cv",
     )  # fmt: skip
     if kwargs.get("metrics"):
         raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     callbacks = directed(kwargs.pop("callbacks", None), metric, "valid")
     if early_stopping_rounds is not None:
         callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
-    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
-    check_params(params, stops)
+    circumstances = {
+        "stops_early": any(isinstance(callback, StopEarly) for callback in callbacks),
+        "from_file": data.data is None or in_file(data),
+    }
+    parameters.check(params, **circumstances)
     check_label(data, "data")
     continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
@@ -104,7 +108,8 @@ def cv(
         if own is not None:
             before = dict(given)
             train, test, given = own(train, test, given)
-            check_params({k: v for k, v in given.items() if before.get(k) is not v}, stops)
+            changed = {k: v for k, v in given.items() if before.get(k) is not v}
+            parameters.check(changed, **circumstances)
         score = init_score(train)
         if continues:
             fold = StartedObjective(objective, None)
@@ -126,6 +131,9 @@ def cv(
             **kwargs,
         )
     if "cvbooster" in history:
-        for booster, fold in zip(history["cvbooster"].boosters, folds.folds, strict=True):
-            booster.model_from_string(finished(booster, objective.link, fold.shift))
+        trained = history["cvbooster"]
+        trained.boosters = [
+            finished(booster, objective.link, fold.shift)
+            for booster, fold in zip(trained.boosters, folds.folds, strict=True)
+        ]
     return history

@@ -14,6 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, lost_start
+from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
@@ -23,27 +24,6 @@ try:
     import lightgbm as lgb
 except ImportError as error:  # pragma: no cover - needs an environment without it
     raise _arguments.import_error("lightgbm") from error
-
-ALIASES = {
-    "objective": ("objective", "objective_type", "app", "application", "loss"),
-    "metric": ("metric", "metrics", "metric_types"),
-    "boosting": ("boosting", "boosting_type", "boost"),
-    "num_class": ("num_class", "num_classes"),
-    "num_machines": ("num_machines", "num_machine"),
-    "scale_pos_weight": ("scale_pos_weight",),
-    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
-    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_sub_row", "pos_subsample", "pos_bagging"),
-    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_sub_row", "neg_subsample", "neg_bagging"),
-    "boost_from_average": ("boost_from_average",),
-    "early_stopping_round": (
-        "early_stopping_round", "early_stopping_rounds", "early_stopping", "n_iter_no_change",
-    ),
-    "num_iterations": (
-        "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round",
-        "num_rounds", "nrounds", "num_boost_round", "n_estimators", "max_iter",
-    ),
-}  # fmt: skip
-"""The parameters that train() looks at, under all the names that LightGBM takes for them."""
 
 
 def train(
@@ -67,8 +47,8 @@ def train(
     Parameters
     ----------
     params : mapping
-        LightGBM's parameters. What LightGBM would silently ignore under a custom
-        objective is refused, as is ``boosting="rf"``.
+        LightGBM's parameters. What LightGBM would silently ignore or misunderstand is
+        refused, as is ``boosting="rf"``.
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
@@ -85,7 +65,7 @@ def train(
     early_stopping_rounds : int, optional
         Stop after so many rounds without improvement; needs ``metric``.
     **kwargs
-        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, ``feature_name``, ...
+        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``.
 
     Returns
     -------
@@ -94,6 +74,9 @@ def train(
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
         also after saving and loading without this package. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
+        It names ``regression`` or ``binary`` as its objective, so that converters take it
+        and ``refit`` fits the leaves anew: to squared error, or to plain logloss, whatever
+        the objective's rate.
 
     Raises
     ------
@@ -125,8 +108,14 @@ def train(
     """
     _arguments.check_data("data", data, lgb.Dataset)
     _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
-    )
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
+        parameters.INSTEAD,
+    )  # fmt: skip
+    if kwargs.get("keep_training_booster"):
+        raise ValueError(
+            "keep_training_booster=True is refused: training ends when the intercept is written "
+            "into the model; leave it out, and train on with init_model="
+        )
     datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
     for name, dataset in datasets.items():
         _arguments.check_data(name, dataset, lgb.Dataset)
@@ -136,7 +125,11 @@ def train(
         if early_stopping_rounds is not None:
             callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
     stops = any(isinstance(callback, StopEarly) for callback in callbacks)
-    check_params(params, stops)
+    parameters.check(
+        params,
+        stops_early=stops,
+        from_file=any(d.data is None or in_file(d) for d in datasets.values()),
+    )
     if stops:
         _arguments.check_stopping_data(data, evals)
     if any(name == "training" and dataset is not data for dataset, name in evals):
@@ -173,8 +166,7 @@ def train(
             callbacks=callbacks,
             **kwargs,
         )
-    booster.model_from_string(finished(booster, objective.link, started.shift))
-    return booster
+    return finished(booster, objective.link, started.shift)
 
 
 def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
@@ -186,9 +178,13 @@ def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, A
     return measure
 
 
-def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
-    """The model with its best rounds only, the intercept, and the name of the objective whose
-    prediction transform is ``link``, without which it could not be converted or refitted."""
+def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
+    """A complete model: the best rounds only, the intercept, and the name of the objective whose
+    prediction transform is ``link``, without which it could not be converted or refitted.
+
+    It is a booster of its own: one that was trained on a custom objective goes on to say
+    "none" in its parameters, and refuses to refit, whatever model it is given.
+    """
     name = "binary" if link == "logit" else "regression"
     setting = "binary sigmoid:1" if link == "logit" else "regression"
     text = booster.model_to_string()  # to the best iteration, if training stopped early
@@ -196,38 +192,9 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> str:
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
     text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees
     text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
-    return add_to_leaves(text, np.array([intercept])) if intercept else text
-
-
-def check_params(params: Mapping[str, Any], stops_early: bool) -> None:
-    def refuse(name: str, allowed: object, reason: str) -> None:
-        _arguments.refuse(params, ALIASES[name], allowed, reason)
-
-    refuse("objective", (), "objective= already says what to train on; leave it out")
-    refuse("metric", ("none", "null", "custom", "na", ""),
-           "nothing but metric= is measured; leave it out")  # fmt: skip
-    refuse("boosting", ("gbdt", "gbrt", "dart", "goss"),
-           "LightGBM's random forests do not take custom objectives")  # fmt: skip
-    refuse("num_class", 1,
-           "train() handles one margin a row; for several call lightgbm.train with the objective "
-           "in params")  # fmt: skip
-    refuse("num_machines", 1,
-           "each LightGBM worker would see only its own rows in sums over all rows")  # fmt: skip
-    for name in ("scale_pos_weight", "pos_bagging_fraction", "neg_bagging_fraction"):
-        refuse(name, 1, "LightGBM ignores it under a custom objective; pass weights to the Dataset")
-    refuse("is_unbalance", False,
-           "LightGBM ignores it under a custom objective; pass weights to the Dataset")  # fmt: skip
-    refuse("boost_from_average", False,
-           "LightGBM ignores it under a custom objective; boosting starts at the objective's "
-           "intercept anyway")  # fmt: skip
-    refuse("early_stopping_round", 0, "pass early_stopping_rounds= to train()")
-    refuse("num_iterations", (), "pass num_boost_round= to train()")
-    _arguments.refuse(params, ["base_score"], (),
-                      "LightGBM has no such parameter; set init_score on the data")  # fmt: skip
-    if stops_early:
-        refuse("boosting", ("gbdt", "gbrt", "goss"),
-               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
-               "leave early_stopping_rounds out")  # fmt: skip
+    complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
+    complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
+    return complete
 
 
 def _field(dataset: lgb.Dataset, name: str) -> Any:
@@ -237,13 +204,17 @@ def _field(dataset: lgb.Dataset, name: str) -> Any:
 
 
 def _constructed(dataset: lgb.Dataset) -> bool:
-    return dataset._handle is not None
+    return bool(dataset._handle)  # a null pointer if it could not be constructed
+
+
+def in_file(dataset: lgb.Dataset) -> bool:
+    return isinstance(dataset.data, str | Path)
 
 
 def check_label(dataset: lgb.Dataset, name: str) -> None:
     """Look at labels in memory: a constructed Dataset has 0 for nan, and zeros for none."""
     label = _field(dataset, "label")
-    in_memory = dataset.used_indices is None and not isinstance(dataset.data, str | Path)
+    in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
         _checks.vector(f"the label of {name}", np.asarray(label).ravel())
     elif in_memory:

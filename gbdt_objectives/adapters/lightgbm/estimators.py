@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import lightgbm as lgb
@@ -19,10 +20,18 @@ from gbdt_objectives.adapters._estimators import (
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.lightgbm._train import ALIASES, explained, finished
+from gbdt_objectives.adapters.lightgbm import parameters as table
+from gbdt_objectives.adapters.lightgbm._train import explained, finished
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+OWN = {
+    "objective", "class_weight", "n_estimators", "importance_type",
+    *ALIASES["metric"], *ALIASES["early_stopping_round"],
+}  # fmt: skip
+"""Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
 
 class LGBMRegressor(lgb.LGBMRegressor):
@@ -101,9 +110,34 @@ class LGBMClassifier(lgb.LGBMClassifier):
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
 
+def fit_stopped(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    metric: Metric,
+    held_out: tuple[Any, Any, Any] | None,
+    rounds: int | None,
+) -> None:
+    """Fit any LightGBM estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    if held_out is not None and rounds is not None:
+        X_held, y_held, weight = held_out
+        if "eval_X" in signature(estimator.fit).parameters:  # LightGBM >= 4.7 deprecates eval_set
+            given |= {"eval_X": X_held, "eval_y": y_held}
+        else:
+            given["eval_set"] = [(X_held, y_held)]
+        given |= {"eval_metric": metric, "callbacks": [StopEarly(metric, rounds)]}
+        if weight is not None:
+            given["eval_sample_weight"] = [weight]
+    _fit(estimator, estimator.fit, **given)
+
+
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
+    if objective is not None:
+        _check_aliases(estimator.get_params())
     given = named_arguments(library_fit, *args, **kwargs)
     metrics = given.get("eval_metric", [])
     metrics = metrics if isinstance(metrics, list) else [metrics]
@@ -112,23 +146,26 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective is None and metric is None:
         return library_fit(**given)
     parameters: dict[str, Any] = {}
+    stops_early = False
     if metric is not None:
         given["eval_metric"] = [
             m if rendered is None else rendered.lightgbm
             for m, rendered in zip(metrics, own, strict=True)
         ]
         parameters |= _stopping(estimator, metric, given)
+        stops_early = any(isinstance(callback, StopEarly) for callback in given["callbacks"])
     if objective is None:
         with set_for_a_while(estimator, parameters):
             return library_fit(**given)
+    found = estimator.get_params().items()
+    table.check({name: v for name, v in found if name not in OWN}, stops_early=stops_early)
     if objective.link == "logit":
         _check_built_in_metrics(metrics)
         parameters["metric"] = "None"  # the default would take log-odds for probabilities
     started, intercept = _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, {**parameters, "objective": started}), explained():
         library_fit(**given)
-    booster = estimator.booster_
-    booster.model_from_string(finished(booster, objective.link, intercept))
+    estimator._Booster = finished(estimator.booster_, objective.link, intercept)
     # what the model is, so that predict and predict_proba take its output for what it is
     estimator._objective = "binary" if classifier else objective
     return estimator
@@ -197,3 +234,14 @@ def _check_built_in_metrics(metrics: list[Any]) -> None:
             "probabilities under a custom objective: pass a metric of gbdt_objectives, such as "
             "weighted_logloss_metric(1)"
         )
+
+
+def _check_aliases(parameters: dict[str, Any]) -> None:
+    """Raise for LightGBM's other names of what is set here: it would prefer them."""
+    for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
+        for alias in ALIASES[name]:
+            if alias != ours and parameters.get(alias) is not None:
+                raise ValueError(
+                    f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
+                    f"{ours}: leave it out"
+                )

@@ -160,12 +160,19 @@ def add_to_leaves(text: str, raw: Array) -> str:
 
 
 def _add_to_tree(tree: str, delta: float) -> str:
-    """Linear trees have leaf_const too, and use leaf_value where a feature is missing."""
+    """What LightGBM does itself to the tree that holds its average.
+
+    Linear trees have leaf_const too, and use leaf_value where a feature is missing. refit
+    fits the tree's leaves anew times its shrinkage, which an intercept has not undergone.
+    """
+    if delta == 0:
+        return tree
 
     def added(line: re.Match[str]) -> str:
         return line[1] + " ".join(repr(float(value) + delta) for value in line[2].split())
 
-    return re.sub(r"(?m)^((?:leaf_value|leaf_const|internal_value)=)(.*)$", added, tree)
+    tree = re.sub(r"(?m)^((?:leaf_value|leaf_const|internal_value)=)(.*)$", added, tree)
+    return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
 def _check_booster(booster: object) -> None:

@@ -1,5 +1,6 @@
 """XGBoost: train on an Objective, with the intercept inside the model."""
 
+from gbdt_objectives import _versions
 from gbdt_objectives.adapters.xgboost._cv import cv
 from gbdt_objectives.adapters.xgboost._train import train
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor
@@ -15,3 +16,5 @@ __all__ = [
     "shift_intercept",
     "train",
 ]
+
+_versions.check_installed("xgboost")

@@ -9,14 +9,14 @@ import xgboost as xgb
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedFolds
+from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     OBJECTIVE_OF_LINK,
     check_labelled,
     check_one_machine,
-    check_params,
     started_objective,
 )
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, stopping
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -82,19 +82,19 @@ def cv(
     _arguments.check_metric(metric)
     _arguments.check_arguments(
         params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, "cv",
+        kwargs, parameters.INSTEAD, "cv",
     )  # fmt: skip
     if kwargs.get("metrics"):
         raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
     check_labelled("data", data)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
+    callbacks = directed(kwargs.pop("callbacks", None), metric, save_best=False)
     exact = Exact(metric.xgboost, metric)
-    callbacks = [exact, *directed(kwargs.pop("callbacks", None), metric, save_best=False)]
+    callbacks.insert(0, exact)
     if early_stopping_rounds is not None:
         callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
-    stops = any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks)
-    check_params(params, transform, stops)
+    parameters.check(params, transform=transform, stops_early=stops(callbacks))
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -102,7 +102,7 @@ def cv(
             before = dict(given)
             train, test, given = own(train, test, given)
             changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            check_params(changed, transform, stops)
+            parameters.check(changed, transform=transform, stops_early=stops(callbacks))
         fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
         folds.add(fold, train, test)
         return train, test, {**given, **base_score}

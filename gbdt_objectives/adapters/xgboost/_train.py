@@ -8,8 +8,9 @@ from typing import Any
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_odds, sigmoid
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -99,8 +100,9 @@ def train(
     """
     _arguments.check_data("data", data, xgb.DMatrix)
     _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs
-    )
+        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
+        parameters.INSTEAD,
+    )  # fmt: skip
     matrices = {"data": data, **{f"evals {name!r}": matrix for matrix, name in evals}}
     for name, matrix in matrices.items():
         check_labelled(name, matrix)
@@ -109,10 +111,10 @@ def train(
     callbacks = directed(kwargs.pop("callbacks", None), metric)
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-    stopping = [c for c in callbacks if isinstance(c, xgb.callback.EarlyStopping)]
-    check_params(params, transform, bool(stopping))
-    for callback in stopping:
-        _arguments.check_stopping_data(data, evals, callback.data)
+    parameters.check(params, transform=transform, stops_early=stops(callbacks))
+    for callback in callbacks:
+        if isinstance(callback, xgb.callback.EarlyStopping):
+            _arguments.check_stopping_data(data, evals, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks.insert(0, exact)
@@ -144,35 +146,6 @@ def check_one_machine(metric: Metric | None) -> None:
             "metric is refused in distributed training: XGBoost would report the mean of each "
             "worker's own value; evaluate the model after training"
         )
-
-
-def check_params(params: Mapping[str, Any], transform: str, stops_early: bool) -> None:
-    refuse = _arguments.refuse
-    for name in ("reg:absoluteerror", "reg:quantileerror"):
-        if params.get("objective") == name:
-            raise ValueError(
-                f"params['objective'] = {name!r} is refused: XGBoost would replace the leaves of "
-                "objective= by its own (leaf refit)"
-            )
-    refuse(params, ["objective"], transform,
-           f"objective= already says what to train on, and predictions are transformed as "
-           f"{transform!r} does; leave it out")  # fmt: skip
-    refuse(params, ["num_class", "num_target"], (0, 1),
-           "train() handles one margin a row; for several call xgboost.train(obj=...)")  # fmt: skip
-    refuse(params, ["eval_metric"], (), "nothing but metric= is measured; leave it out")
-    refuse(params, ["scale_pos_weight"], 1,
-           "XGBoost ignores it under a custom objective; pass weights to the DMatrix")  # fmt: skip
-    refuse(params, ["booster"], ("gbtree", "dart"),
-           "gblinear has no rounds to cut back to the best one")  # fmt: skip
-    refuse(params, ["n_estimators", "num_boost_round", "num_round"], (),
-           "XGBoost ignores it here; pass num_boost_round= to train()")  # fmt: skip
-    refuse(params, ["early_stopping_rounds"], (),
-           "XGBoost ignores it here; pass early_stopping_rounds= to train()")  # fmt: skip
-    refuse(params, ["disable_default_eval_metric"], 1, "train() sets it to 1; leave it out")
-    if stops_early:
-        refuse(params, ["booster"], "gbtree",
-               "dart rescales earlier trees, so the best round cannot be cut out of the model; "
-               "leave early_stopping_rounds out")  # fmt: skip
 
 
 def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:

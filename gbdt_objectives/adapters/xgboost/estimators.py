@@ -19,9 +19,18 @@ from gbdt_objectives.adapters._estimators import (
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.xgboost._train import margin, prediction
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping
+from gbdt_objectives.adapters.xgboost import parameters as table
+from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, margin, prediction
+from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
+from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+OWN = {
+    "objective", "base_score", "callbacks", "early_stopping_rounds", "enable_categorical",
+    "eval_metric", "feature_types", "feature_weights", "importance_type", "missing",
+    "n_estimators", "verbosity",
+}  # fmt: skip
+"""Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
 
 class XGBRegressor(xgb.XGBRegressor):
@@ -98,6 +107,28 @@ class XGBClassifier(xgb.XGBClassifier):
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
 
+def fit_stopped(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    metric: Metric,
+    held_out: tuple[Any, Any, Any] | None,
+    rounds: int | None,
+) -> None:
+    """Fit any XGBoost estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    if held_out is None:
+        _fit(estimator, estimator.fit, **given)
+        return
+    *rows, weight = held_out
+    given |= {"eval_set": [tuple(rows)], "verbose": False}
+    if weight is not None:
+        given["sample_weight_eval_set"] = [weight]
+    with set_for_a_while(estimator, {"eval_metric": metric, "early_stopping_rounds": rounds}):
+        _fit(estimator, estimator.fit, **given)
+
+
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
@@ -107,8 +138,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     metric = next((m for m in own if m is not None), None)
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
-    if objective is not None:
-        parameters |= _started(estimator, objective, given, classifier)
     if metric is not None:
         exact = Exact(metric.xgboost, metric)
         parameters |= _stopping(estimator, exact, given)
@@ -116,6 +145,16 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             parameters["eval_metric"] = [
                 exact if m is not None else other for m, other in zip(own, metrics, strict=True)
             ]
+    if objective is not None:
+        stops_early = estimator.early_stopping_rounds is not None or stops(
+            parameters.get("callbacks", estimator.callbacks) or ()
+        )
+        table.check(
+            {name: v for name, v in estimator.get_params().items() if name not in OWN},
+            transform=OBJECTIVE_OF_LINK[objective.link],
+            stops_early=stops_early,
+        )
+        parameters |= _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, parameters):
         return library_fit(**given)
 

@@ -188,8 +188,9 @@ def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
     model = document["learner"]["gradient_booster"]
     if model["name"] == "gblinear":
         raise ValueError("the booster is 'gblinear': there is no leaf to hold the intercept")
-    drop = model.get("weight_drop")  # what dart multiplies each tree by
-    trees = (model["gbtree"] if drop else model)["model"]
+    trees = model.get("gbtree", model)["model"]  # before XGBoost 3.3, dart wraps a gbtree
+    # what dropout multiplies each tree by: beside the model, from XGBoost 3.4 on inside it
+    drop = model.get("weight_drop") or trees.get("weight_drop")
     for output, delta in enumerate(deltas):
         first = trees["tree_info"].index(output)
         tree = trees["trees"][first]

@@ -134,6 +134,11 @@ def directed(
     return told
 
 
+def stops(callbacks: Sequence[Any]) -> bool:
+    """Whether one of them stops early."""
+    return any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks)
+
+
 class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 

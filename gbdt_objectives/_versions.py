@@ -1,0 +1,58 @@
+"""The oldest boosters that are supported, and errors for older ones.
+
+Below 2.1 XGBoost's estimators silently drop ``sample_weight`` under a custom objective.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from types import ModuleType
+
+FLOORS = {"xgboost": "2.1", "lightgbm": "4.4"}
+"""As in the extras of pyproject.toml and the lane "floors" of .ci/lanes."""
+
+_accepted: dict[str, ModuleType] = {}
+"""The libraries that check_loaded() has seen."""
+
+
+def check_installed(library: str) -> None:
+    """Raise ImportError if ``library`` is missing or older than its floor."""
+    _check(library, import_module(library))
+
+
+def check_loaded() -> None:
+    """Raise ImportError if a booster is loaded that is too old; never imports one.
+
+    For objectives, which a booster may call without our adapters: cheap enough for every round.
+    """
+    for library in FLOORS:
+        module = sys.modules.get(library)
+        if module is not None and _accepted.get(library) is not module:
+            _check(library, module)
+            if hasattr(module, "__version__"):  # else it is being imported
+                _accepted[library] = module
+
+
+def _check(library: str, module: ModuleType) -> None:
+    found, floor = getattr(module, "__version__", None), FLOORS[library]
+    if isinstance(found, str) and _key(found) < _key(floor):
+        raise ImportError(
+            f"{library} {found} is installed, but gbdt_objectives needs {floor} or newer: "
+            f"pip install --upgrade 'gbdt_objectives[{library}]'",
+            name=library,
+        )
+
+
+def _key(version: str) -> tuple[list[int], bool]:
+    """What sorts versions: 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1.
+
+    Anything that does not start as a version does counts as new.
+    """
+    parts = re.match(r"\d+(?:\.\d+)*", version)
+    if parts is None:
+        return [sys.maxsize], True
+    numbers = [int(part) for part in parts[0].split(".")]
+    final = re.match(r"[-_.]?(a|b|c|rc|pre|dev)", version[parts.end() :], re.IGNORECASE) is None
+    return numbers + [0] * (4 - len(numbers)), final

@@ -1,0 +1,179 @@
+"""A booster's estimator inside one of our own: what must be known of it, and how it is fitted."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.logloss import LoglossObjective
+
+HeldOut = tuple[Any, Array, "Array | None"]
+DEFAULTS = {
+    "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},
+    "Classifier": {"lightgbm": (None, "binary"), "xgboost": (None, "binary:logistic")},
+}
+"""What ``objective`` of an estimator may be when ours takes its place."""
+
+LOG_ODDS = {
+    "lightgbm": (None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
+    "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
+}
+"""What ``objective`` of a classifier may be for a shift of the log-odds to be right."""
+
+OWN_STOPPING = (
+    "early_stopping_rounds",
+    "early_stopping_round",
+    "early_stopping",
+    "n_iter_no_change",
+)
+"""The names under which an estimator may have early stopping of its own."""
+
+REWEIGHTING = {
+    "class_weight": None,
+    "class_weights": None,
+    "auto_class_weights": None,
+    "priors": None,
+    "class_prior": None,
+    "fit_prior": True,
+    "sampling_strategy": None,
+    "scale_pos_weight": 1,
+    "is_unbalance": False,
+    "pos_bagging_fraction": 1,
+    "neg_bagging_fraction": 1,
+}
+"""Parameters that move the log-odds by themselves, and besides None the value that does not."""
+
+
+def booster_kind(estimator: Any, role: Literal["Regressor", "Classifier"]) -> str | None:
+    """ "lightgbm" or "xgboost" for their estimators of a role (subclasses too), else None."""
+    for base in type(estimator).__mro__:
+        library = base.__module__.split(".")[0]
+        if (library, base.__name__) in {("lightgbm", f"LGBM{role}"), ("xgboost", f"XGB{role}")}:
+            return library
+    return None
+
+
+def check_correctable(estimator: Any) -> None:
+    """Raise if a correction would be wrong, as far as parameters, also of its parts, tell."""
+    parameters = estimator.get_params()
+    neutral = dict(REWEIGHTING)
+    for part in (estimator, *parameters.values()):
+        kind = booster_kind(part, "Classifier")
+        if kind is None:
+            continue
+        aliases = lightgbm_aliases() if kind == "lightgbm" else {}
+        check_log_odds(part, kind, aliases.get("objective", ("objective",)))
+        neutral |= {
+            alias: value for name, value in REWEIGHTING.items() for alias in aliases.get(name, ())
+        }
+    for name, value in parameters.items():
+        known = name.split("__")[-1]
+        if known not in neutral or value is None:
+            continue
+        if not (np.isscalar(value) and value == neutral[known]):
+            raise ValueError(
+                f"estimator has {name}={value!r}, which moves the log-odds by itself, so that the "
+                "corrected probabilities would be wrong: leave it out, or pass correction=None"
+            )
+
+
+def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
+    """Raise unless its probabilities are log-odds in the rows that it is trained on."""
+    parameters = booster.get_params()
+    for name in names:
+        value = parameters.get(name)
+        ours = isinstance(value, LoglossObjective)
+        if ours and (value.negative_weight, value.offset) != (1, 0):
+            raise ValueError(
+                f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
+                "out, or pass correction=None"
+            )
+        if not (ours or value in LOG_ODDS[kind] or (kind == "xgboost" and callable(value))):
+            raise ValueError(
+                f"estimator has {name}={value!r}, whose predictions are not log-odds, which could "
+                "be corrected: leave it out, or pass correction=None"
+            )
+
+
+def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
+    from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+
+    return ALIASES
+
+
+def own_stopping(estimator: Any) -> int | None:
+    """The rounds after which a booster is to stop early; None if it is not."""
+    kind = booster_kind(estimator, "Classifier")
+    parameters = {} if kind is None else estimator.get_params()
+    for name in OWN_STOPPING:
+        if parameters.get(name) is None:
+            continue
+        off = kind == "lightgbm" and _checks.number(name, parameters[name]) <= 0
+        if not off:
+            return _checks.whole_number(name, parameters[name], 1)
+    return None
+
+
+def check_best_round(parameters: dict[str, Any]) -> None:
+    """Raise if a model that stops early could not be cut back to its round of least loss."""
+    for name in ("booster", "boosting_type", "boosting", "boost"):
+        if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
+            raise ValueError(
+                f"the model is to stop early, but estimator has {name}={parameters[name]!r}, "
+                "whose best round cannot be cut out of the model: leave one of the two out"
+            )
+    if parameters.get("early_stopping_min_delta") not in (None, 0):
+        raise ValueError(
+            f"estimator has early_stopping_min_delta={parameters['early_stopping_min_delta']!r}, "
+            "but early stopping here counts any improvement: leave it out"
+        )
+
+
+def fit(
+    estimator: Any,
+    kind: str,
+    objective: Objective | None,
+    X: Any,
+    y: Array,
+    w: Array | None,
+    metric: Metric,
+    held_out: HeldOut | None,
+    stopping_rounds: int | None,
+) -> Any:
+    """A booster's estimator, fitted on the objective (None: its own), stopped on the metric."""
+    if objective is not None:
+        estimator.set_params(objective=objective)
+    adapter = import_module(f"gbdt_objectives.adapters.{kind}.estimators")
+    stops = held_out if stopping_rounds is not None else None
+    adapter.fit_stopped(estimator, X, y, w, metric, stops, stopping_rounds)
+    return estimator
+
+
+def rounds(estimator: Any) -> int:
+    """How many rounds it predicts with, after early stopping."""
+    if hasattr(estimator, "best_iteration_"):  # LightGBM's
+        return int(estimator.best_iteration_)
+    return int(estimator.get_booster().num_boosted_rounds())
+
+
+def class_probability(model: Any, X: Any) -> Array:
+    """(n, K) in float64; from the margin where a float32 probability would round to 1."""
+    kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
+    if kind and (isinstance(objective, LoglossObjective) or objective == "binary:logistic"):
+        margin = {"lightgbm": "raw_score", "xgboost": "output_margin"}[kind]
+        z = np.asarray(model.predict(X, **{margin: True}), np.float64)
+        return np.column_stack([expit(-z), expit(z)])
+    p = np.asarray(model.predict_proba(X), np.float64)
+    name = f"predict_proba of {type(model).__name__}"
+    if objective is not None:
+        name += f" with objective={objective!r}"
+    if p.ndim != 2:
+        raise ValueError(f"{name} must be (n, K), a column per class, found shape {p.shape}")
+    return _checks.probabilities(name, p)

@@ -1,0 +1,375 @@
+"""What train() does with every parameter of LightGBM, and what to write instead of the refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+
+DATASET = "pass it to the Dataset"
+
+INSTEAD = {
+    "xgb_model": "write init_model=",
+    "feature_name": DATASET,
+    "categorical_feature": DATASET,
+    "evals_result": "write callbacks=[lightgbm.record_evaluation(evals_result)]",
+    "verbose_eval": "write callbacks=[lightgbm.log_evaluation(period)]",
+    "learning_rates": "write callbacks=[lightgbm.reset_parameter(learning_rate=...)]",
+}
+"""Arguments of train() that LightGBM dropped or other libraries have, and what to write."""
+
+PASSED_ARGUMENTS = frozenset({"callbacks", "init_model"})
+"""Arguments of lightgbm.train that go there as they are."""
+
+ALIASES = {
+    "bagging_fraction": ("bagging_fraction", "bagging", "sub_row", "subsample"),
+    "bagging_freq": ("bagging_freq", "subsample_freq"),
+    "bagging_seed": ("bagging_seed", "bagging_fraction_seed"),
+    "bin_construct_sample_cnt": ("bin_construct_sample_cnt", "subsample_for_bin"),
+    "boosting": ("boosting", "boost", "boosting_type"),
+    "categorical_feature": (
+        "categorical_feature", "cat_column", "cat_feature", "categorical_column",
+        "categorical_features",
+    ),
+    "config": ("config", "config_file"),
+    "convert_model": ("convert_model", "convert_model_file"),
+    "data": ("data", "data_filename", "train", "train_data", "train_data_file"),
+    "data_random_seed": ("data_random_seed", "data_seed"),
+    "device_type": ("device_type", "device"),
+    "drop_rate": ("drop_rate", "rate_drop"),
+    "early_stopping_round": (
+        "early_stopping_round", "early_stopping", "early_stopping_rounds", "n_iter_no_change",
+    ),
+    "enable_bundle": ("enable_bundle", "bundle", "is_enable_bundle"),
+    "eval_at": ("eval_at", "map_at", "map_eval_at", "ndcg_at", "ndcg_eval_at"),
+    "extra_trees": ("extra_trees", "extra_tree"),
+    "feature_contri": ("feature_contri", "fc", "feature_contrib", "feature_penalty", "fp"),
+    "feature_fraction": ("feature_fraction", "colsample_bytree", "sub_feature"),
+    "feature_fraction_bynode": (
+        "feature_fraction_bynode", "colsample_bynode", "sub_feature_bynode",
+    ),
+    "forcedsplits_filename": (
+        "forcedsplits_filename", "forced_splits", "forced_splits_file", "forced_splits_filename",
+        "fs",
+    ),
+    "group_column": ("group_column", "group", "group_id", "query", "query_column", "query_id"),
+    "header": ("header", "has_header"),
+    "histogram_pool_size": ("histogram_pool_size", "hist_pool_size"),
+    "ignore_column": ("ignore_column", "blacklist", "ignore_feature"),
+    "input_model": ("input_model", "model_in", "model_input"),
+    "is_enable_sparse": ("is_enable_sparse", "enable_sparse", "is_sparse", "sparse"),
+    "is_provide_training_metric": (
+        "is_provide_training_metric", "is_training_metric", "train_metric", "training_metric",
+    ),
+    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
+    "label_column": ("label_column", "label"),
+    "lambda_l1": ("lambda_l1", "l1_regularization", "reg_alpha"),
+    "lambda_l2": ("lambda_l2", "l2_regularization", "lambda", "reg_lambda"),
+    "learning_rate": ("learning_rate", "eta", "shrinkage_rate"),
+    "linear_tree": ("linear_tree", "linear_trees"),
+    "local_listen_port": ("local_listen_port", "local_port", "port"),
+    "machine_list_filename": (
+        "machine_list_filename", "machine_list", "machine_list_file", "mlist",
+    ),
+    "machines": ("machines", "nodes", "workers"),
+    "max_bin": ("max_bin", "max_bins"),
+    "max_delta_step": ("max_delta_step", "max_leaf_output", "max_tree_output"),
+    "metric": ("metric", "metric_types", "metrics"),
+    "metric_freq": ("metric_freq", "output_freq"),
+    "min_data_in_leaf": (
+        "min_data_in_leaf", "min_child_samples", "min_data", "min_data_per_leaf",
+        "min_samples_leaf",
+    ),
+    "min_gain_to_split": ("min_gain_to_split", "min_split_gain"),
+    "min_sum_hessian_in_leaf": (
+        "min_sum_hessian_in_leaf", "min_child_weight", "min_hessian", "min_sum_hessian",
+        "min_sum_hessian_per_leaf",
+    ),
+    "monotone_constraints": ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
+    "monotone_constraints_method": (
+        "monotone_constraints_method", "mc_method", "monotone_constraining_method",
+    ),
+    "monotone_penalty": ("monotone_penalty", "mc_penalty", "monotone_splits_penalty", "ms_penalty"),
+    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_bagging", "neg_sub_row", "neg_subsample"),
+    "num_class": ("num_class", "num_classes"),
+    "num_iterations": (
+        "num_iterations", "max_iter", "n_estimators", "n_iter", "nrounds", "num_boost_round",
+        "num_iteration", "num_round", "num_rounds", "num_tree", "num_trees",
+    ),
+    "num_leaves": ("num_leaves", "max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
+    "num_machines": ("num_machines", "num_machine"),
+    "num_threads": ("num_threads", "n_jobs", "nthread", "nthreads", "num_thread"),
+    "objective": ("objective", "app", "application", "loss", "objective_type"),
+    "output_model": ("output_model", "model_out", "model_output"),
+    "output_result": (
+        "output_result", "name_pred", "pred_name", "predict_name", "predict_result",
+        "prediction_name", "prediction_result",
+    ),
+    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_bagging", "pos_sub_row", "pos_subsample"),
+    "pre_partition": ("pre_partition", "is_pre_partition"),
+    "predict_contrib": ("predict_contrib", "contrib", "is_predict_contrib"),
+    "predict_leaf_index": ("predict_leaf_index", "is_predict_leaf_index", "leaf_index"),
+    "predict_raw_score": (
+        "predict_raw_score", "is_predict_raw_score", "predict_rawscore", "raw_score",
+    ),
+    "save_binary": ("save_binary", "is_save_binary", "is_save_binary_file"),
+    "seed": ("seed", "random_seed", "random_state"),
+    "snapshot_freq": ("snapshot_freq", "save_period"),
+    "task": ("task", "task_type"),
+    "top_k": ("top_k", "topk"),
+    "tree_learner": ("tree_learner", "tree", "tree_learner_type", "tree_type"),
+    "two_round": ("two_round", "two_round_loading", "use_two_round_loading"),
+    "valid": (
+        "valid", "test", "test_data", "test_data_file", "valid_data", "valid_data_file",
+        "valid_filenames",
+    ),
+    "verbosity": ("verbosity", "verbose"),
+    "weight_column": ("weight_column", "weight"),
+}  # fmt: skip
+"""All names of the parameters that have more than one."""
+
+PASSED = frozenset({
+    # general
+    "num_threads", "seed", "deterministic", "verbosity", "boosting", "data_sample_strategy",
+    "first_metric_only",  # metric= is one metric
+    # the device
+    "device_type", "gpu_platform_id", "gpu_device_id", "gpu_device_id_list", "gpu_use_dp",
+    "num_gpu",
+    # the shape of a tree
+    "learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf",
+    "min_gain_to_split", "lambda_l1", "lambda_l2", "max_delta_step", "path_smooth",
+    "monotone_constraints", "monotone_constraints_method", "monotone_penalty",
+    "interaction_constraints", "forcedsplits_filename", "feature_contri",
+    "cegb_tradeoff", "cegb_penalty_split", "cegb_penalty_feature_lazy",
+    "cegb_penalty_feature_coupled",
+    # linear trees, extremely randomised trees, quantised gradients
+    "linear_tree", "linear_lambda", "extra_trees", "extra_seed",
+    "use_quantized_grad", "num_grad_quant_bins", "quant_train_renew_leaf", "stochastic_rounding",
+    # sampling of rows and columns; a seed of what is not drawn changes nothing
+    "bagging_fraction", "bagging_freq", "bagging_seed", "bagging_by_query", "top_rate",
+    "other_rate", "feature_fraction", "feature_fraction_bynode", "feature_fraction_seed",
+    "objective_seed",
+    # dart
+    "drop_rate", "max_drop", "skip_drop", "uniform_drop", "xgboost_dart_mode", "drop_seed",
+    # categorical features
+    "categorical_feature", "min_data_per_group", "max_cat_threshold", "max_cat_to_onehot",
+    "cat_l2", "cat_smooth",
+    # how the Dataset is binned and kept
+    "max_bin", "max_bin_by_feature", "min_data_in_bin", "bin_construct_sample_cnt",
+    "data_random_seed", "forcedbins_filename", "is_enable_sparse", "enable_bundle", "use_missing",
+    "zero_as_missing", "feature_pre_filter", "force_col_wise", "force_row_wise",
+    "histogram_pool_size",
+})  # fmt: skip
+"""They act under a custom objective as under LightGBM's own."""
+
+BUILT_IN = "only LightGBM's own objectives read it; leave it out"
+MEASURED = "nothing but metric= is measured; leave it out"
+WEIGHTS = "LightGBM ignores it under a custom objective; pass weights to the Dataset"
+CLI = "only LightGBM's command line reads it; "
+PREDICT = "training ignores it; "
+WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
+ALONE = "each LightGBM worker would see only its own rows in sums over all rows; train on one"
+
+REFUSED: Refused = {
+    # train() says it
+    "objective": ((), "objective= already says what to train on; leave it out"),
+    "metric": (("none", "null", "custom", "na", ""), MEASURED),
+    "num_iterations": ((), "pass num_boost_round= to train()"),
+    "early_stopping_round": ((0,), "pass early_stopping_rounds= to train()"),
+    "early_stopping_min_delta": ((0,), "train() stops on any improvement; leave it out"),
+    "boost_from_average": (
+        (False,),
+        "LightGBM ignores it under a custom objective; boosting starts at the objective's "
+        "intercept anyway",
+    ),
+    "num_class": (
+        (1,),
+        "train() handles one margin a row; for several call lightgbm.train with the objective in "
+        "params",
+    ),
+    # built-in objectives
+    "scale_pos_weight": ((1,), WEIGHTS),
+    "is_unbalance": ((False,), WEIGHTS),
+    "pos_bagging_fraction": ((1,), WEIGHTS),
+    "neg_bagging_fraction": ((1,), WEIGHTS),
+    "alpha": ((0.9,), BUILT_IN + ", or write lambda_l1 if you mean that"),
+    "fair_c": ((1,), BUILT_IN),
+    "poisson_max_delta_step": ((0.7,), BUILT_IN),
+    "tweedie_variance_power": ((1.5,), BUILT_IN),
+    "reg_sqrt": ((False,), BUILT_IN),
+    "sigmoid": ((1,), BUILT_IN),
+    "lambdarank_truncation_level": ((30,), BUILT_IN),
+    "lambdarank_norm": ((True,), BUILT_IN),
+    "lambdarank_position_bias_regularization": ((0,), BUILT_IN),
+    "label_gain": ((), BUILT_IN),
+    # built-in metrics
+    "metric_freq": ((1,), "pass callbacks=[lightgbm.log_evaluation(period)] to train()"),
+    "is_provide_training_metric": ((False,), "add (data, 'train') to evals="),
+    "eval_at": ((), MEASURED),
+    "multi_error_top_k": ((1,), MEASURED),
+    "auc_mu_weights": ((), MEASURED),
+    # distributed training
+    "num_machines": ((1,), ALONE),
+    "machines": (("",), ALONE),
+    "machine_list_filename": (("",), ALONE),
+    "tree_learner": (("serial",), WORKERS),
+    "top_k": ((20,), WORKERS),
+    "pre_partition": ((False,), WORKERS),
+    "local_listen_port": ((12400,), WORKERS),
+    "time_out": ((120,), WORKERS),
+    # the command line
+    "config": (("",), CLI + "write its parameters into params"),
+    "task": (("train", "training"), CLI + "call predict() or refit() of the booster"),
+    "data": (("",), CLI + "pass a lightgbm.Dataset as the second argument"),
+    "valid": (("",), CLI + "write evals=[(Dataset, name), ...]"),
+    "input_model": (("",), CLI + "pass init_model= to train()"),
+    "output_model": (("LightGBM_model.txt",), CLI + "call save_model() of the booster"),
+    "snapshot_freq": ((-1,), CLI + "save env.model in a callback"),
+    "save_binary": ((False,), CLI + "call save_binary() of the Dataset"),
+    "saved_feature_importance_type": (
+        (0,), CLI + "pass importance_type= to save_model() of the booster",
+    ),
+    "output_result": (("LightGBM_predict_result.txt",), CLI + "call predict() of the booster"),
+    "convert_model": (("gbdt_prediction.cpp",), CLI + "leave it out"),
+    "convert_model_language": (("",), CLI + "leave it out"),
+    # prediction
+    "start_iteration_predict": ((0,), PREDICT + "pass start_iteration= to predict()"),
+    "num_iteration_predict": ((-1,), PREDICT + "pass num_iteration= to predict()"),
+    "predict_raw_score": ((False,), PREDICT + "pass raw_score=True to predict()"),
+    "predict_leaf_index": ((False,), PREDICT + "pass pred_leaf=True to predict()"),
+    "predict_contrib": ((False,), PREDICT + "pass pred_contrib=True to predict()"),
+    "predict_disable_shape_check": ((False,), PREDICT + "pass it to predict()"),
+    "pred_early_stop": ((False,), PREDICT + "pass it to predict()"),
+    "pred_early_stop_freq": ((10,), PREDICT + "pass it to predict()"),
+    "pred_early_stop_margin": ((10,), PREDICT + "pass it to predict()"),
+    "refit_decay_rate": ((0.9,), PREDICT + "pass decay_rate= to refit()"),
+}  # fmt: skip
+"""Neutral values, and why others are refused and what to do instead."""
+
+FROM_FILE: Refused = {
+    "label_column": (("",), "pass label= to the Dataset"),
+    "weight_column": (("",), "pass weight= to the Dataset"),
+    "group_column": (("",), "pass group= to the Dataset"),
+    "ignore_column": (("",), "leave the column out of the data"),
+    "header": ((False,), "leave it out"),
+    "two_round": ((False,), "leave it out"),
+    "precise_float_parser": ((False,), "leave it out"),
+    "parser_config_file": (("",), "leave it out"),
+}
+"""Passed if the Dataset is read from a file; refused, but for neutral values, if it is not."""
+
+GBDT = (None, "gbdt", "gbrt")
+NOT_DART = {"boosting": (*GBDT, "goss")}
+NO_DART = "LightGBM drops no trees here; write boosting='dart' too, or leave it out"
+NOT_GOSS = {"boosting": (*GBDT, "dart"), "data_sample_strategy": (None, "bagging")}
+NO_GOSS = "LightGBM ignores it here; write data_sample_strategy='goss' too, or leave it out"
+
+REFUSED_WITH: RefusedWith = {
+    "bagging_fraction": (
+        (1,), {"bagging_freq": (None, 0, -1)},
+        "LightGBM samples no rows here; write bagging_freq=1 too, or leave it out",
+    ),
+    "drop_rate": ((0.1,), NOT_DART, NO_DART),
+    "max_drop": ((50,), NOT_DART, NO_DART),
+    "skip_drop": ((0.5,), NOT_DART, NO_DART),
+    "uniform_drop": ((False,), NOT_DART, NO_DART),
+    "xgboost_dart_mode": ((False,), NOT_DART, NO_DART),
+    "top_rate": ((0.2,), NOT_GOSS, NO_GOSS),
+    "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
+    "use_quantized_grad": (
+        (False,), {"linear_tree": (True,)},
+        "with linear_tree LightGBM learns nothing from quantised gradients; leave one of them out",
+    ),
+}  # fmt: skip
+"""Refused only while the other parameters have these values (None: not given)."""
+
+REFUSED_STOPPING: Refused = {
+    "boosting": (
+        ("gbdt", "gbrt", "goss"),
+        "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
+        "early_stopping_rounds out",
+    ),
+}
+"""Refused only together with early stopping."""
+
+FOREIGN = {
+    # arguments of Dataset, but for those that are parameters, too
+    "base_score": "set init_score on the data",
+    "init_score": DATASET,
+    "feature_name": DATASET,
+    "feature_names": "pass feature_name= to the Dataset",
+    "reference": DATASET,
+    "position": DATASET,
+    "free_raw_data": DATASET,
+    "enable_categorical": "pass categorical_feature= to the Dataset",
+    "missing": "write zero_as_missing, or put nan into the data",
+    # arguments of train() and of the scikit-learn estimators
+    "class_weight": "pass weights to the Dataset",
+    "sample_weight": "pass weights to the Dataset",
+    "eval_set": "write evals=[(data, name), ...]",
+    "evals": "pass it to train()",
+    "valid_sets": "write evals=[(data, name), ...]",
+    "valid_names": "write evals=[(data, name), ...]",
+    "init_model": "pass it to train()",
+    "callbacks": "pass it to train()",
+    "keep_training_booster": "leave it out: train on with init_model=",
+    "fobj": "pass objective= to train()",
+    "obj": "pass objective= to train()",
+    "feval": "pass metric= to train()",
+    "custom_metric": "pass metric= to train()",
+    "eval_metric": "pass metric= to train()",
+    "evals_result": "pass callbacks=[lightgbm.record_evaluation(evals_result)] to train()",
+    "verbose_eval": "pass callbacks=[lightgbm.log_evaluation(period)] to train()",
+    "importance_type": "pass it to feature_importance() of the booster",
+    # other libraries' names
+    "booster": "write boosting",
+    "iterations": "pass num_boost_round= to train()",
+    "tree_method": "leave it out: it always uses histograms",
+    "grow_policy": "leave it out: it always grows leaf by leaf",
+    "depth": "write max_depth",
+    "gamma": "write min_gain_to_split",
+    "min_split_loss": "write min_gain_to_split",
+    "l2_leaf_reg": "write lambda_l2",
+    "max_features": "write feature_fraction_bynode",
+    "colsample_bylevel": "write feature_fraction_bynode",
+    "sampling_method": "write data_sample_strategy='goss'",
+    "num_parallel_tree": "leave it out: it grows one tree a round",
+    "one_drop": "write boosting='dart'",
+    "sample_type": "write uniform_drop",
+    "normalize_type": "write xgboost_dart_mode",
+    "disable_default_eval_metric": "leave it out: nothing but metric= is measured",
+    "validate_parameters": "leave it out: train() checks them",
+}
+"""Names that are no parameters of LightGBM, and what to do instead."""
+
+TABLE = Table(
+    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset(FROM_FILE),
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
+    foreign=FOREIGN,
+)  # fmt: skip
+
+
+def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = False) -> None:
+    """Raise ValueError for the first parameter that LightGBM would ignore or misunderstand.
+
+    ``from_file`` tells that the data is or may be read from a file.
+    """
+    _arguments.refuse(
+        params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
+        "LightGBM's random forests do not take custom objectives; write 'gbdt', or leave it out",
+    )  # fmt: skip
+    TABLE.check(params, stops_early, _in_lightgbm)
+    if not from_file:
+        for name, (neutral, instead) in FROM_FILE.items():
+            reason = f"LightGBM reads it only for data in a file; {instead}"
+            _arguments.refuse(params, TABLE.names(name), neutral, reason)
+
+
+def _in_lightgbm(name: str) -> bool:
+    """Whether the installed LightGBM has a parameter of this name."""
+    from lightgbm.basic import _ConfigAliases
+
+    known = _ConfigAliases._get_all_param_aliases()
+    return any(name in names for names in known.values())

@@ -1,0 +1,294 @@
+"""What train() does with every parameter of XGBoost, and what to write instead of the refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+
+INSTEAD = {
+    "init_model": "write xgb_model=",
+    "keep_training_booster": "leave it out: train on with xgb_model=",
+    "verbose": "write verbose_eval=",
+}
+"""Other libraries' arguments of train(), and what to write."""
+
+PASSED_ARGUMENTS = frozenset({"callbacks", "evals_result", "verbose_eval", "xgb_model"})
+"""Arguments of xgboost.train that go there as they are."""
+
+ALIASES = {
+    "learning_rate": ("learning_rate", "eta"),
+    "gamma": ("gamma", "min_split_loss"),
+    "lambda": ("lambda", "reg_lambda"),
+    "alpha": ("alpha", "reg_alpha"),
+    "nthread": ("nthread", "n_jobs"),
+    "seed": ("seed", "random_state"),
+    "num_boost_round": (
+        "num_boost_round", "num_round", "num_rounds", "n_estimators", "num_iterations",
+        "num_trees", "iterations",
+    ),
+    "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
+}  # fmt: skip
+"""All names of the parameters that have more than one."""
+
+PASSED = frozenset({
+    # general
+    "nthread", "device", "verbosity", "validate_parameters", "seed", "seed_per_iteration",
+    "use_rmm", "use_cuda_async_pool", "fail_on_invalid_gpu_id",
+    # the shape of a tree
+    "max_depth", "max_leaves", "grow_policy", "min_child_weight", "gamma", "max_delta_step",
+    "learning_rate", "lambda", "alpha", "monotone_constraints", "interaction_constraints",
+    # sampling of rows and columns, boosted forests
+    "subsample", "sampling_method", "colsample_bytree", "colsample_bylevel", "colsample_bynode",
+    "num_parallel_tree",
+    # how trees are grown; process_type="update" refreshes the trees of xgb_model=
+    "tree_method", "updater", "process_type", "refresh_leaf", "max_bin", "multi_strategy",
+    "max_cat_to_onehot", "max_cat_threshold", "default_direction",
+    # memory and debugging
+    "max_cached_hist_node", "extmem_single_page", "sparse_threshold", "debug_synchronize",
+    "opt_dense_col", "max_row_perbatch",
+    # dropout
+    "booster", "rate_drop", "one_drop", "skip_drop", "sample_type", "normalize_type",
+})  # fmt: skip
+"""They act under a custom objective as under XGBoost's own."""
+
+USED = frozenset({"objective", "base_score"})
+"""train() compares the first with its own, and starts at the second."""
+
+BUILT_IN = "only XGBoost's own objectives and metrics read it; leave it out"
+LINEAR = "only gblinear reads it, which train() refuses; leave it out"
+REMOVED = "XGBoost removed it; "
+CLI = "only XGBoost's old command line read it; "
+
+REFUSED: Refused = {
+    # train() says it
+    "eval_metric": ((), "nothing but metric= is measured; leave it out"),
+    "disable_default_eval_metric": ((1,), "train() sets it to 1; leave it out"),
+    "num_boost_round": ((), "XGBoost ignores it here; pass num_boost_round= to train()"),
+    "early_stopping_rounds": (
+        (), "XGBoost ignores it here; pass early_stopping_rounds= to train()",
+    ),
+    "boost_from_average": ((1,), "boosting starts at the objective's intercept; leave it out"),
+    "num_feature": ((), "XGBoost counts the columns of the data; leave it out"),
+    # more than one margin a row, and no trees
+    "num_class": (
+        (0, 1), "train() handles one margin a row; for several call xgboost.train(obj=...)",
+    ),
+    "num_target": (
+        (0, 1), "train() handles one margin a row; for several call xgboost.train(obj=...)",
+    ),
+    "feature_selector": (("cyclic",), LINEAR),
+    "top_k": ((0,), LINEAR),
+    "tolerance": ((0,), LINEAR),
+    "lambda_bias": ((0,), LINEAR),
+    # built-in objectives and metrics
+    "scale_pos_weight": (
+        (1,), "XGBoost ignores it under a custom objective; pass weights to the DMatrix",
+    ),
+    "tweedie_variance_power": ((1.5,), BUILT_IN),
+    "huber_slope": ((1,), BUILT_IN),
+    "quantile_alpha": ((), BUILT_IN),
+    "expectile_alpha": ((), BUILT_IN),
+    "aft_loss_distribution": (("normal",), BUILT_IN),
+    "aft_loss_distribution_scale": ((1,), BUILT_IN),
+    "lambdarank_pair_method": (("topk",), BUILT_IN),
+    "lambdarank_num_pair_per_sample": ((), BUILT_IN),
+    "lambdarank_normalization": ((True,), BUILT_IN),
+    "lambdarank_score_normalization": ((True,), BUILT_IN),
+    "lambdarank_unbiased": ((False,), BUILT_IN),
+    "lambdarank_bias_norm": ((2,), BUILT_IN),
+    "ndcg_exp_gain": ((True,), BUILT_IN),
+    # removed from XGBoost, which ignores them
+    "gpu_id": ((), REMOVED + "write device='cuda:0'"),
+    "n_gpus": ((), REMOVED + "write device='cuda'"),
+    "predictor": (("auto",), REMOVED + "write device='cuda' or device='cpu'"),
+    "silent": ((), REMOVED + "write verbosity"),
+    "single_precision_histogram": ((False,), REMOVED + "leave it out"),
+    "enable_feature_grouping": ((0,), REMOVED + "leave it out"),
+    "cache_opt": ((1,), REMOVED + "leave it out"),
+    "sketch_eps": ((), REMOVED + "write max_bin"),
+    "sketch_ratio": ((), REMOVED + "write max_bin"),
+    # the command line
+    "data": ((), CLI + "pass an xgboost.DMatrix as the second argument"),
+    "test:data": ((), CLI + "predict with the booster"),
+    "task": (("train",), CLI + "leave it out"),
+    "model_in": ((), CLI + "pass xgb_model= to train()"),
+    "model_out": ((), CLI + "call save_model() of the booster"),
+    "model_dir": ((), CLI + "call save_model() of the booster"),
+    "save_period": ((0,), CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]"),
+    "fmap": ((), CLI + "pass it to dump_model() of the booster"),
+    "dump_format": ((), CLI + "pass it to dump_model() of the booster"),
+    "name_dump": ((), CLI + "call dump_model() of the booster"),
+    "name_pred": ((), CLI + "call predict() of the booster"),
+    "pred_margin": ((), CLI + "pass output_margin=True to predict()"),
+    "dsplit": ((), CLI + "pass data_split_mode= to the DMatrix"),
+}  # fmt: skip
+"""Neutral values, and why others are refused and what to do instead."""
+
+NO_DROPOUT = "XGBoost drops no trees here; write booster='dart' too, or leave it out"
+NOT_EXACT = "tree_method='exact' ignores it; write tree_method='hist', or leave it out"
+EXACT = {"tree_method": ("exact",)}
+
+REFUSED_WITH: RefusedWith = {
+    "default_direction": (
+        ("learn",), {"tree_method": (None, "auto", "hist", "approx")},
+        "only tree_method='exact' reads it; leave it out",
+    ),
+    "max_bin": ((256,), EXACT, NOT_EXACT),
+    "max_leaves": ((0,), EXACT, NOT_EXACT),
+    "grow_policy": (("depthwise",), EXACT, NOT_EXACT),
+}  # fmt: skip
+"""Refused only while the other parameters have these values (None: not given)."""
+
+DROPOUT = {
+    "rate_drop": (0,),
+    "one_drop": (0,),
+    "skip_drop": (0,),
+    "sample_type": ("uniform",),
+    "normalize_type": ("tree",),
+}
+"""Neutral values. Up to XGBoost 3.2 gbtree ignores them, in 3.4 it drops trees, too."""
+
+RESCALES = (
+    "dropout rescales earlier trees, so the best round cannot be cut out of the model; leave "
+    "early_stopping_rounds out"
+)
+
+REFUSED_STOPPING: Refused = {
+    "booster": (
+        ("gbtree",),
+        "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
+        "early_stopping_rounds out",
+    ),
+    "rate_drop": (DROPOUT["rate_drop"], RESCALES),
+    "one_drop": (DROPOUT["one_drop"], RESCALES),
+    "skip_drop": (DROPOUT["skip_drop"], RESCALES),
+    "process_type": (
+        ("default",),
+        "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out",
+    ),
+}
+"""Refused only together with early stopping."""
+
+DMATRIX = "pass it to the DMatrix"
+
+FOREIGN = {
+    # arguments of DMatrix
+    "missing": DMATRIX,
+    "enable_categorical": DMATRIX,
+    "feature_names": DMATRIX,
+    "feature_types": DMATRIX,
+    "feature_weights": DMATRIX,
+    "label": DMATRIX,
+    "label_lower_bound": DMATRIX,
+    "label_upper_bound": DMATRIX,
+    "weight": DMATRIX,
+    "base_margin": DMATRIX,
+    "group": DMATRIX,
+    "qid": DMATRIX,
+    "data_split_mode": DMATRIX,
+    "max_quantile_batches": "pass it to the QuantileDMatrix",
+    "cache_host_ratio": "pass it to the ExtMemQuantileDMatrix",
+    "min_cache_page_bytes": "pass it to the ExtMemQuantileDMatrix",
+    # arguments of train() and of the scikit-learn estimators
+    "class_weight": "pass weights to the DMatrix",
+    "sample_weight": "pass weights to the DMatrix",
+    "is_unbalance": "pass weights to the DMatrix",
+    "unbalance": "pass weights to the DMatrix",
+    "eval_set": "write evals=[(data, name), ...]",
+    "evals": "pass it to train()",
+    "evals_result": "pass it to train()",
+    "verbose_eval": "pass it to train()",
+    "xgb_model": "pass it to train()",
+    "callbacks": "pass it to train()",
+    "obj": "pass objective= to train()",
+    "custom_metric": "pass metric= to train()",
+    "feval": "pass metric= to train()",
+    "metric": "pass metric= to train()",
+    "maximize": "leave it out: the metric knows its direction",
+    "verbose": "write verbosity, or pass verbose_eval= to train()",
+    "importance_type": "pass it to get_score() of the booster",
+    "iteration_range": "pass it to predict() of the booster",
+    # other libraries' names
+    "boosting": "write booster",
+    "boosting_type": "write booster",
+    "shrinkage_rate": "write learning_rate",
+    "num_leaves": "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf",
+    "depth": "write max_depth",
+    "min_child_samples": "write min_child_weight, a sum of hessians",
+    "min_data_in_leaf": "write min_child_weight, a sum of hessians",
+    "min_samples_leaf": "write min_child_weight, a sum of hessians",
+    "min_sum_hessian_in_leaf": "write min_child_weight",
+    "min_split_gain": "write gamma",
+    "min_gain_to_split": "write gamma",
+    "lambda_l1": "write alpha",
+    "lambda_l2": "write lambda",
+    "l2_leaf_reg": "write lambda",
+    "feature_fraction": "write colsample_bytree",
+    "feature_fraction_bynode": "write colsample_bynode",
+    "max_features": "write colsample_bynode",
+    "bagging_fraction": "write subsample",
+    "bagging_freq": "it samples in every round; leave it out",
+    "subsample_freq": "it samples in every round; leave it out",
+    "drop_rate": "write rate_drop",
+    "num_threads": "write nthread",
+    "random_seed": "write seed",
+    "device_type": "write device",
+    "linear_tree": "leave it out",
+    "categorical_feature": "pass enable_categorical=True to the DMatrix",
+}
+"""Names that are no parameters of XGBoost, and what to do instead."""
+
+LEAF_REFIT = "XGBoost would replace the leaves of objective= by its own (leaf refit); leave it out"
+
+BAD_VALUES = {
+    ("objective", "reg:absoluteerror"): LEAF_REFIT,
+    ("objective", "reg:quantileerror"): LEAF_REFIT,
+    ("updater", "sync"): "alone it grows no trees; leave it out",
+}
+"""Values that are refused before anything else is looked at."""
+
+TABLE = Table(
+    library="XGBoost", aliases=ALIASES, passed=PASSED, used=USED,
+    refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
+    foreign=FOREIGN,
+)  # fmt: skip
+
+
+def check(params: Mapping[str, Any], *, transform: str, stops_early: bool) -> None:
+    """Raise ValueError for the first parameter that XGBoost would ignore or misunderstand.
+
+    ``transform`` is XGBoost's name of the objective whose prediction transform is used.
+    """
+    for (name, bad), reason in BAD_VALUES.items():
+        if params.get(name) == bad:
+            _arguments.refuse(params, [name], (), reason)
+    _arguments.refuse(
+        params, ["objective"], (transform,),
+        "objective= already says what to train on, and predictions are transformed as "
+        f"{transform!r} does; leave it out",
+    )  # fmt: skip
+    _arguments.refuse(
+        params, ["booster"], ("gbtree", "dart"),
+        "gblinear has no rounds to cut back to the best one; write booster='gbtree'",
+    )  # fmt: skip
+    TABLE.check(params, stops_early, _in_xgboost)
+    for name, neutral in DROPOUT.items():
+        if name in params and params.get("booster") != "dart" and not _in_xgboost(name):
+            _arguments.refuse(params, [name], neutral, NO_DROPOUT)
+
+
+def _in_xgboost(name: str) -> bool:
+    """Whether the installed XGBoost reads a parameter of this name when it grows trees (gbtree)."""
+    return f'"{name}":' in _gbtree_config()
+
+
+@cache
+def _gbtree_config() -> str:
+    import xgboost as xgb
+
+    config: str = xgb.Booster({"num_feature": 1}).save_config()
+    return config

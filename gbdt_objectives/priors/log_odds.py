@@ -1,0 +1,76 @@
+"""Shifts that know that they are some: a rate in their place is an easy mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from gbdt_objectives._checks import shown
+from gbdt_objectives._marked import MarkedArray, mark_of
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LogOddsShift(float):
+    """A shift in log-odds, as :func:`log_odds_shift` returns it: a float.
+
+    Its negative, and its sums and differences with other numbers, are shifts again.
+    """
+
+    def __neg__(self) -> LogOddsShift:
+        return LogOddsShift(-float(self))
+
+    def __pos__(self) -> LogOddsShift:
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        return _shift(float.__add__(self, other))
+
+    def __radd__(self, other: Any) -> Any:
+        return _shift(float.__radd__(self, other))
+
+    def __sub__(self, other: Any) -> Any:
+        return _shift(float.__sub__(self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _shift(float.__rsub__(self, other))
+
+
+def _shift(value: Any) -> Any:
+    return value if value is NotImplemented else LogOddsShift(value)
+
+
+class LogOddsShifts(MarkedArray):
+    """Shifts of K classes, as :func:`log_odds_shift` returns them: an ndarray (K,).
+
+    Copies, pickles and element-wise arithmetic are shifts again, slices plain arrays.
+    """
+
+    def __new__(cls, shifts: Any, mark: Any = True) -> LogOddsShifts:
+        found: LogOddsShifts = super().__new__(cls, shifts, mark)
+        return found
+
+
+def known_shift(value: object) -> bool:
+    """Whether it was made by :func:`log_odds_shift`."""
+    return isinstance(value, LogOddsShift) or (
+        isinstance(value, LogOddsShifts) and mark_of(value) is not None
+    )
+
+
+def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
+    """Refuse a second positional argument that is not known to be a shift."""
+
+    @wraps(correct)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > 1 and args[1] is not None and not known_shift(args[1]):
+            raise TypeError(
+                "shift must be what log_odds_shift returned, or be given by name, found "
+                f"{shown(args[1])}: a sampling rate is negative_keep_rate=..., those of several "
+                "classes are class_keep_rates=..., any other shift in log-odds is shift=..."
+            )
+        return correct(*args, **kwargs)
+
+    return checked

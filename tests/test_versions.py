@@ -1,0 +1,141 @@
+"""Boosters that are too old are refused, however they are reached."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from gbdt_objectives import _versions
+
+ROOT = Path(__file__).parents[1]
+LIBRARIES = sorted(_versions.FLOORS)
+TOO_OLD = {
+    "xgboost": ["1.7.6", "2.0.3", "2.1.0rc1", "2.1.0-dev", "2.1.dev3", "0.90"],
+    "lightgbm": ["3.3.5", "4.3.0", "4.3.0.99", "4.4.0rc1", "4.4b2"],
+}
+NEW_ENOUGH = {
+    "xgboost": ["2.1", "2.1.0", "2.1.0+cuda", "2.1.0.post1", "2.1.4", "2.10.0", "3.0.0rc1", "10.0"],
+    "lightgbm": ["4.4.0", "4.4", "4.4.0.99", "4.10.0", "4.6.0-dev", "5.0.0a1", "unknown"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_seen(monkeypatch):
+    monkeypatch.setattr(_versions, "_accepted", {})
+
+
+def check(library: str, how: str) -> None:
+    if how == "installed":
+        _versions.check_installed(library)
+    else:
+        _versions.check_loaded()
+
+
+how = pytest.mark.parametrize("how", ["installed", "loaded"])
+
+
+@how
+@pytest.mark.parametrize(("library", "found"), [(k, v) for k in LIBRARIES for v in TOO_OLD[k]])
+def test_too_old(library: str, found: str, how: str, monkeypatch) -> None:
+    module = import_module(library)
+    monkeypatch.setattr(module, "__version__", found)
+    for _ in range(2):  # an error is no acceptance
+        with pytest.raises(ImportError) as caught:
+            check(library, how)
+    assert str(caught.value) == (
+        f"{library} {found} is installed, but gbdt_objectives needs {_versions.FLOORS[library]} "
+        f"or newer: pip install --upgrade 'gbdt_objectives[{library}]'"
+    )
+    assert caught.value.name == library
+
+
+@how
+@pytest.mark.parametrize(("library", "found"), [(k, v) for k in LIBRARIES for v in NEW_ENOUGH[k]])
+def test_new_enough(library: str, found: str, how: str, monkeypatch) -> None:
+    monkeypatch.setattr(import_module(library), "__version__", found)
+    check(library, how)
+
+
+def test_order() -> None:
+    order = ["2.9", "2.10.0.dev1", "2.10", "2.10.0.1", "2.10.1-rc1", "2.10.1", "2.11", "3.0b1", "3"]
+    keys = [_versions._key(version) for version in order]
+    assert keys == sorted(keys)
+    assert len({str(key) for key in keys}) == len(keys)
+    assert _versions._key("2.10") == _versions._key("2.10.0") == _versions._key("2.10.0.0")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_missing(library: str, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError):
+        _versions.check_installed(library)
+    _versions.check_loaded()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_module_is_looked_at_once_when_it_is_complete(library: str, monkeypatch) -> None:
+    class Half:
+        """A library that is being imported has no version yet."""
+
+    half = Half()
+    monkeypatch.setitem(sys.modules, library, half)
+    _versions.check_loaded()
+    half.__version__ = "0.1"
+    with pytest.raises(ImportError, match=f"{library} 0.1 is installed"):
+        _versions.check_loaded()
+    half.__version__ = "99"
+    _versions.check_loaded()
+    half.__version__ = "0.1"
+    _versions.check_loaded()  # not read again
+
+
+def test_check_loaded_imports_nothing() -> None:
+    code = (
+        "import sys; from gbdt_objectives import _versions; _versions.check_loaded(); "
+        "print([name for name in ('xgboost', 'lightgbm', 'numpy', 'packaging') "
+        "if name in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_adapters_refuse(library: str) -> None:
+    """On every import, the second one too."""
+    code = (
+        f"import {library}; {library}.__version__ = '1.2.3'\n"
+        "for _ in range(2):\n"
+        "    try:\n"
+        f"        from gbdt_objectives.adapters.{library} import train\n"
+        "    except ImportError as error:\n"
+        "        print(error)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.count(f"{library} 1.2.3 is installed, but gbdt_objectives needs") == 2
+
+
+def test_floors_agree() -> None:
+    """_versions.py, pyproject.toml and the lane "floors"."""
+    project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for library, floor in _versions.FLOORS.items():
+        assert extras[library] == [f"{library}>={floor}"]
+    lanes = dict(
+        line.split(maxsplit=1)
+        for line in (ROOT / ".ci/lanes").read_text().splitlines()
+        if line and not line.startswith("#")
+    )
+    python, *pins = lanes["floors"].split()
+    assert project["requires-python"] == f">={python}"
+    exact = dict(pin.split("==") for pin in pins)
+    bounds = [*project["dependencies"], *extras["xgboost"], *extras["lightgbm"], *extras["plot"]]
+    bounds += [bound for bound in extras["experiments"] if bound.startswith("pandas")]
+    assert sorted(exact) == sorted(re.split(">=", bound)[0] for bound in bounds)
+    for bound in bounds:
+        name, floor = bound.split(">=")
+        assert f"{exact[name]}.".startswith(f"{floor}."), bound

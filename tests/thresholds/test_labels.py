@@ -1,0 +1,208 @@
+"""Thresholds know their labels, and nothing is ever classified into others."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from gbdt_objectives import (
+    ThresholdClassifier,
+    ThresholdDisplay,
+    ThresholdStatistics,
+    apply_thresholds,
+    cross_validate_thresholds,
+    optimize_thresholds,
+)
+from gbdt_objectives.thresholds import Thresholds
+
+WORDS = ["poor", "fair", "good"]
+
+
+def essays(n=300, low=1, K=6):
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal(n)
+    y = low + np.searchsorted(np.linspace(-1.2, 1.2, K - 1), latent)
+    return y, latent + 0.5 * rng.standard_normal(n)
+
+
+@pytest.fixture
+def thresholds():
+    return Thresholds([-0.5, 0.75], WORDS)
+
+
+@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead"])
+@pytest.mark.parametrize("low", [0, 1, -3])
+def test_classes_are_those_fitted_on(method, low):
+    y, s = essays(low=low)
+    found = optimize_thresholds(y, s, method=method)
+    classes = apply_thresholds(s, found)
+    assert set(classes) <= set(y)
+    np.testing.assert_array_equal(classes, apply_thresholds(s, found.tolist(), range(low, low + 6)))
+    by_function = optimize_thresholds(
+        y, s, method="nelder-mead", metric=lambda y, p, w: -np.abs(y - p).mean()
+    )
+    assert by_function.labels.tolist() == list(range(low, low + 6))
+
+
+@pytest.mark.parametrize(
+    "words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 10, 20)]
+)
+def test_labels_of_any_type_and_order(words):
+    position = np.repeat([0, 1, 2], 20)
+    s = position + np.random.default_rng(0).uniform(-0.6, 0.6, 60)
+    found = optimize_thresholds(np.asarray(words)[position], s, labels=words)
+    expected = apply_thresholds(s, found.tolist(), words)
+    assert apply_thresholds(s, found).tolist() == expected.tolist()
+    assert set(expected.tolist()) == set(np.asarray(words).tolist())
+
+
+def test_statistics_and_the_classifier_give_labels_too():
+    y, s = essays()
+    statistics = ThresholdStatistics.empty(range(1, 7)).add(y, s)
+    for method in ("plugin", "exact"):
+        found = statistics.thresholds(method=method)
+        np.testing.assert_array_equal(
+            apply_thresholds(s, found),
+            apply_thresholds(s, optimize_thresholds(y, s, method=method)),
+        )
+    assert statistics.thresholds(method="exact", metric="mae").labels.tolist() == [1, 2, 3, 4, 5, 6]
+    for method in ("plugin", "exact", "rounding", "auto"):
+        model = ThresholdClassifier(method).fit(s, y)
+        for fitted in (
+            model,
+            ThresholdClassifier.from_json(ThresholdClassifier(method).fit(s, y).to_json()),
+        ):
+            np.testing.assert_array_equal(apply_thresholds(s, fitted.thresholds_), model.predict(s))
+
+
+def test_cross_validation_holds_the_labels_once():
+    y, s = essays()
+    result = cross_validate_thresholds(y, s, n_bootstrap=0)
+    assert type(result.thresholds) is np.ndarray
+    with pytest.raises(ValueError, match="labels are missing"):
+        apply_thresholds(s, result.thresholds[0])
+    np.testing.assert_array_equal(
+        apply_thresholds(s, result.thresholds[0], result.labels),
+        apply_thresholds(s, optimize_thresholds(y, s)),
+    )
+
+
+def test_display_takes_the_labels_of_the_thresholds():
+    y, s = essays()
+    found = optimize_thresholds(y, s)
+    few = y < 5
+    display = ThresholdDisplay.from_predictions(y[few], s[few], thresholds=found)
+    assert display.labels.tolist() == display.thresholds.labels.tolist() == [1, 2, 3, 4, 5, 6]
+    with pytest.raises(ValueError, match="thresholds were placed between the classes"):
+        ThresholdDisplay.from_predictions(y, s, thresholds=found, labels=range(1, 7)[::-1])
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        lambda t: t.round(2),
+        lambda t: np.round(t, 2),
+        lambda t: t + 0.0,
+        lambda t: 2 * t / 2,
+        lambda t: 1 - (1 - t),
+        lambda t: (t + t) / 2,
+        lambda t: np.clip(t, -9, 9),
+        lambda t: t.astype(np.float32),
+        lambda t: t.copy(),
+        lambda t: t.view(),
+        copy.copy,
+        copy.deepcopy,
+        *(lambda t, p=p: pickle.loads(pickle.dumps(t, p)) for p in range(6)),
+    ],
+)
+def test_what_keeps_the_length_keeps_the_labels(thresholds, kept):
+    found = kept(thresholds)
+    assert isinstance(found, Thresholds)
+    assert apply_thresholds([-1, 0, 1], found).tolist() == WORDS
+
+
+def test_in_place_arithmetic_keeps_the_labels(thresholds):
+    moved = thresholds.copy()
+    moved += 0.25
+    moved[1] = 2.0
+    assert moved.tolist() == [-0.25, 2.0]
+    assert apply_thresholds([0, 3], moved).tolist() == ["fair", "good"]
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        lambda t: t[:1],
+        lambda t: t[:],
+        lambda t: t[::-1],
+        lambda t: t == t,
+        lambda t: np.isfinite(t),
+        lambda t: np.concatenate([t, t]),
+        lambda t: np.append(t, 3.0),
+        lambda t: np.stack([t, t]),
+        lambda t: np.mean([t, t], axis=0),
+        lambda t: np.array(t),
+        lambda t: np.diff(t),
+        lambda t: t + np.zeros((3, 2)),
+        lambda t: t + Thresholds([0.0, 0.0], ["a", "b", "c"]),
+        lambda t: np.add.outer(t, t),
+    ],
+)
+def test_everything_else_is_a_plain_array(thresholds, lost):
+    assert type(lost(thresholds)) is np.ndarray
+
+
+def test_adding_other_thresholds_in_place_loses_the_labels(thresholds):
+    thresholds += Thresholds([0.0, 0.0], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="labels are missing"):
+        apply_thresholds([0.0], thresholds)
+
+
+def test_reductions_and_elements_are_numbers(thresholds):
+    for number in (thresholds[0], thresholds.max(), thresholds.mean(), thresholds @ thresholds):
+        assert type(number) is np.float64
+    assert thresholds.tolist() == [-0.5, 0.75] == json.loads(json.dumps(list(thresholds)))
+
+
+def test_they_look_and_compare_like_an_array(thresholds):
+    plain = np.array([-0.5, 0.75])
+    assert repr(thresholds) == repr(plain)
+    assert str(thresholds) == str(plain)
+    np.testing.assert_array_equal(thresholds, plain)
+    np.testing.assert_allclose(thresholds, plain)
+    assert (thresholds == plain).all()
+    assert thresholds.reshape(-1, 1).labels is None
+    with pytest.raises(ValueError, match="read-only"):
+        thresholds.labels[0] = "worst"
+
+
+def test_labels_are_a_copy():
+    words = np.array(WORDS)
+    found = Thresholds([0.0, 1.0], words)
+    words[0] = "x"
+    assert found.labels.tolist() == WORDS
+
+
+def test_other_labels_are_refused(thresholds):
+    for same in (WORDS, tuple(WORDS), np.array(WORDS, object)):
+        assert apply_thresholds([-1.0], thresholds, same).tolist() == ["poor"]
+    for other in (WORDS[::-1], range(3), ["a", "b", "c"]):
+        with pytest.raises(ValueError, match=r"labels are .* between the classes \['poor', 'fair'"):
+            apply_thresholds([0.0], thresholds, other)
+    y, s = essays()
+    with pytest.raises(ValueError, match=r"labels are \[0, 1.* classes \[1, 2.* leave labels out"):
+        apply_thresholds(s, optimize_thresholds(y, s), labels=range(6))
+    whole = optimize_thresholds(y, s)
+    assert apply_thresholds(s, whole, labels=whole.labels.astype(float)).dtype == np.float64
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, lambda t: json.loads(json.dumps(t))])
+def test_numbers_without_labels_are_refused_with_the_remedy(form):
+    cuts = form([0.5, 1.5])
+    with pytest.raises(ValueError, match=r"labels=\[...\], all 3 classes .* labels=range\(3\)"):
+        apply_thresholds([0.0], cuts)
+    assert apply_thresholds([0.0, 9.0], cuts, labels=range(3)).tolist() == [0, 2]
