@@ -170,8 +170,9 @@ def refuse(
     """Raise if one of the ``names`` is in ``params`` with a value that is not ``allowed``."""
     for name in names:
         if params.get(name) is not None and not same(params[name], allowed):
-            found = _checks.shown(params[name])
-            raise ValueError(f"params[{name!r}] = {found} is refused: {reason}")
+            raise ValueError(
+                f"params[{name!r}] = {_checks.shown(params[name])} is refused: {reason}"
+            )
 
 
 def shift(delta: ArrayLike, outputs: int) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,13 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-def signed_like(library_fit: Any) -> Callable[[Callable[..., Any]], Any]:
+
+def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
     """Give a fit the signature and docstring of the library's, which scikit-learn looks at."""
-    return wraps(library_fit)
+    decorator: Any = wraps(library_fit)
+    return lambda fit: decorator(fit)
 
 
 def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:

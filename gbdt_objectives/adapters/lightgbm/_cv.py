@@ -95,11 +95,8 @@ def cv(
     callbacks = directed(kwargs.pop("callbacks", None), metric, "valid")
     if early_stopping_rounds is not None:
         callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
-    circumstances = {
-        "stops_early": any(isinstance(callback, StopEarly) for callback in callbacks),
-        "from_file": data.data is None or in_file(data),
-    }
-    parameters.check(params, **circumstances)
+    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
+    parameters.check(params, stops_early=stops, from_file=data.data is None or in_file(data))
     check_label(data, "data")
     continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
@@ -109,7 +106,7 @@ def cv(
             before = dict(given)
             train, test, given = own(train, test, given)
             changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            parameters.check(changed, **circumstances)
+            parameters.check(changed, stops_early=stops)
         score = init_score(train)
         if continues:
             fold = StartedObjective(objective, None)

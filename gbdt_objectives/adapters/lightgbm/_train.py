@@ -194,6 +194,7 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
     text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
     complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
+    complete.params = {**booster.params, "objective": name}  # old versions read none from a text
     return complete
 
 

@@ -94,7 +94,8 @@ def cv(
     callbacks.insert(0, exact)
     if early_stopping_rounds is not None:
         callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
-    parameters.check(params, transform=transform, stops_early=stops(callbacks))
+    stops_early = stops(callbacks)
+    parameters.check(params, transform=transform, stops_early=stops_early)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -102,7 +103,7 @@ def cv(
             before = dict(given)
             train, test, given = own(train, test, given)
             changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            parameters.check(changed, transform=transform, stops_early=stops(callbacks))
+            parameters.check(changed, transform=transform, stops_early=stops_early)
         fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
         folds.add(fold, train, test)
         return train, test, {**given, **base_score}
