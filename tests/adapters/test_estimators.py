@@ -868,3 +868,34 @@ def test_ready_to_use_without_a_warning(lib: Library, ordinal, rare) -> None:
             if classifier:
                 model.predict_proba(X)
             pickle.loads(pickle.dumps(model)).predict(X)
+
+
+@both
+@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
+def test_parameters_that_a_custom_objective_ignores_are_refused(
+    lib: Library, classifier: bool, ordinal, rare
+) -> None:
+    X, y, _ = rare if classifier else ordinal
+    objective = go.offset_logloss_objective(0.5) if classifier else go.qwk_objective()
+    refused: list[dict[str, Any]] = [{"scale_pos_weight": 5}]
+    if lib is XGB:
+        refused += [{"booster": "gblinear"}, {"num_class": 3}]
+    else:
+        refused += [{"is_unbalance": True}, {"boosting_type": "rf"}, {"pos_bagging_fraction": 0.5}]
+    for parameters in refused:
+        print(parameters)  # shown if it is not refused
+        with pytest.raises(ValueError, match=f"{next(iter(parameters))}.* is refused"):
+            make(lib, classifier, objective=objective, **parameters).fit(X, y)
+    if classifier:  # without ours it is the library's business
+        make(lib, classifier, scale_pos_weight=5).fit(X, y)
+
+
+@both
+def test_dart_and_early_stopping_are_refused_together(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    dart = {"booster": "dart"} if lib is XGB else {"boosting_type": "dart"}
+    model = make(lib, objective=go.qwk_objective(), early_stopping_rounds=5, **dart)
+    with pytest.raises(ValueError, match="dart.* is refused"):
+        fit(lib, model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
+    model.set_params(early_stopping_rounds=None).fit(X, y)
+    assert kappa(y, model.predict(X)) > 0.5

@@ -209,6 +209,24 @@ def test_lightgbm_file_with_a_header_and_label_column_is_read_as_lightgbm_reads_
     assert kappa.predict(X).mean() == pytest.approx(y.mean(), abs=0.1)
 
 
+@pytest.mark.filterwarnings("ignore:(categorical_feature|label) keyword")
+def test_lightgbm_columns_given_by_name_leave_a_model_that_can_be_read(ordinal, tmp_path) -> None:
+    """LightGBM writes names into the model that it cannot read back."""
+    X, y, _ = ordinal
+    X = np.column_stack([X[:, 0], (X[:, 1] * 4).astype(int)])
+    file = tmp_path / "rows.csv"
+    np.savetxt(file, np.column_stack([y, X]), delimiter=",", header="y,a,b", comments="")
+    params = {**LGB.params, "header": True, "label": "name:y", "categorical_feature": "name:b"}
+    booster = LGB.train(params, lgb.Dataset(str(file)), 30, objective=go.qwk_objective())
+    again = lgb.Booster(model_str=booster.model_to_string())
+    np.testing.assert_array_equal(again.predict(X), booster.predict(X))
+    classes = np.rint(again.predict(X)).clip(1, 4).astype(int)
+    assert go.quadratic_weighted_kappa(y, classes) > 0.6
+    plain = lgb.train({**params, "objective": "l2"}, lgb.Dataset(str(file)), 5)
+    moved = LGB.shift_intercept(plain, 3.0)
+    np.testing.assert_allclose(moved.predict(X), plain.predict(X) + 3, rtol=1e-12)
+
+
 def squared_error(y_true, margin, sample_weight):
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return w * (margin - y_true), w

@@ -149,6 +149,9 @@ def add_to_leaves(text: str, raw: Array) -> str:
     head, *trees = re.split(r"(?m)^(?=Tree=\d+$)", text)
     # the sizes of the trees' texts are optional, and a wrong one aborts the process
     head = re.sub(r"(?m)^tree_sizes=.*\n", "", head)
+    # LightGBM (4.7) cannot read its own models if they were trained on columns given by name
+    by_name = r"(?m)^\[(categorical_feature|ignore_column): name:.*\]$"
+    trees[-1] = re.sub(by_name, r"[\1: ]", trees[-1])  # parameters come after the last tree
     K = len(raw)
     edited = len(trees) if "\naverage_output\n" in head else K
     for t in range(edited):
