@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import group_numbers, ordered_labels, positions
+from gbdt_objectives._labels import Thresholds, group_numbers, ordered_labels, positions
 from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -106,7 +106,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : ndarray of shape (K,)
         In order of grade.
     thresholds_ : ndarray of shape (K-1,)
-        In units of class positions, as ``predict_score``.
+        In units of class positions, as ``predict_score``; for ``apply_thresholds``.
     thresholds_method_ : str
         The method that placed them.
     comparison_ : ThresholdCrossValidation
@@ -222,7 +222,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method, cuts, comparison = self._place(position, oof, w, len(classes), splits)
         found: dict[str, Any] = {
             "classes_": classes,
-            "thresholds_": cuts,
+            "thresholds_": Thresholds(cuts, classes),
             "thresholds_method_": method,
             "oof_score_": oof,
             "center_": float(np.average(oof, weights=w)),

@@ -15,6 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import ordered_labels, positions, sorted_thresholds, whole_numbers
+from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -142,6 +143,9 @@ def qwk_metric(
     in the range (halves upwards); with them it is class k (counted from the lowest
     label) where ``thresholds[k-1] <= score < thresholds[k]``.
 
+    To stop early prefer :func:`extended_qwk_metric`: rounded scores are all one class at
+    first, and their kappa does not move until some cross a threshold.
+
     Parameters
     ----------
     label_range : (int, int), optional
@@ -179,6 +183,12 @@ def qwk_metric(
         if whole is None:
             raise ValueError("thresholds need label_range=(lowest, highest) as well")
         array = sorted_thresholds("thresholds", thresholds)
+        carried = mark_of(thresholds)
+        if carried is not None and not same_mark(carried, np.arange(whole[0], whole[1] + 1)):
+            raise ValueError(
+                f"thresholds are for the labels {_checks.shown(carried.tolist())}, but label_range "
+                f"is {whole}: give the range of these labels"
+            )
         if len(array) != whole[1] - whole[0]:
             raise ValueError(
                 f"thresholds must be {whole[1] - whole[0]} numbers for labels {whole[0]} to "
@@ -211,6 +221,8 @@ def extended_qwk_metric(
     spread: float | None = None,
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on whole labels.
+
+    The metric to stop early on, as it moves with every round.
 
     ::
 

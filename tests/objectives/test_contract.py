@@ -121,6 +121,32 @@ def test_calls_return_fresh_native_float32(case, precision, weighted) -> None:
 
 
 @every_objective
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@with_and_without_weights
+def test_bound_to_its_data_it_is_the_same(case, precision, weighted) -> None:
+    y, p, w = case.rows(300_000, seed=6)  # more than one block
+    weight = w if weighted else None
+    margin = p.astype(precision)
+    exact = case.objective.gradient_hessian(y, margin.astype(float), weight)
+    largest = max(np.abs(y).max(), np.abs(p).max()) * (3 if weighted else 1)
+    for start in (0.0, 2.5):
+        bound = case.objective.bind(y, weight, start=start)
+        bound(margin)
+        returned = bound((p - start).astype(precision))  # the second call, into the same memory
+        for array, reference in zip(returned, exact, strict=True):
+            assert array.dtype == np.float32
+            assert array.flags.c_contiguous
+            # a few float32 roundings of labels and margins of the size that occur
+            tolerance = 1e-6 * max(largest, np.abs(reference).max())
+            np.testing.assert_allclose(array, reference, rtol=0, atol=tolerance)
+    small = case.objective.bind(y[:40], None if weight is None else weight[:40])
+    with pytest.raises(ValueError, match="margin has 39 rows, but the labels have 40"):
+        small(margin[:39])
+    with pytest.raises(ValueError, match="margin must be finite, found nan at row 7"):
+        small(np.where(np.arange(40) == 7, np.nan, margin[:40]))
+
+
+@every_objective
 def test_is_a_value(case: ObjectiveCase) -> None:
     obj = case.objective
     assert pickle.loads(pickle.dumps(obj)) == obj

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.priors import LogOddsShift
 
 IDENTITY = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
 LOG_ODDS = ("binary", "cross_entropy")
@@ -129,11 +130,11 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
     parameters = _parameters(booster)
     objective = parameters["objective"]
     if objective in CUSTOM:
-        return 0.0
+        return LogOddsShift(0.0)
     if objective not in LOG_ODDS:
         raise _arguments.no_log_odds(objective)
     if objective != "binary":
-        return 0.0
+        return LogOddsShift(0.0)
     odds = float(parameters["scale_pos_weight"])
     if parameters["is_unbalance"] == "1":
         odds *= _negatives_per_positive(y)
@@ -141,7 +142,7 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
     if bagging:
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
-    return math.log(1 / odds)
+    return LogOddsShift(math.log(1 / odds))
 
 
 def add_to_leaves(text: str, raw: Array) -> str:

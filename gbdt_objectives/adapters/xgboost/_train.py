@@ -52,7 +52,9 @@ def train(
     objective : Objective
         E.g. ``qwk_objective(y)``.
     metric : Metric, optional
-        E.g. ``qwk_metric((0, 5))``; needs ``evals``.
+        E.g. ``extended_qwk_metric()``; needs ``evals``. A metric of classes, such as
+        ``qwk_metric()``, does not move while all rows are in one class; such rounds at the
+        beginning use up no patience, and a best round among the first few warns.
     evals : sequence of (DMatrix, str)
         What to evaluate ``metric`` on.
     early_stopping_rounds : int, optional

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.priors import LogOddsShift
 
 PROBABILITY = ("binary:logistic", "reg:logistic")
 """Objectives whose base_score is a probability; the others here hold a margin."""
@@ -141,7 +142,7 @@ def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
             f"the booster was trained with scale_pos_weight = {weight:g}: no shift undoes that, "
             "positives did not count"
         )
-    return math.log(1 / weight)
+    return LogOddsShift(math.log(1 / weight))
 
 
 def leaves(booster: xgb.Booster, X: Any) -> Array:
