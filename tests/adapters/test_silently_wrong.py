@@ -63,10 +63,15 @@ def train_and_held_out(lib: Library, X, y) -> tuple[Any, Any]:
 # --- one Dataset, many trainings
 
 
-def test_lightgbm_dataset_shared_by_two_threads_gives_every_model_its_intercept(ordinal) -> None:
+@pytest.mark.parametrize("constructed", [True, False])
+def test_lightgbm_dataset_shared_by_two_threads_gives_every_model_its_intercept(
+    constructed, ordinal
+) -> None:
     X, y, _ = ordinal
     y = y + 20
-    data = lgb.Dataset(X, y, params=LGB.params).construct()
+    data = lgb.Dataset(X, y, params=LGB.params)
+    if constructed:  # else by the first thread, while the second one waits
+        data.construct()
 
     def trial(k: int) -> np.ndarray:
         params = {**LGB.params, "learning_rate": 0.05 * (k + 1)}

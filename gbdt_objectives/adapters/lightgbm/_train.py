@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import lightgbm as lgb
@@ -48,8 +49,7 @@ def train(
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
-        Threads may share it once it is constructed, ``data.construct()``, which LightGBM
-        itself cannot do in two threads.
+        Threads may share it, if their ``params`` agree on how it is binned.
     num_boost_round : int
         Number of rounds, at most.
     objective : Objective
@@ -135,36 +135,63 @@ def train(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: call held-out data otherwise"
         )
-    for name, dataset in datasets.items():
-        check_label(dataset, name)
+    with one_at_a_time() as first_round:
+        for name, dataset in datasets.items():
+            check_label(dataset, name)
+        own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
+        has_score = {name: score is not None for name, score in own_start.items()}
+        _arguments.check_same_starts("init_score", has_score)
+        if kwargs.get("init_model") is not None:
+            started = StartedObjective(objective, None)
+        elif has_score["data"]:
+            started = StartedObjective(objective, own_start["data"])
+        else:
+            started = StartedObjective(objective, 0.0, shifts=True)
 
-    own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
-    has_score = {name: score is not None for name, score in own_start.items()}
-    _arguments.check_same_starts("init_score", has_score)
-    if kwargs.get("init_model") is not None:
-        started = StartedObjective(objective, None)
-    elif has_score["data"]:
-        started = StartedObjective(objective, own_start["data"])
-    else:
-        started = StartedObjective(objective, 0.0, shifts=True)
+        def shift(evaluated: lgb.Dataset) -> float:
+            if has_score["data"] and evaluated.get_field("init_score") is None:
+                raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
+            return started.shift
 
-    def shift(evaluated: lgb.Dataset) -> float:
-        if has_score["data"] and evaluated.get_field("init_score") is None:
-            raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
-        return started.shift
-
-    with explained(), without_traces(list(datasets.values()), kwargs.get("init_model")):
-        booster = lgb.train(
-            {**params, "objective": started, "metric": "None"},
-            data,
-            num_boost_round,
-            feval=None if metric is None else shifted(metric, shift),
-            valid_sets=[dataset for dataset, _ in evals] or None,
-            valid_names=[name for _, name in evals] or None,
-            callbacks=callbacks,
-            **kwargs,
-        )
+        with explained(), without_traces(list(datasets.values()), kwargs.get("init_model")):
+            booster = lgb.train(
+                {**params, "objective": started, "metric": "None"},
+                data,
+                num_boost_round,
+                feval=None if metric is None else shifted(metric, shift),
+                valid_sets=[dataset for dataset, _ in evals] or None,
+                valid_names=[name for _, name in evals] or None,
+                callbacks=[first_round, *callbacks],
+                **kwargs,
+            )
     return finished(booster, objective.link, started.shift)
+
+
+_construction = RLock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[Callable[[Any], None]]:
+    """One thread at a time until the callback that this gives is called, in the first round.
+
+    Before it LightGBM constructs the data, of which two threads that share a Dataset would
+    free what the other is about to read.
+    """
+    held = True
+
+    def first_round(env: Any) -> None:
+        nonlocal held
+        if held:
+            held = False
+            _construction.release()
+
+    first_round.before_iteration = True  # type: ignore[attr-defined]
+    first_round.order = -(10**6)  # type: ignore[attr-defined]  # before what the user has
+    _construction.acquire()
+    try:
+        yield first_round
+    finally:
+        first_round(None)
 
 
 def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
