@@ -31,8 +31,7 @@ from gbdt_objectives import (
     qwk_metric,
     qwk_objective,
 )
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 
 Array = NDArray[Any]
 ThresholdMethod = Literal["nelder-mead", "exact", "plugin"]

@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+SLOW = (
+    "adapters/test_conversion.py",
+    "adapters/test_intercept.py",
+    "adapters/test_parameters.py",
+    "calibration/test_hull.py",
+    "distributed",
+    "estimators/test_calibrated_classifier.py",
+    "estimators/test_downsampled_classifier.py",
+    "experiments",
+    "patterns",
+    "plotting",
+    "test_readme.py",
+    "thresholds/test_exact.py",
+)
+"""Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two
+minutes on two cores."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        place = item.path.relative_to(Path(__file__).parents[1]).as_posix().removeprefix("tests/")
+        if place.startswith(SLOW) or "check_estimator" in item.name:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -18,8 +18,14 @@ from threadpoolctl import threadpool_limits
 
 from experiments import _common
 from experiments._common import Array, InputError
-from experiments.negative_downsampling import compare, real, report, simulated, weighting
-from experiments.negative_downsampling import configuration as config
+from experiments.negative_downsampling import (
+    compare,
+    configuration as config,
+    real,
+    report,
+    simulated,
+    weighting,
+)
 from experiments.negative_downsampling.configuration import Configuration
 
 RESULTS = Path(__file__).parent / "results"

@@ -18,8 +18,7 @@ import xgboost as xgb
 from experiments._common import Array
 from experiments.negative_downsampling.configuration import Training
 from gbdt_objectives import correct_probability, weighted_logloss_metric
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.objectives import Objective
 
 Rows = tuple[Array, Array]

@@ -18,8 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments import _common
 from experiments._common import Array, InputError
-from experiments.threshold_study import configuration as config
-from experiments.threshold_study import real, report, simulated
+from experiments.threshold_study import configuration as config, real, report, simulated
 from experiments.threshold_study.configuration import Configuration
 
 RESULTS = Path(__file__).parent / "results"

@@ -10,8 +10,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from tqdm import tqdm
 
 from experiments import _common
-from experiments._common import METHODS as MODELS
-from experiments._common import Array, Fit, Task
+from experiments._common import METHODS as MODELS, Array, Fit, Task
 from experiments.threshold_study.configuration import Acceptance, Configuration
 from experiments.threshold_study.decide import decide
 

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ import xgboost as xgb
 from scipy.special import logit
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.contract import squared_error
 

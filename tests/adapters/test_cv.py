@@ -11,8 +11,7 @@ import xgboost as xgb
 from sklearn.model_selection import GroupKFold, KFold
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 
 SMOOTH = go.extended_qwk_metric()

@@ -9,8 +9,7 @@ import xgboost as xgb
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import lightgbm as lightgbm_adapter
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 
 BINARY = {"objective": "binary"}

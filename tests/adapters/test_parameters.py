@@ -15,8 +15,7 @@ import xgboost as xgb
 from lightgbm.basic import _ConfigAliases
 
 import gbdt_objectives as go
-from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters import xgboost as xgboost_adapter
+from gbdt_objectives.adapters import _arguments, xgboost as xgboost_adapter
 from gbdt_objectives.adapters.lightgbm import parameters as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
 from tests.adapters.library import LGB, XGB, Library, both

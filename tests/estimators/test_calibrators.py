@@ -11,8 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.base import clone

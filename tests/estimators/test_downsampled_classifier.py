@@ -13,8 +13,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 import xgboost as xgb
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV

@@ -39,8 +39,7 @@ from gbdt_objectives import (
     qwk_objective,
     weighted_logloss_objective,
 )
-from gbdt_objectives.adapters import lightgbm as lgb_adapter
-from gbdt_objectives.adapters import xgboost as xgb_adapter
+from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
 
 EXPECTED = {
     "check_classifiers_classes": "labels that are strings need labels=: their alphabetical order "

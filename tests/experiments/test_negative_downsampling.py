@@ -12,16 +12,16 @@ from scipy.special import expit
 from sklearn.metrics import log_loss, roc_auc_score
 
 from experiments import _common
-from experiments.negative_downsampling import __main__ as experiment
 from experiments.negative_downsampling import (
+    __main__ as experiment,
     compare,
+    configuration as config,
     methods,
     population,
     real,
     simulated,
     weighting,
 )
-from experiments.negative_downsampling import configuration as config
 from experiments.negative_downsampling.methods import (
     ALL_ROWS,
     BAGS,

@@ -9,9 +9,12 @@ import pandas as pd
 import pytest
 
 from experiments import _common
-from experiments.threshold_study import __main__ as experiment
-from experiments.threshold_study import configuration as config
-from experiments.threshold_study import real, simulated
+from experiments.threshold_study import (
+    __main__ as experiment,
+    configuration as config,
+    real,
+    simulated,
+)
 
 FULL = config.read()
 RECORD = _common.configuration_record(config.CONFIG)

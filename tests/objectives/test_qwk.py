@@ -8,8 +8,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go

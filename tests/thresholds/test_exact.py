@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, quadratic

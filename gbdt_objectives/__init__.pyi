@@ -1,0 +1,76 @@
+"""The public names, each listed here and nowhere else; __init__.py imports them when asked for."""
+
+from gbdt_objectives.adapters import (
+    LabelShift as LabelShift,
+    imbalance_shift as imbalance_shift,
+    shift_intercept as shift_intercept,
+)
+from gbdt_objectives.calibration import (
+    brier_score as brier_score,
+    calibration_ratio as calibration_ratio,
+    calibration_refinement as calibration_refinement,
+    empirical_probability as empirical_probability,
+    expected_calibration_error as expected_calibration_error,
+    normalized_entropy as normalized_entropy,
+    reliability_bins as reliability_bins,
+    roc_convex_hull as roc_convex_hull,
+    squared_error as squared_error,
+)
+from gbdt_objectives.estimators import (
+    CalibratedClassifier as CalibratedClassifier,
+    DownsampledClassifier as DownsampledClassifier,
+    InterceptCalibrator as InterceptCalibrator,
+    LogitCalibrator as LogitCalibrator,
+    ProbabilityEstimationTree as ProbabilityEstimationTree,
+    QWKClassifier as QWKClassifier,
+    ROCConvexHullCalibrator as ROCConvexHullCalibrator,
+    ThresholdClassifier as ThresholdClassifier,
+    leaf_indices as leaf_indices,
+    leaf_probability as leaf_probability,
+)
+from gbdt_objectives.metrics import (
+    Metric as Metric,
+    extended_qwk_metric as extended_qwk_metric,
+    normalized_entropy_metric as normalized_entropy_metric,
+    quadratic_weighted_kappa as quadratic_weighted_kappa,
+    qwk_metric as qwk_metric,
+    squared_error_metric as squared_error_metric,
+    weighted_logloss_metric as weighted_logloss_metric,
+)
+from gbdt_objectives.objectives import (
+    Objective as Objective,
+    objective as objective,
+    offset_logloss_objective as offset_logloss_objective,
+    qwk_objective as qwk_objective,
+    weighted_logloss_objective as weighted_logloss_objective,
+)
+from gbdt_objectives.plotting import (
+    ReliabilityDisplay as ReliabilityDisplay,
+    ROCHullDisplay as ROCHullDisplay,
+    ThresholdDisplay as ThresholdDisplay,
+)
+from gbdt_objectives.priors import (
+    correct_margin as correct_margin,
+    correct_probability as correct_probability,
+    correct_threshold as correct_threshold,
+    estimate_prior as estimate_prior,
+    log_odds_shift as log_odds_shift,
+    measured_keep_rates as measured_keep_rates,
+    negative_downsample as negative_downsample,
+    prior_shift_test as prior_shift_test,
+    prior_weights as prior_weights,
+    resample as resample,
+)
+from gbdt_objectives.thresholds import (
+    ThresholdMetric as ThresholdMetric,
+    ThresholdStatistics as ThresholdStatistics,
+    apply_thresholds as apply_thresholds,
+    cost_metric as cost_metric,
+    cross_validate_thresholds as cross_validate_thresholds,
+    f_beta as f_beta,
+    kappa_cost as kappa_cost,
+    optimize_thresholds as optimize_thresholds,
+    threshold_metric as threshold_metric,
+)
+
+__version__: str
