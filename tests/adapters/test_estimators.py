@@ -752,6 +752,22 @@ def test_objectives_of_the_wrong_kind_are_refused_with_the_right_estimator(
 
 
 @both
+def test_ours_under_a_name_that_the_library_ignores_is_refused(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    qwk = go.qwk_objective()
+    for name in ("obj", "fobj", "loss"):
+        with pytest.raises(TypeError, match=f"^{name} is an objective.*write objective="):
+            make(lib, **{name: qwk}).fit(X, y)
+    remedy = "write eval_metric=" if lib is XGB else "pass it to fit, eval_metric="
+    for name in ("objective", "metric", "feval", "custom_metric"):
+        for metric in (SMOOTH, getattr(SMOOTH, lib.name), [SMOOTH]):
+            with pytest.raises(TypeError, match=f"^{name} is a metric.*{remedy}"):
+                make(lib, **{name: metric}).fit(X, y)
+    with pytest.raises(TypeError, match="eval_metric is an objective.*write objective="):
+        fit(lib, make(lib), X, y, [(X, y)], qwk)
+
+
+@both
 def test_a_users_wrapped_function_in_the_regressor(lib: Library, ordinal) -> None:
     X, y, w = ordinal
     y = y + 10

@@ -12,6 +12,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_places,
     labels_weights,
     named_arguments,
     own_metric,
@@ -134,6 +135,7 @@ def fit_stopped(
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
     if objective is not None:

@@ -11,6 +11,7 @@ import xgboost as xgb
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_places,
     labels_weights,
     named_arguments,
     own_metric,
@@ -130,6 +131,7 @@ def fit_stopped(
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
     classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
     metrics = estimator.eval_metric
