@@ -494,6 +494,24 @@ def test_early_stopping_of_a_classifier(lib: Library, rare) -> None:
     assert metric(y[500:], logit(p.astype(float))) == pytest.approx(min(values), rel=1e-4)
 
 
+def test_metrics_in_a_list_or_a_tuple(ordinal) -> None:
+    X, y, _ = ordinal
+    held_out = [(X[TEST], y[TEST])]
+    for several in ([SMOOTH, ERROR, "l1"], (SMOOTH, ERROR, "l1")):
+        model = make(LGB, objective=go.qwk_objective(), n_estimators=100, early_stopping_rounds=5)
+        fit(LGB, model, X[TRAIN], y[TRAIN], held_out, several)
+        values = history(LGB, model)["valid_0"]
+        assert {"extended_qwk", "squared_error", "l1"} <= set(values)
+        assert model.best_iteration_ == np.argmax(values["extended_qwk"]) + 1
+    for one in ([SMOOTH], (SMOOTH,)):
+        model = make(XGB, objective=go.qwk_objective(), n_estimators=100, early_stopping_rounds=5)
+        fit(XGB, model, X[TRAIN], y[TRAIN], held_out, one)
+        values = history(XGB, model)["validation_0"]
+        assert XGB.rounds(model.get_booster()) == np.argmax(values["extended_qwk"]) + 1
+    with pytest.raises(ValueError, match="one metric of gbdt_objectives"):
+        fit(XGB, model, X[TRAIN], y[TRAIN], held_out, [SMOOTH, ERROR])
+
+
 def test_early_stopping_of_lightgbm_on_its_own_metric_leaves_the_best_rounds(ordinal) -> None:
     X, y, _ = ordinal
     model = make(LGB, objective=go.qwk_objective(), n_estimators=150, early_stopping_rounds=10)

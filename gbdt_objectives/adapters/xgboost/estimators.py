@@ -138,12 +138,17 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
     metric = next((m for m in own if m is not None), None)
+    if len(own) - own.count(None) > 1:
+        raise ValueError(
+            "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
+            "gbdt_objectives beside its own; measure the others on the predictions"
+        )
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if metric is not None:
         exact = Exact(metric.xgboost, metric)
         parameters |= _stopping(estimator, exact, given)
-        if isinstance(estimator.eval_metric, list | tuple):
+        if len(metrics) > 1:
             parameters["eval_metric"] = [
                 exact if m is not None else other for m, other in zip(own, metrics, strict=True)
             ]
