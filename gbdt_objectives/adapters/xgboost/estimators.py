@@ -163,7 +163,15 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         )
         parameters |= _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, parameters):
-        return library_fit(**given)
+        try:
+            return library_fit(**given)
+        except xgb.core.XGBoostError as error:
+            if "Unknown metric function" not in str(error) or len(metrics) == 1:
+                raise
+            raise ValueError(
+                f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
+                "know one of the names, or takes a metric of gbdt_objectives alone only"
+            ) from error
 
 
 def _started(
