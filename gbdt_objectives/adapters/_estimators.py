@@ -29,9 +29,16 @@ def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
     return lambda fit: decorator(fit)
 
 
-def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call by name, without those that are None."""
-    call = signature(function)
+def named_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """The arguments of an estimator's fit by name, without those that are None."""
+    call = signature(fit)
+    if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
+        for name in kwargs:
+            if name not in call.parameters:
+                raise TypeError(
+                    f"fit() has no argument {name!r}, only {', '.join(call.parameters)}: a "
+                    f"parameter goes to the estimator, {type(fit.__self__).__name__}({name}=...)"
+                )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:

@@ -880,8 +880,15 @@ def test_positional_weights_in_lightgbm(ordinal) -> None:
     model = make(LGB, objective=go.qwk_objective())
     by_name = clone(model).fit(X, y, sample_weight=w).predict(X)
     np.testing.assert_array_equal(clone(model).fit(X, y, w).predict(X), by_name)
-    with pytest.raises(TypeError, match="unexpected|no_such"):
-        model.fit(X, y, no_such=1)
+
+
+@both
+def test_a_parameter_given_to_fit_belongs_to_the_estimator(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    model = make(lib, objective=go.qwk_objective())
+    remedy = "no argument 'early_stopping_rounds'.*Regressor\\(early_stopping_rounds=...\\)"
+    with pytest.raises(TypeError, match=remedy):
+        model.fit(X, y, eval_set=[(X, y)], early_stopping_rounds=5)
 
 
 @eval_X_is_known
