@@ -882,6 +882,21 @@ def test_positional_weights_in_lightgbm(ordinal) -> None:
     np.testing.assert_array_equal(clone(model).fit(X, y, w).predict(X), by_name)
 
 
+def test_an_evaluation_set_outside_a_list_is_refused_by_xgboost(ordinal) -> None:
+    X, y, _ = ordinal
+    for objective in (go.qwk_objective(), "reg:squarederror"):
+        with pytest.raises(ValueError, match=r"write eval_set=\[\(X, y\)\]"):
+            make(XGB, objective=objective, eval_metric=SMOOTH).fit(X, y, eval_set=(X, y))
+
+
+def test_base_score_beside_an_earlier_model_is_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    first = make(XGB, objective=go.qwk_objective()).fit(X, y)
+    model = make(XGB, objective=go.qwk_objective(), base_score=2.0)
+    with pytest.raises(ValueError, match="the model has its own intercept"):
+        model.fit(X, y, xgb_model=first)
+
+
 @both
 def test_a_parameter_given_to_fit_belongs_to_the_estimator(lib: Library, ordinal) -> None:
     X, y, _ = ordinal

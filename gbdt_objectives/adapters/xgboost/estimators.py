@@ -21,7 +21,7 @@ from gbdt_objectives.adapters._estimators import (
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters as table
-from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, margin, prediction
+from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, continues, margin, prediction
 from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -145,6 +145,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         )
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
+    if objective is not None or metric is not None:
+        _check_eval_set(given.get("eval_set", ()))
     if metric is not None:
         exact = Exact(metric.xgboost, metric)
         parameters |= _stopping(estimator, exact, given)
@@ -174,13 +176,18 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             ) from error
 
 
+def _check_eval_set(eval_set: Any) -> None:
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in eval_set):
+        raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
+
+
 def _started(
     estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
 ) -> dict[str, Any]:
     """The parameters with which boosting starts where it should."""
     y, w = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
     base_score = estimator.base_score
-    if given.get("xgb_model") is not None:
+    if continues({"base_score": base_score}, given):
         return {"objective": StartedObjective(objective, None)}
     if given.get("eval_set"):
         margins = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
