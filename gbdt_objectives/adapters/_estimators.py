@@ -20,6 +20,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 
 def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
@@ -28,14 +29,34 @@ def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
     return lambda fit: decorator(fit)
 
 
-def named_arguments(function: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """The arguments of a call by name, without those that are None."""
-    call = signature(function)
+def named_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """The arguments of an estimator's fit by name, without those that are None."""
+    call = signature(fit)
+    if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
+        for name in kwargs:
+            if name not in call.parameters:
+                raise TypeError(
+                    f"fit() has no argument {name!r}, only {', '.join(call.parameters)}: a "
+                    f"parameter goes to the estimator, {type(fit.__self__).__name__}({name}=...)"
+                )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
             found |= found.pop(name, {})
     return {name: value for name, value in found.items() if value is not None}
+
+
+def check_places(estimator: Any, metrics: str, where: str) -> None:
+    """Raise for an objective or metric among the parameters under a name that the library ignores.
+
+    ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
+    """
+    for name, value in estimator.get_params(deep=False).items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(one, Objective) and name not in ("objective", metrics):
+                raise TypeError(f"{name} is an objective, {one!r}: write objective=")
+            if isinstance(one, METRICS) and name != metrics:
+                raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
 def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
@@ -66,6 +87,8 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
 def own_metric(name: str, value: object, objective: Objective | None, *, classifier: bool) -> Any:
     """The metric if it is one of ours, rendered or not; it must take what it will be given."""
     _arguments.check_called(name, value)
+    if isinstance(value, Objective):
+        raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return None

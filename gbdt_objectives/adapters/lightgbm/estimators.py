@@ -12,6 +12,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_places,
     labels_weights,
     named_arguments,
     own_metric,
@@ -134,13 +135,14 @@ def fit_stopped(
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
     if objective is not None:
         _check_aliases(estimator.get_params())
     given = named_arguments(library_fit, *args, **kwargs)
     metrics = given.get("eval_metric", [])
-    metrics = metrics if isinstance(metrics, list) else [metrics]
+    metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:

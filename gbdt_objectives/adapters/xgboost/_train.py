@@ -117,7 +117,7 @@ def train(
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks.insert(0, exact)
-    if _continues(params, kwargs):
+    if continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
         started, base_score = started_objective(params, matrices, objective)
@@ -147,7 +147,7 @@ def check_one_machine(metric: Metric | None) -> None:
         )
 
 
-def _continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
+def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether training goes on from an earlier model, which has its intercept already."""
     if kwargs.get("xgb_model") is None:
         return False

@@ -11,6 +11,7 @@ import xgboost as xgb
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_places,
     labels_weights,
     named_arguments,
     own_metric,
@@ -20,7 +21,7 @@ from gbdt_objectives.adapters._estimators import (
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters as table
-from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, margin, prediction
+from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, continues, margin, prediction
 from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -130,18 +131,26 @@ def fit_stopped(
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
     classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
     metrics = estimator.eval_metric
     metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
     own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
     metric = next((m for m in own if m is not None), None)
+    if len(own) - own.count(None) > 1:
+        raise ValueError(
+            "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
+            "gbdt_objectives beside its own; measure the others on the predictions"
+        )
     given = named_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
+    if objective is not None or metric is not None:
+        _check_eval_set(given.get("eval_set", ()))
     if metric is not None:
         exact = Exact(metric.xgboost, metric)
         parameters |= _stopping(estimator, exact, given)
-        if isinstance(estimator.eval_metric, list | tuple):
+        if len(metrics) > 1:
             parameters["eval_metric"] = [
                 exact if m is not None else other for m, other in zip(own, metrics, strict=True)
             ]
@@ -156,7 +165,20 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         )
         parameters |= _started(estimator, objective, given, classifier)
     with set_for_a_while(estimator, parameters):
-        return library_fit(**given)
+        try:
+            return library_fit(**given)
+        except xgb.core.XGBoostError as error:
+            if "Unknown metric function" not in str(error) or len(metrics) == 1:
+                raise
+            raise ValueError(
+                f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
+                "know one of the names, or takes a metric of gbdt_objectives alone only"
+            ) from error
+
+
+def _check_eval_set(eval_set: Any) -> None:
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in eval_set):
+        raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
 
 
 def _started(
@@ -165,7 +187,7 @@ def _started(
     """The parameters with which boosting starts where it should."""
     y, w = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
     base_score = estimator.base_score
-    if given.get("xgb_model") is not None:
+    if continues({"base_score": base_score}, given):
         return {"objective": StartedObjective(objective, None)}
     if given.get("eval_set"):
         margins = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
