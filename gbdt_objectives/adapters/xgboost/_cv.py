@@ -91,7 +91,6 @@ def cv(
     transform = OBJECTIVE_OF_LINK[objective.link]
     callbacks = directed(kwargs.pop("callbacks", None), metric, save_best=False)
     exact = Exact(metric.xgboost, metric)
-    callbacks.insert(0, exact)
     if early_stopping_rounds is not None:
         callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
     stops_early = stops(callbacks)
@@ -115,7 +114,7 @@ def cv(
         obj=folds,
         custom_metric=exact,
         fpreproc=start,
-        callbacks=callbacks,
+        callbacks=exact.with_callbacks(callbacks),
         **kwargs,
     )
     for name, means, deviations in exact.columns():

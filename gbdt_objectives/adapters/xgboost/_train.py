@@ -116,7 +116,7 @@ def train(
             _arguments.check_stopping_data(data, evals, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
-        callbacks.insert(0, exact)
+        callbacks = exact.with_callbacks(callbacks)
     if continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:

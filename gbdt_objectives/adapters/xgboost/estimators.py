@@ -218,7 +218,7 @@ def _started(
 def _stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
     """The parameters with which early stopping sees the metric as it is."""
     metric, rounds = exact.metric, estimator.early_stopping_rounds
-    callbacks = [exact, *directed(estimator.callbacks, metric)]
+    callbacks = directed(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
     features = [features for features, _ in given.get("eval_set", ())]
@@ -226,4 +226,5 @@ def _stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, 
         if isinstance(callback, xgb.callback.EarlyStopping):
             seen = [F for k, F in enumerate(features) if callback.data in (None, f"validation_{k}")]
             _arguments.check_held_out(seen, given["X"])
+    callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}

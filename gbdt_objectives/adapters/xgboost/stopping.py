@@ -17,6 +17,8 @@ from gbdt_objectives.metrics import Metric
 class EarlyStopping(xgb.callback.EarlyStopping):
     """XGBoost's, whose patience starts once the metric has moved."""
 
+    exact: Exact | None = None
+
     def before_training(self, model: Any) -> Any:
         """Forget an earlier training, as the same callback stays with a refitted estimator."""
         self.stopping_history, self.best_scores, self.current_rounds, self.seen = {}, {}, 0, 0
@@ -25,6 +27,8 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self.exact is not None:
+            self.exact.after_iteration(model, epoch, evals_log)
         data = evals_log[self.data or list(evals_log)[-1]]
         values = data[self.metric_name or list(data)[-1]]
         self.seen = len(values)
@@ -143,7 +147,8 @@ class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints them with six decimals and reads them back. This is both the metric that
-    it calls and the first of its callbacks, which puts back what was printed.
+    it calls and one of its callbacks, which puts back what was printed; it is the first one,
+    but before 3.0 XGBoost calls them in any order, so early stopping asks for it itself.
     """
 
     def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
@@ -162,7 +167,16 @@ class Exact(xgb.callback.TrainingCallback):
         self.round.append(returned[1] if isinstance(returned, tuple) else returned)
         return returned
 
+    def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
+        """This and the callbacks, of which those that stop early are shown exact values."""
+        for callback in callbacks:
+            if isinstance(callback, EarlyStopping):
+                callback.exact = self
+        return [self, *callbacks]
+
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if not self.round:  # nothing measured, or done already
+            return False
         self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
         if not self.names:
             return False
