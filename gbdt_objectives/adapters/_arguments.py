@@ -14,6 +14,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import FunctionObjective
 
 INSTEAD = {
     "obj": "write objective=",
@@ -58,7 +59,7 @@ def check_arguments(
         )
     check_objective(objective)
     if metric is not None:
-        check_metric(metric)
+        check_metric(metric, objective)
     check_whole("num_boost_round", num_boost_round)
     _check_evals(evals)
     if metric is None and evals:
@@ -94,8 +95,8 @@ def check_objective(objective: object) -> None:
     )
 
 
-def check_metric(metric: object) -> None:
-    """Raise unless it is a metric of this package that takes margins."""
+def check_metric(metric: object, objective: object) -> None:
+    """Raise unless it is a metric of this package that takes the objective's margins."""
     check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
@@ -111,6 +112,18 @@ def check_metric(metric: object) -> None:
         raise ValueError(
             f"metric {metric.name!r} takes probabilities, but boosters hand out margins under a "
             'custom objective: make it with input_space="margin"'
+        )
+    if not isinstance(objective, Objective) or isinstance(objective, FunctionObjective):
+        return  # what its margin means is the user's knowledge
+    if metric.link not in (None, objective.link):
+        means = {"identity": "scores in label units", "logit": "log-odds of label 1"}
+        fitting = {
+            "identity": "extended_qwk_metric() or squared_error_metric()",
+            "logit": "weighted_logloss_metric(...)",
+        }
+        raise ValueError(
+            f"metric {metric.name!r} takes {means[metric.link]}, but {objective!r} trains "
+            f"{means[objective.link]}: pass {fitting[objective.link]}"
         )
 
 

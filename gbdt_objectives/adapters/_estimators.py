@@ -84,7 +84,7 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
-def own_metric(name: str, value: object, objective: Objective | None, *, classifier: bool) -> Any:
+def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
     """The metric if it is one of ours, rendered or not; it must take what it will be given."""
     _arguments.check_called(name, value)
     if isinstance(value, Objective):
@@ -92,13 +92,20 @@ def own_metric(name: str, value: object, objective: Objective | None, *, classif
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return None
-    if objective is not None:
-        _arguments.check_metric(metric)
-    elif classifier and metric.input_space != "probability":
+    objective, of_margin = estimator.objective, metric.input_space != "probability"
+    if callable(objective):
+        _arguments.check_metric(metric, objective)
+    elif classifier and of_margin and metric.link != "logit":
         raise ValueError(
-            f"{name} {metric.name!r} takes {metric.input_space}s, but under a built-in objective "
-            'classifiers hand out probabilities: make it with input_space="probability", or pass '
-            "an objective of gbdt_objectives"
+            f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "
+            "hand out probabilities or log-odds: use a regressor, and turn its scores into classes "
+            "by apply_thresholds"
+        )
+    elif of_margin and metric.link == "logit" and objective != "binary:logitraw":
+        raise ValueError(
+            f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters hand "
+            'out predictions, such as probabilities: make it with input_space="probability", or '
+            "pass an objective of gbdt_objectives"
         )
     return metric
 

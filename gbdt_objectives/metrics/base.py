@@ -18,6 +18,7 @@ from gbdt_objectives import _callers, _checks
 from gbdt_objectives._checks import Array
 
 InputSpace = Literal["margin", "probability", "label"]
+Link = Literal["identity", "logit"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +38,14 @@ class Metric:
         The direction in which to stop early.
     input_space : {"margin", "probability", "label"}
         What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
+    link : {"identity", "logit"} or None
+        What a margin is: a score in label units, or the log-odds of label 1. Where it is
+        neither, a trainer cannot tell whether the metric fits the objective.
     """
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool]
+    link: ClassVar[Link | None] = None
     input_space: InputSpace = "margin"
 
     def __call__(
@@ -117,6 +122,10 @@ class MetricLoss(Metric):
     @property
     def name(self) -> str:  # type: ignore[override]  # the one whose name depends on a field
         return f"{self.metric.name}_loss"
+
+    @property
+    def link(self) -> Link | None:  # type: ignore[override]  # as the name
+        return self.metric.link
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         return 1 - self.metric._value(y, p, w)

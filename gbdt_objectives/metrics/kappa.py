@@ -16,7 +16,7 @@ from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._labels import ordered_labels, positions, sorted_thresholds, whole_numbers
 from gbdt_objectives._marked import mark_of, same_mark
-from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import qwk_objective
 
 
@@ -120,6 +120,7 @@ class QWKMetric(Metric):
 
     name: ClassVar[str] = "qwk"
     greater_is_better: ClassVar[bool] = True
+    link: ClassVar[Link | None] = "identity"
     label_range: tuple[int, int] | None = None
     thresholds: tuple[float, ...] | None = None
 
@@ -204,6 +205,7 @@ class ExtendedQWKMetric(Metric):
 
     name: ClassVar[str] = "extended_qwk"
     greater_is_better: ClassVar[bool] = True
+    link: ClassVar[Link | None] = "identity"
     center: float | None = None
     spread: float | None = None
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.metrics.base import InputSpace, Metric
+from gbdt_objectives.metrics.base import InputSpace, Link, Metric
 from gbdt_objectives.objectives import weighted_logloss_objective
 
 
@@ -23,6 +23,7 @@ class WeightedLoglossMetric(Metric):
 
     name: ClassVar[str] = "weighted_logloss"
     greater_is_better: ClassVar[bool] = False
+    link: ClassVar[Link | None] = "logit"
     negative_keep_rate: float
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
@@ -100,6 +101,7 @@ class NormalizedEntropyMetric(Metric):
 
     name: ClassVar[str] = "normalized_entropy"
     greater_is_better: ClassVar[bool] = False
+    link: ClassVar[Link | None] = "logit"
     negative_keep_rate: float
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.base import Link, Metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +17,7 @@ class SquaredErrorMetric(Metric):
 
     name: ClassVar[str] = "squared_error"
     greater_is_better: ClassVar[bool] = False
+    link: ClassVar[Link | None] = "identity"
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         return float(np.average(np.square(np.subtract(y, p, dtype=np.float64)), weights=w))

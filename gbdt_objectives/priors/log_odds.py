@@ -6,11 +6,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from gbdt_objectives._checks import shown
-from gbdt_objectives._marked import MarkedArray, mark_of
+from gbdt_objectives._marked import MarkedArray, mark_of, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+SUMS = (np.add, np.subtract, np.negative, np.positive)
+"""Arithmetic that makes a shift of shifts."""
 
 
 class LogOddsShift(float):
@@ -45,12 +51,17 @@ def _shift(value: Any) -> Any:
 class LogOddsShifts(MarkedArray):
     """Shifts of K classes, as :func:`log_odds_shift` returns them: an ndarray (K,).
 
-    Copies, pickles and element-wise arithmetic are shifts again, slices plain arrays.
+    Copies, pickles, negatives, sums and differences are shifts again; slices and other
+    arithmetic, such as exp, which makes rates, give plain arrays.
     """
 
     def __new__(cls, shifts: Any, mark: Any = True) -> LogOddsShifts:
         found: LogOddsShifts = super().__new__(cls, shifts, mark)
         return found
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        return result if ufunc in SUMS else plain(result)
 
 
 def known_shift(value: object) -> bool:

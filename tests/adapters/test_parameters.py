@@ -345,7 +345,7 @@ def test_xgboost_trees_can_be_updated(far) -> None:
     assert XGB.rounds(other) == 12
 
 
-WEIGHTS = "pass weights to the (DMatrix|Dataset)$"
+WEIGHTS = "pass weights to the (DMatrix|Dataset), or sample_weight= to fit$"
 OF_BOTH = [
     ({"class_weight": "balanced"}, WEIGHTS),
     ({"class_weight": {0: 1, 1: 9}}, WEIGHTS),

@@ -672,3 +672,14 @@ def test_the_documented_signature_is_the_real_one() -> None:
         assert all(q.default is None for q in parameters)
         assert all(q.kind is q.KEYWORD_ONLY for q in parameters[1:])
         assert pickle.loads(pickle.dumps(correct)) is correct
+
+
+def test_rates_made_of_shifts_are_no_shifts() -> None:
+    shifts = log_odds_shift(class_keep_rates=[0.1, 0.5, 1.0])
+    p = [[0.2, 0.3, 0.5]]
+    for rates in (np.exp(-shifts), 1 / np.exp(shifts)):
+        with pytest.raises(TypeError, match="class_keep_rates="):
+            correct_probability(p, rates)
+    twice = correct_probability(correct_probability(p, shifts), shifts)
+    np.testing.assert_allclose(correct_probability(p, shifts + shifts), twice)
+    np.testing.assert_allclose(correct_probability(correct_probability(p, shifts), -shifts), p)

@@ -85,7 +85,8 @@ def cv(
     True
     """
     _arguments.check_data("data", data, lgb.Dataset)
-    _arguments.check_metric(metric)
+    _arguments.check_objective(objective)
+    _arguments.check_metric(metric, objective)
     _arguments.check_arguments(
         params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
         kwargs, parameters.INSTEAD, "cv",

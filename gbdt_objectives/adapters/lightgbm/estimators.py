@@ -142,8 +142,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         _check_aliases(estimator.get_params())
     given = named_arguments(library_fit, *args, **kwargs)
     metrics = given.get("eval_metric", [])
-    metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
-    own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
+    metrics = list(metrics) if isinstance(metrics, list | tuple | set) else [metrics]
+    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:
         return library_fit(**given)

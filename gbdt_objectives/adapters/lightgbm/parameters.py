@@ -166,7 +166,10 @@ PASSED = frozenset({
 
 BUILT_IN = "only LightGBM's own objectives read it; leave it out"
 MEASURED = "nothing but metric= is measured; leave it out"
-WEIGHTS = "LightGBM ignores it under a custom objective; pass weights to the Dataset"
+WEIGHTS = (
+    "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
+    "to fit"
+)
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
@@ -306,8 +309,8 @@ FOREIGN = {
     "enable_categorical": "pass categorical_feature= to the Dataset",
     "missing": "write zero_as_missing, or put nan into the data",
     # arguments of train() and of the scikit-learn estimators
-    "class_weight": "pass weights to the Dataset",
-    "sample_weight": "pass weights to the Dataset",
+    "class_weight": "pass weights to the Dataset, or sample_weight= to fit",
+    "sample_weight": "pass weights to the Dataset, or sample_weight= to fit",
     "eval_set": "write evals=[(data, name), ...]",
     "evals": "pass it to train()",
     "valid_sets": "write evals=[(data, name), ...]",

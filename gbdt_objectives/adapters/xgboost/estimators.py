@@ -136,7 +136,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     objective = own_objective(estimator, classifier=classifier)
     metrics = estimator.eval_metric
     metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
-    own = [own_metric("eval_metric", m, objective, classifier=classifier) for m in metrics]
+    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
     metric = next((m for m in own if m is not None), None)
     if len(own) - own.count(None) > 1:
         raise ValueError(

@@ -86,7 +86,9 @@ REFUSED: Refused = {
     "lambda_bias": ((0,), LINEAR),
     # built-in objectives and metrics
     "scale_pos_weight": (
-        (1,), "XGBoost ignores it under a custom objective; pass weights to the DMatrix",
+        (1,),
+        "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or "
+        "sample_weight= to fit",
     ),
     "tweedie_variance_power": ((1.5,), BUILT_IN),
     "huber_slope": ((1,), BUILT_IN),
@@ -194,10 +196,10 @@ FOREIGN = {
     "cache_host_ratio": "pass it to the ExtMemQuantileDMatrix",
     "min_cache_page_bytes": "pass it to the ExtMemQuantileDMatrix",
     # arguments of train() and of the scikit-learn estimators
-    "class_weight": "pass weights to the DMatrix",
-    "sample_weight": "pass weights to the DMatrix",
-    "is_unbalance": "pass weights to the DMatrix",
-    "unbalance": "pass weights to the DMatrix",
+    "class_weight": "pass weights to the DMatrix, or sample_weight= to fit",
+    "sample_weight": "pass weights to the DMatrix, or sample_weight= to fit",
+    "is_unbalance": "pass weights to the DMatrix, or sample_weight= to fit",
+    "unbalance": "pass weights to the DMatrix, or sample_weight= to fit",
     "eval_set": "write evals=[(data, name), ...]",
     "evals": "pass it to train()",
     "evals_result": "pass it to train()",
