@@ -135,7 +135,8 @@ def test_without_ours_categories_and_missing_values_of_pandas_pass_through(
     again = pickle.loads(pickle.dumps(with_objective))
     np.testing.assert_array_equal(again.predict(frame), with_objective.predict(frame))
     assert kappa(y, again.predict(frame)) > 0.6
-    assert list(with_objective.feature_names_in_) == list("abcde")
+    if hasattr(plain, "feature_names_in_"):  # LightGBM 4.4 has none
+        assert list(with_objective.feature_names_in_) == list("abcde")
     if lib is LGB:  # the categories are in the saved model
         text = with_objective.booster_.model_to_string()
         np.testing.assert_allclose(
