@@ -33,18 +33,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def ordinal() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def ordinal() -> tuple[np.ndarray, ...]:
     """X, integer labels 1..4 and weights: 600 rows that a small model can learn."""
     rng = np.random.default_rng(3)
     X = rng.random((600, 4))
     y = np.digitize(X[:, :2].sum(1) + 0.2 * rng.normal(size=600), [0.7, 1.0, 1.3]) + 1
-    return X, y, rng.integers(1, 4, 600).astype(float)
+    return shared(X, y, rng.integers(1, 4, 600).astype(float))
 
 
 @pytest.fixture(scope="session")
-def rare() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rare() -> tuple[np.ndarray, ...]:
     """X, labels 0 and 1 (about one in eight positive) and weights."""
     rng = np.random.default_rng(4)
     X = rng.random((800, 4))
     y = (rng.random(800) < 1 / (1 + np.exp(-8 * (X[:, 0] - 0.85)))).astype(int)
-    return X, y, rng.integers(1, 4, 800).astype(float)
+    return shared(X, y, rng.integers(1, 4, 800).astype(float))
+
+
+def shared(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Arrays of the whole session, which no test may write into."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays

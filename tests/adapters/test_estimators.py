@@ -125,7 +125,7 @@ def test_without_ours_categories_and_missing_values_of_pandas_pass_through(
 ) -> None:
     pd = pytest.importorskip("pandas")
     X, y, _ = ordinal
-    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame = pd.DataFrame(X.copy(), columns=list("abcd"))  # pandas 2 would write into X
     frame["e"] = pd.Categorical(np.where(X[:, 0] > 0.5, "high", "low"))
     frame.loc[frame.index[::7], "b"] = np.nan
     extra = {"enable_categorical": True} if lib is XGB else {}

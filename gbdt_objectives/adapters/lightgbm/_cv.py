@@ -8,7 +8,7 @@ from typing import Any
 import lightgbm as lgb
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, StartedObjective
+from gbdt_objectives.adapters._start import StartedFolds
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
@@ -17,6 +17,7 @@ from gbdt_objectives.adapters.lightgbm._train import (
     in_file,
     init_score,
     shifted,
+    started_objective,
     without_traces,
 )
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
@@ -108,14 +109,7 @@ def cv(
             train, test, given = own(train, test, given)
             changed = {k: v for k, v in given.items() if before.get(k) is not v}
             parameters.check(changed, stops_early=stops)
-        score = init_score(train)
-        if continues:
-            fold = StartedObjective(objective, None)
-        elif score is not None:
-            fold = StartedObjective(objective, score)
-        else:
-            fold = StartedObjective(objective, 0.0, shifts=True)
-        folds.add(fold, train, test)
+        folds.add(started_objective(objective, init_score(train), continues), train, test)
         return train, test, given
 
     with explained(), without_traces([data], kwargs.get("init_model")):

@@ -141,12 +141,8 @@ def train(
         own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
         has_score = {name: score is not None for name, score in own_start.items()}
         _arguments.check_same_starts("init_score", has_score)
-        if kwargs.get("init_model") is not None:
-            started = StartedObjective(objective, None)
-        elif has_score["data"]:
-            started = StartedObjective(objective, own_start["data"])
-        else:
-            started = StartedObjective(objective, 0.0, shifts=True)
+        continues = kwargs.get("init_model") is not None
+        started = started_objective(objective, own_start["data"], continues)
 
         def shift(evaluated: lgb.Dataset) -> float:
             if has_score["data"] and evaluated.get_field("init_score") is None:
@@ -192,6 +188,17 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
         yield first_round
     finally:
         first_round(None)
+
+
+def started_objective(
+    objective: Objective, score: Array | None, continues: bool
+) -> StartedObjective:
+    """The objective of a training with this init_score, or from an earlier model."""
+    if continues:
+        return StartedObjective(objective, None)
+    if score is not None:
+        return StartedObjective(objective, score)
+    return StartedObjective(objective, 0.0, shifts=True)
 
 
 def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
