@@ -28,13 +28,13 @@ def blocks(array: Array) -> Iterator[slice]:
 
 def dot(u: Array, v: Array) -> float:
     """sum u v, summed in float64 over stretches of ``STRETCH`` rows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if len(u) <= STRETCH:
-            total = float(u.dot(v))
-        else:
-            n = len(u) // STRETCH * STRETCH
+    if len(u) <= STRETCH:
+        total = float(np.vdot(u, v))  # which leaves overflow to the line below, unlike u.dot
+    else:
+        n = len(u) // STRETCH * STRETCH
+        with np.errstate(over="ignore", invalid="ignore"):
             stretches = np.matmul(u[:n].reshape(-1, 1, STRETCH), v[:n].reshape(-1, STRETCH, 1))
-            total = float(stretches.sum(dtype=np.float64)) + float(u[n:].dot(v[n:]))
+        total = float(stretches.sum(dtype=np.float64)) + float(np.vdot(u[n:], v[n:]))
     if not math.isfinite(total) and u.dtype != np.float64:  # beyond float32: 3e38
         return dot(u.astype(np.float64), v.astype(np.float64))
     return total

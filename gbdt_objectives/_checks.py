@@ -158,8 +158,9 @@ def real_array(name: str, values: ArrayLike) -> Array:
 
 def finite(name: str, array: Array) -> None:
     """Raise if any element is NaN or infinite."""
-    bad = ~np.isfinite(array)
-    if bad.any():
+    good = np.isfinite(array)
+    if not good.all():
+        bad = ~good
         first = int(np.flatnonzero(bad.ravel())[0])
         raise ValueError(
             f"{name} must be finite, found {array.ravel()[first]} at row {first} "
@@ -201,9 +202,10 @@ def same_length(name: str, array: Array, other: str, rows: int) -> None:
 
 def binary_labels(name: str, y: Array) -> None:
     """Raise unless every label is 0 or 1."""
-    wrong = (y != 0) & (y != 1)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    right = y == 0
+    right |= y == 1
+    if not right.all():
+        row = int(np.argmin(right))
         raise ValueError(
             f"{name} must be 0 (negative) or 1 (positive), found {y[row]} at row {row}: "
             "encode the rare event as 1 and everything else as 0"

@@ -61,24 +61,28 @@ class LoglossObjective(Objective):
     ) -> float:
         """Total weighted logistic loss."""
         y, z, w = self._checked(y_true, margin, sample_weight)
+        _checks.finite("margin", z)
         negatives, positives, _, _ = self._loss_sums(y, z, w)
         return self.negative_weight * negatives + positives
 
     def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
-        """Additive: the loss of the negatives, without their weight, and of the positives; and
-        the (weighted) number of each."""
+        """Additive, of finite margins: the loss of the negatives, without their weight, and of the
+        positives; and the (weighted) number of each."""
         parts = []
         for rows in blocks(z):
             _checks.binary_labels("y_true", y[rows])
-            if not math.isfinite(dot(z[rows], z[rows])):
-                _checks.finite("margin", z[rows])
             positive = y[rows].astype(z.dtype)
             negative = 1 - positive
-            losses = softplus((z[rows] + self.offset) * (negative - positive))
-            v = None if w is None else w[rows].astype(z.dtype)
-            if v is not None:
+            q = negative - positive
+            q *= z[rows] + self.offset if self.offset else z[rows]
+            losses = softplus(q)
+            if w is None:
+                n = dot(positive, positive)
+                numbers = len(q) - n, n
+            else:
+                v = w[rows].astype(z.dtype)
                 losses *= v
-            numbers = [dot(label, label if v is None else v) for label in (negative, positive)]
+                numbers = dot(negative, v), dot(positive, v)
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
         return added(parts)
 
@@ -121,13 +125,13 @@ class LoglossObjective(Objective):
 
 
 def softplus(q: Array) -> Array:
-    """log(1 + exp(q)), exact in both tails, in the precision of ``q``."""
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``."""
     size = np.abs(q)
     E = np.exp(-size)
     u = E + 1
     losses: Array = np.log(u)
-    E -= u - 1  # what 1 + E lost in rounding
-    E /= u
+    u -= 1
+    E -= u  # what 1 + E lost in rounding
     losses += E
     size *= 0.5
     size += 0.5 * q  # max(q, 0)

@@ -109,7 +109,7 @@ def train(
         params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
         parameters.INSTEAD,
     )  # fmt: skip
-    if kwargs.get("keep_training_booster"):
+    if kwargs.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
             "into the model; leave it out, and train on with init_model="
@@ -158,6 +158,7 @@ def train(
                 valid_sets=[dataset for dataset, _ in evals] or None,
                 valid_names=[name for _, name in evals] or None,
                 callbacks=[first_round, *callbacks],
+                keep_training_booster=True,  # else it would be written and read back twice
                 **kwargs,
             )
     return finished(booster, objective.link, started.shift)
@@ -222,10 +223,9 @@ def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
-    text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees
-    text = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", text)
-    # columns of the file by name: LightGBM could not load a model that speaks of them
-    text = re.sub(r"(?m)^\[(ignore_column|categorical_feature): name:.*\]$", r"[\1: ]", text)
+    trees, mark, rest = trees.rpartition("\nparameters:\n")
+    rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
+    text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees + mark + rest
     complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text

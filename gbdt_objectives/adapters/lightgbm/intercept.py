@@ -147,17 +147,19 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
 
 def add_to_leaves(text: str, raw: Array) -> str:
     """The text of a model with ``raw`` (K,), in raw score units, added to its intercepts."""
-    head, *trees = re.split(r"(?m)^(?=Tree=\d+$)", text)
+    K = len(raw)
+    first, last = text.index("\nTree=0\n") + 1, text.index("\nend of trees\n") + 1
+    head, rest = text[:first], text[last:]
     # the sizes of the trees' texts are optional, and a wrong one aborts the process
     head = re.sub(r"(?m)^tree_sizes=.*\n", "", head)
     # LightGBM (4.7) cannot read its own models if they were trained on columns given by name
-    by_name = r"(?m)^\[(categorical_feature|ignore_column): name:.*\]$"
-    trees[-1] = re.sub(by_name, r"[\1: ]", trees[-1])  # parameters come after the last tree
-    K = len(raw)
-    edited = len(trees) if "\naverage_output\n" in head else K
-    for t in range(edited):
-        trees[t] = _add_to_tree(trees[t], float(raw[t % K]))
-    return "".join([head, *trees])
+    rest = re.sub(r"(?m)^\[(categorical_feature|ignore_column): name:.*\]$", r"[\1: ]", rest)
+    # an average needs it in all trees, a sum in the first of each output
+    after = -1 if "\naverage_output\n" in head else text.find(f"\nTree={K}\n", first, last)
+    end = last if after < 0 else after + 1
+    trees = re.split(r"(?m)^(?=Tree=\d+$)", text[first:end])[1:]
+    edited = [_add_to_tree(tree, float(raw[t % K])) for t, tree in enumerate(trees)]
+    return "".join([head, *edited, text[end:last], rest])
 
 
 def _add_to_tree(tree: str, delta: float) -> str:
