@@ -16,16 +16,18 @@ from typing import Any
 CLASSIFIERS = {"XGBClassifier", "XGBRFClassifier", "LGBMClassifier"}
 
 
-def refuse_objective(name: str, link: str | None) -> None:
+def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> None:
     """Raise if the library that calls an objective would make something else of it.
 
     ``link``: that of the objective; None if it is not known what a margin means.
+    ``reduces``: whether its user gave it the means to sum over workers.
     """
     for frame in library_frames():
         function, caller = frame.f_code.co_name, None
         if function in ("update", "fit"):
             caller = frame.f_locals.get("self")
-        if function == "update" and getattr(caller, "_network", None) is True:
+        distributed = getattr(caller, "_network", None) is True
+        if function == "update" and distributed and not reduces:
             raise ValueError(
                 f"{name} is called in distributed LightGBM, where each worker would see the sums "
                 "of its own rows only and train another model: train on one machine, or use "

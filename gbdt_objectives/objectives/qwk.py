@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives.distributed import sum_over_workers, workers
 from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
@@ -91,6 +91,11 @@ class QWKObjective(Objective):
         ready = self.measured(y, w)
         n, F, G = ready._totals(ready._all_sums(y, p, w))
         return n * F / G
+
+    def _check_caller(self) -> None:
+        _versions.check_loaded()
+        reduces = self.reduce is not None
+        _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _ready(self, y: Array, w: Array | None) -> QWKObjective:
         return self.measured(y, w)
