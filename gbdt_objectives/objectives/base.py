@@ -257,14 +257,14 @@ class Objective:
         if not self.couples_rows:
             for rows, constants, gradient, hessian in each():
                 margin = _margin(f[rows], start, gradient)
-                _check_finite(margin)
+                check_finite(margin)
                 self._rows(constants, margin, None, gradient, hessian)
             return
         parts = []
         for rows, constants, gradient, _ in each():
             margin = _margin(f[rows], start, gradient)
             if strict:
-                _check_finite(margin)
+                check_finite(margin)
             parts.append(self._sums(constants, margin, gradient))
         sums = parts[0] if len(parts) == 1 else added(parts)
         if not math.isfinite(sum(sums)):
@@ -357,7 +357,8 @@ def _margin(f: Array, start: float, out: Array) -> Array:
     return f
 
 
-def _check_finite(f: Array) -> None:
+def check_finite(f: Array) -> None:
+    """Raise if a margin of a block is NaN or infinite; cheap where none is."""
     if not math.isfinite(dot(f, f)):
         _checks.finite("margin", f)
 

@@ -19,7 +19,15 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives.distributed import sum_over_workers, workers
-from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
+from gbdt_objectives.objectives.base import (
+    Array,
+    Constants,
+    HessianKind,
+    Objective,
+    Sums,
+    added,
+    check_finite,
+)
 
 Reduce = Callable[[Array], Array]
 
@@ -112,8 +120,7 @@ class QWKObjective(Objective):
         kept = np.empty(min(len(p), BLOCK_BYTES), p.dtype)
         for rows in blocks(p):
             f = p[rows]
-            if not math.isfinite(dot(f, f)):
-                _checks.finite("margin", f)
+            check_finite(f)
             constants = self._constants(y[rows], None if w is None else w[rows], p.dtype)
             parts.append(self._sums(constants, f, kept[: len(f)]))
         return added(parts)

@@ -20,7 +20,7 @@ from gbdt_objectives.adapters.lightgbm._train import (
     started_objective,
     without_traces,
 )
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -97,8 +97,8 @@ def cv(
     callbacks = directed(kwargs.pop("callbacks", None), metric, "valid")
     if early_stopping_rounds is not None:
         callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
-    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
-    parameters.check(params, stops_early=stops, from_file=data.data is None or in_file(data))
+    stops_early = stops(callbacks)
+    parameters.check(params, stops_early=stops_early, from_file=data.data is None or in_file(data))
     check_label(data, "data")
     continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
@@ -108,7 +108,7 @@ def cv(
             before = dict(given)
             train, test, given = own(train, test, given)
             changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            parameters.check(changed, stops_early=stops)
+            parameters.check(changed, stops_early=stops_early)
         folds.add(started_objective(objective, init_score(train), continues), train, test)
         return train, test, given
 

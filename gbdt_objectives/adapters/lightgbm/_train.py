@@ -18,7 +18,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, lost_start
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -122,13 +122,13 @@ def train(
         callbacks = directed(callbacks, metric, evals[-1][1])
         if early_stopping_rounds is not None:
             callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
-    stops = any(isinstance(callback, StopEarly) for callback in callbacks)
+    stops_early = stops(callbacks)
     parameters.check(
         params,
-        stops_early=stops,
+        stops_early=stops_early,
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
-    if stops:
+    if stops_early:
         _arguments.check_stopping_data(data, evals)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(

@@ -24,7 +24,7 @@ from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explained, finished
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -155,7 +155,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             for m, rendered in zip(metrics, own, strict=True)
         ]
         parameters |= _stopping(estimator, metric, given)
-        stops_early = any(isinstance(callback, StopEarly) for callback in given["callbacks"])
+        stops_early = stops(given["callbacks"])
     if objective is None:
         with set_for_a_while(estimator, parameters):
             return library_fit(**given)
@@ -226,7 +226,7 @@ def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str
         parameters[name] = 0
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-    if any(isinstance(callback, StopEarly) for callback in callbacks):
+    if stops(callbacks):
         _arguments.check_held_out([features for features, _ in _evaluation_sets(given)], given["X"])
     given["callbacks"] = callbacks
     return parameters

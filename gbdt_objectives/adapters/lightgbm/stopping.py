@@ -62,3 +62,8 @@ def directed(
             )
         told.append(StopEarly(metric, callback.stopping_rounds, data_name))
     return told
+
+
+def stops(callbacks: Sequence[Any]) -> bool:
+    """Whether one of them stops early."""
+    return any(isinstance(callback, StopEarly) for callback in callbacks)
