@@ -17,9 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[Any]
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 LARGEST_WEIGHT = 1e30
 """A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
+
+INTEGER_HINT = (
+    "pass labels=[...], all classes in order of grade, if the classes are no consecutive integers"
+)
+"""What to do about classes that are no whole numbers."""
 
 SUM_TOLERANCE = 1e-4
 """How far from 1 a row of probabilities may sum: a float32 softmax is off by 1e-6."""
@@ -90,11 +96,30 @@ def number(name: str, value: object) -> float:
 
 
 def whole_number(name: str, value: object, least: int) -> int:
-    """A number without fraction, at least ``least``."""
-    found = number(name, value)
-    if found != int(found) or found < least:
+    """An integer, at least ``least``; a float is none, 5.0 neither."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(
+            f"{name} must be a whole number >= {least}, found {shown(value)}: pass an int"
+        )
+    if value < least:
         raise ValueError(f"{name} must be a whole number >= {least}, found {shown(value)}")
-    return int(found)
+    return int(value)
+
+
+def generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
+    """The source of random numbers that ``random_state`` stands for."""
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
+        raise TypeError(
+            f"random_state must be an int, a numpy Generator or RandomState, or None, found "
+            f"{shown(random_state)}"
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must not be negative, found {random_state}")
+    return np.random.default_rng(int(random_state))
 
 
 def keep_rate(name: str, value: object) -> float:
@@ -305,3 +330,113 @@ def rows_sum_to_one(name: str, p: Array) -> None:
             f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
             "column per class, or for one class (n,)"
         )
+
+
+def whole_numbers(name: str, values: ArrayLike) -> Array:
+    """Classes that are numbers without fraction, (n,)."""
+    y = as_array(name, values)
+    if y.dtype.kind not in "biuf":
+        raise TypeError(f"{name} has dtype {y.dtype}: {INTEGER_HINT}")
+    if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
+        return y
+    y = vector(name, y)
+    fractions = y != np.rint(y)
+    if fractions.any():
+        row = int(np.flatnonzero(fractions)[0])
+        raise ValueError(
+            f"{name} must hold classes, found {y[row]} at row {row}: round scores or apply "
+            f"thresholds first, or {INTEGER_HINT}"
+        )
+    return y
+
+
+def ordered_labels(labels: ArrayLike) -> Array:
+    """At least two different classes, in order of grade."""
+    order = as_array("labels", labels)
+    if order.ndim != 1 or order.size < 2:
+        raise ValueError(f"labels must list at least two classes in order, found {shown(labels)}")
+    values, counts = np.unique(order, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(
+            f"labels must be different from each other, found {shown(values[counts > 1].tolist())} "
+            "more than once: list each class once, in order of grade"
+        )
+    return order
+
+
+def positions(name: str, values: ArrayLike, order: Array) -> Array:
+    """Index of each value in ``order``, as small integers."""
+    y = as_array(name, values)
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
+    if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
+        raise TypeError(
+            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same type"
+        )
+    small: Any = np.int8 if len(order) <= 127 else np.int32
+    consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
+    position: Array
+    if consecutive and y.dtype.kind in "iu" and y.min() >= order[0] and y.max() <= order[-1]:
+        position = np.subtract(y, order[0], dtype=np.int64).astype(small)
+        return position
+    sorter = np.argsort(order)
+    at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
+    position = sorter[at].astype(small)
+    wrong = order[position] != y
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(
+            f"{name} holds {shown(y[row])} at row {row}, which is not in labels "
+            f"{shown(order.tolist())}: list every class in labels"
+        )
+    return position
+
+
+def group_numbers(groups: ArrayLike, rows: int) -> Array:
+    """Groups of any one type as numbers 0.., (n,)."""
+    values = as_array("groups", groups)
+    if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
+        values = np.asarray(groups, object)  # where a NaN among strings is none
+    if values.ndim != 1:
+        raise ValueError(f"groups must be one-dimensional, found shape {values.shape}")
+    same_length("groups", values, "the labels", rows)
+    if values.dtype.kind == "f":
+        finite("groups", values)
+    missing = [_missing(value) for value in values] if values.dtype.kind in "OmM" else []
+    if any(missing):
+        row = missing.index(True)
+        raise ValueError(
+            f"groups must not be missing, found {shown(values[row])} at row {row}: give such rows "
+            "groups of their own, or leave them out"
+        )
+    try:
+        numbers: Array = np.unique(values, return_inverse=True)[1]
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in values})
+        raise TypeError(
+            f"groups must be of one type that can be sorted, found {', '.join(kinds)}: make them "
+            "all strings or all integers"
+        ) from None
+    return numbers
+
+
+def _missing(value: object) -> bool:
+    """None, NaN, NaT, or pandas.NA, which cannot tell whether it differs from itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def sorted_thresholds(name: str, values: ArrayLike) -> Array:
+    """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
+    cuts: Array = real_array(name, values).astype(np.float64)
+    if cuts.ndim != 1 or cuts.size == 0:
+        raise ValueError(f"{name} must be one-dimensional and not empty, found shape {cuts.shape}")
+    if np.isnan(cuts).any():
+        raise ValueError(f"{name} must not be NaN, found {shown(cuts.tolist())}")
+    if (cuts[1:] < cuts[:-1]).any():
+        raise ValueError(
+            f"{name} must be sorted, found {shown(cuts.tolist())}: class k begins at {name}[k-1]"
+        )
+    return cuts

@@ -78,7 +78,7 @@ OBJECTIVES = [
     qwk_case("qwk-far", labels_between(1000, 1003), (1000, 1003)),
     ObjectiveCase(
         "qwk-prior",
-        go.qwk_objective([0, 1, 2, 3], label_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}),
+        go.qwk_objective([0, 1, 2, 3], target_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}),
         labels_between(0, 3),
         (0, 3),
         mean_expected_disagreement(1.0, 1.0),

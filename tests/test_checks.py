@@ -216,8 +216,8 @@ LONG_CALLS = {
     "long label": lambda: go.optimize_thresholds([LONG], [1.0], labels=["a", "b"]),
     "method": lambda: go.optimize_thresholds(Y, S, method=MANY),
     "metric": lambda: go.optimize_thresholds(Y, S, metric=MANY),
-    "label_prior": lambda: go.optimize_thresholds(Y, S, label_prior=MANY),
-    "label_prior labels": lambda: go.optimize_thresholds(Y, S, label_prior={LONG: 1}),
+    "target_prior": lambda: go.optimize_thresholds(Y, S, target_prior=MANY),
+    "target_prior labels": lambda: go.optimize_thresholds(Y, S, target_prior={LONG: 1}),
     "n_starts": lambda: go.optimize_thresholds(Y, S, n_starts=MANY),
     "unsorted": lambda: go.apply_thresholds(S, MANY[::-1]),
     "nan": lambda: go.apply_thresholds(S, [*MANY, np.nan]),
@@ -286,3 +286,14 @@ def test_a_misspelt_public_name_gets_a_suggestion():
     with pytest.raises(AttributeError, match="no attribute 'zzz'$"):
         _ = go.zzz
     assert not hasattr(go, "__wrapped__")
+
+
+@pytest.mark.parametrize("value", [5.0, np.float64(5), True, np.True_, "5", None, 5 + 0j])
+def test_a_whole_number_is_an_integer(value: object) -> None:
+    with pytest.raises(TypeError, match="n must be a whole number >= 1, found .*: pass an int"):
+        _checks.whole_number("n", value, 1)
+
+
+@pytest.mark.parametrize("value", [5, np.int8(5), np.uint64(5)])
+def test_whole_numbers_are_plain_ints(value: object) -> None:
+    assert type(_checks.whole_number("n", value, 1)) is int

@@ -60,14 +60,14 @@ def check_arguments(
     check_objective(objective)
     if metric is not None:
         check_metric(metric, objective)
-    check_whole("num_boost_round", num_boost_round)
+    _checks.whole_number("num_boost_round", num_boost_round, 1)
     _check_evals(evals)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
     if early_stopping_rounds is not None:
-        check_whole("early_stopping_rounds", early_stopping_rounds)
+        _checks.whole_number("early_stopping_rounds", early_stopping_rounds, 1)
         if metric is None:
             raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
 
@@ -224,13 +224,6 @@ def same(value: object, allowed: tuple[object, ...]) -> bool:
             return text
 
     return plain(value) in {plain(option) for option in allowed}
-
-
-def check_whole(name: str, value: object) -> None:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be a whole number, found {_checks.shown(value)}")
-    if int(value) < 1:
-        raise ValueError(f"{name} must be at least 1, found {_checks.shown(value)}")
 
 
 def _check_evals(evals: object) -> None:

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import group_numbers
+from gbdt_objectives._checks import Array, group_numbers
 from gbdt_objectives.calibration.hull import segment_ends
 from gbdt_objectives.calibration.rows import probability_rows, ties
 

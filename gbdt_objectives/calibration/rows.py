@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions
+from gbdt_objectives._checks import Array, ordered_labels, positions
 
 
 @dataclass(frozen=True, eq=False)

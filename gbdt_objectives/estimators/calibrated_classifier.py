@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import group_numbers, positions
+from gbdt_objectives._checks import Array, group_numbers, positions
+from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives.adapters._wrapped import class_probability
 from gbdt_objectives.estimators._rows import (
     accepted_weights,
@@ -22,7 +22,6 @@ from gbdt_objectives.estimators._rows import (
     take,
     weight_argument,
 )
-from gbdt_objectives.thresholds.cross_validation import Split, held_out_once
 
 ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can miss 1 by so much."""

@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import group_numbers
+from gbdt_objectives._checks import Array, group_numbers
+from gbdt_objectives._folds import held_out_once
 from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -39,7 +39,6 @@ from gbdt_objectives.estimators._rows import (
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives.logloss import LoglossObjective
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
-from gbdt_objectives.thresholds.cross_validation import held_out_once
 
 CORRECTIONS = ("prior", "offset", "weight")
 HELD_OUT_FOLDS = 5

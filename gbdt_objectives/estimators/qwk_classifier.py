@@ -14,8 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import Thresholds, group_numbers, ordered_labels, positions
+from gbdt_objectives._checks import Array, group_numbers, ordered_labels, positions
+from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -36,17 +36,11 @@ from gbdt_objectives.metrics import quadratic_weighted_kappa, qwk_metric
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
+    Thresholds,
     apply_thresholds,
     cross_validate_thresholds,
 )
-from gbdt_objectives.thresholds.cross_validation import (
-    METHODS,
-    Split,
-    comparable_methods,
-    held_out_once,
-    placed,
-    rises,
-)
+from gbdt_objectives.thresholds.cross_validation import METHODS, comparable_methods, placed, rises
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 

@@ -15,12 +15,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._labels import Thresholds, ordered_labels, positions
+from gbdt_objectives._checks import Array, ordered_labels, positions, shown
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
     ThresholdMetric,
+    Thresholds,
     apply_thresholds,
     cross_validate_thresholds,
     optimize_thresholds,

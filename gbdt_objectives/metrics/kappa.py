@@ -13,8 +13,13 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import ordered_labels, positions, sorted_thresholds, whole_numbers
+from gbdt_objectives._checks import (
+    Array,
+    ordered_labels,
+    positions,
+    sorted_thresholds,
+    whole_numbers,
+)
 from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import qwk_objective
@@ -218,7 +223,7 @@ class ExtendedQWKMetric(Metric):
 def extended_qwk_metric(
     labels: ArrayLike | None = None,
     *,
-    label_prior: Mapping[float, float] | None = None,
+    target_prior: Mapping[float, float] | None = None,
     center: float | None = None,
     spread: float | None = None,
 ) -> ExtendedQWKMetric:
@@ -232,7 +237,7 @@ def extended_qwk_metric(
 
     Parameters
     ----------
-    labels, label_prior, center, spread
+    labels, target_prior, center, spread
         As in :func:`qwk_objective`: where the mean a and the variance b of the labels
         come from. None at all: from the rows that are scored, and kappa~ is then Lin's
         concordance correlation coefficient.
@@ -253,5 +258,5 @@ def extended_qwk_metric(
     >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    measured = qwk_objective(labels, label_prior=label_prior, center=center, spread=spread)
+    measured = qwk_objective(labels, target_prior=target_prior, center=center, spread=spread)
     return ExtendedQWKMetric(center=measured.center, spread=measured.spread)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
-from gbdt_objectives.distributed import sum_over_workers
+from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}

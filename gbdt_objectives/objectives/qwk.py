@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
-from gbdt_objectives.distributed import sum_over_workers, workers
+from gbdt_objectives._workers import sum_over_workers, workers
 from gbdt_objectives.objectives.base import (
     Array,
     Constants,
@@ -193,7 +193,7 @@ def qwk_objective(
     labels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    label_prior: Mapping[float, float] | None = None,
+    target_prior: Mapping[float, float] | None = None,
     center: float | None = None,
     spread: float | None = None,
     label_range: tuple[float, float] | None = None,
@@ -225,7 +225,7 @@ def qwk_objective(
         ``label_range`` = (min, max). None: taken from the training data in each call.
     sample_weight : array-like of shape (n,), optional
         Weights of ``labels``; pass them if the booster gets weights.
-    label_prior : mapping of label to probability, optional
+    target_prior : mapping of label to probability, optional
         The label distribution where the model will be used, if it differs from
         training. Changes ``center`` and ``spread`` only, as published.
     center, spread : float, optional
@@ -252,7 +252,7 @@ def qwk_objective(
     ------
     ValueError
         Labels that are empty, not finite, constant or outside ``label_range``; a
-        ``label_prior`` that does not sum to 1 or misses a label; a ``center`` outside
+        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside
         the range or a ``spread`` that no distribution on the range can have.
     TypeError
         Arguments of the wrong kind.
@@ -287,14 +287,14 @@ def qwk_objective(
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
     if labels is None and sample_weight is not None:
         raise ValueError("sample_weight is given without labels: it would be ignored")
-    if label_prior is not None:
+    if target_prior is not None:
         if center is not None and spread is not None:
-            raise ValueError("label_prior, center and spread are all given: leave one of them out")
-        prior_labels, prior = _checks.prior("label_prior", label_prior)
+            raise ValueError("target_prior, center and spread are all given: leave one of them out")
+        prior_labels, prior = _checks.prior("target_prior", target_prior)
         mean = float(prior @ prior_labels)
         center = mean if center is None else center
         if spread is None:
-            spread = _positive("label_prior", float(prior @ (prior_labels - mean) ** 2), mean)
+            spread = _positive("target_prior", float(prior @ (prior_labels - mean) ** 2), mean)
     if labels is not None:
         y = _checks.vector("labels", labels)
         w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -306,11 +306,11 @@ def qwk_objective(
                 )
             label_range = (low, high)
         _checks.in_label_range("labels", y, label_range)
-        if label_prior is not None and not np.isin(y, prior_labels).all():
+        if target_prior is not None and not np.isin(y, prior_labels).all():
             missing = float(y[~np.isin(y, prior_labels)][0])
             raise ValueError(
-                f"label {missing:g} occurs in labels but not in label_prior: give its probability, "
-                "0 if it will never occur"
+                f"label {missing:g} occurs in labels but not in target_prior: give its "
+                "probability, 0 if it will never occur"
             )
         if center is None or spread is None:
             a, b = _mean_variance("labels", _label_sums(y, w, label_range[0]), label_range[0])

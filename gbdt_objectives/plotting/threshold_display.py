@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._labels import Thresholds, sorted_thresholds, threshold_labels
+from gbdt_objectives._checks import Array, sorted_thresholds
 from gbdt_objectives._marked import mark_of
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
 from gbdt_objectives.thresholds import optimize_thresholds
@@ -19,6 +18,7 @@ from gbdt_objectives.thresholds.curve import (
     label_curve,
     threshold_to_cut,
 )
+from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
 from gbdt_objectives.thresholds.quadratic import exact_cuts, hull, moments, ratio
 from gbdt_objectives.thresholds.rows import Rows, checked_rows
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,17 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives.priors.shift import sampling_rate
 
 BLOCK = 131_072
 """Rows at a time: their uniforms, 1 MB, stay in the cache."""
 
-Seed = int | np.random.Generator | np.random.RandomState | None
-
 
 def negative_downsample(
-    y: ArrayLike, negative_keep_rate: float, *, random_state: Seed = None
+    y: ArrayLike, negative_keep_rate: float, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
     """Rows of a sample with every positive and only some negatives.
 
@@ -72,7 +69,7 @@ def negative_downsample(
 
 
 def resample(
-    y: ArrayLike, rates: Mapping[Any, float], *, random_state: Seed = None
+    y: ArrayLike, rates: Mapping[Any, float], *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
     """Rows of a sample in which each label has its own rate, under or over 1.
 
@@ -176,13 +173,13 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
 
 def sampled_rows(
-    y: Array, rates: Mapping[Any, float], random_state: Seed, hint: str
+    y: Array, rates: Mapping[Any, float], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
     """floor(r) copies of each row, and one more where its uniform is below r - floor(r).
 
     ``hint`` says what to do about a label without a rate.
     """
-    rng = generator(random_state)
+    rng = _checks.generator(random_state)
     seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
     sample = []
     for first in range(0, len(y), BLOCK):
@@ -211,22 +208,6 @@ def sampled_rows(
                 + ("every label must occur" if count == 0 else "raise its rate")
             )
     return np.concatenate(sample)
-
-
-def generator(random_state: Seed) -> np.random.Generator | np.random.RandomState:
-    """A source of uniforms."""
-    if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral):
-        raise TypeError(
-            f"random_state must be an int, a numpy Generator or RandomState, or None, found "
-            f"{shown(random_state)}"
-        )
-    if random_state < 0:
-        raise ValueError(f"random_state must not be negative, found {random_state}")
-    return np.random.default_rng(int(random_state))
 
 
 def checked_labels(name: str, values: ArrayLike) -> Array:

@@ -1,10 +1,10 @@
 """Thresholds: from a continuous score to ordered classes, exactly."""
 
-from gbdt_objectives._labels import Thresholds
 from gbdt_objectives.thresholds.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
 )
+from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.metrics import (
     ThresholdMetric,
     cost_metric,

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._labels import ordered_labels, positions, whole_numbers
+from gbdt_objectives._checks import Array, ordered_labels, positions, shown, whole_numbers
 from gbdt_objectives.thresholds.rows import class_weights
 
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]

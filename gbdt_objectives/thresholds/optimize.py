@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._labels import Thresholds, sorted_thresholds, threshold_labels
+from gbdt_objectives._checks import Array, shown, sorted_thresholds
 from gbdt_objectives.thresholds.curve import (
     ClassCurve,
     LabelCurve,
@@ -20,6 +19,7 @@ from gbdt_objectives.thresholds.curve import (
     cut_to_threshold,
     label_curve,
 )
+from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric, threshold_metric
 from gbdt_objectives.thresholds.program import optimal_cuts
 from gbdt_objectives.thresholds.quadratic import (
@@ -44,7 +44,7 @@ def optimize_thresholds(
     method: Method = "plugin",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
-    label_prior: Mapping[Any, float] | None = None,
+    target_prior: Mapping[Any, float] | None = None,
     metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
     n_starts: int = 4,
     random_state: int = 0,
@@ -81,7 +81,7 @@ def optimize_thresholds(
         neighbours are 1 apart. None: the integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row, 0 as none.
-    label_prior : mapping of label to probability, optional
+    target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs: the
         rows are weighed so that (weighted) label frequencies equal it.
     metric : str, ThresholdMetric or callable
@@ -147,7 +147,7 @@ def optimize_thresholds(
     known = checked_metric(metric, method)
     n_starts = _checks.whole_number("n_starts", n_starts, 1)
     random_state = _checks.whole_number("random_state", random_state, 0)
-    rows = checked_rows(y_true, score, labels, sample_weight, label_prior)
+    rows = checked_rows(y_true, score, labels, sample_weight, target_prior)
     if known is None or method == "nelder-mead":
         searched: Any = metric if known is None else known
         found = searched_thresholds(rows, searched, n_starts, random_state)

@@ -17,8 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._labels import INTEGER_HINT, ordered_labels, positions, whole_numbers
+from gbdt_objectives._checks import (
+    INTEGER_HINT,
+    Array,
+    ordered_labels,
+    positions,
+    shown,
+    whole_numbers,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +58,7 @@ def checked_rows(
     score: ArrayLike,
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    label_prior: Mapping[Any, float] | None,
+    target_prior: Mapping[Any, float] | None,
 ) -> Rows:
     """Rows from the arguments of ``optimize_thresholds``."""
     s = _checks.vector("score", score)
@@ -69,8 +75,8 @@ def checked_rows(
         )
     totals = class_weights(position, w, K)
     several_classes(totals, order)
-    if label_prior is not None:
-        factor = prior_factors(label_prior, order, totals)
+    if target_prior is not None:
+        factor = prior_factors(target_prior, order, totals)
         w = factor[position] if w is None else factor[position] * w
         s, position, w = without_zero_weights(s, position, w)
     return Rows(s, position, w, order)
@@ -112,43 +118,43 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     return np.arange(low, high + 1)
 
 
-def prior_factors(label_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
+def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
     """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
-    if not isinstance(label_prior, Mapping) or not label_prior:
+    if not isinstance(target_prior, Mapping) or not target_prior:
         raise TypeError(
-            f"label_prior must be a mapping {{label: probability}}, found {shown(label_prior)}"
+            f"target_prior must be a mapping {{label: probability}}, found {shown(target_prior)}"
         )
     order = labels.tolist()
-    unknown = [label for label in label_prior if label not in order]
+    unknown = [label for label in target_prior if label not in order]
     if unknown:
         raise ValueError(
-            f"label_prior holds {shown(unknown[0])}, which is not in labels {shown(order)}: list "
+            f"target_prior holds {shown(unknown[0])}, which is not in labels {shown(order)}: list "
             "every class in labels"
         )
     factor = np.zeros(len(order))
     total = 0.0
     for k, label in enumerate(order):
-        if label not in label_prior:
+        if label not in target_prior:
             if class_weight[k] > 0:
                 raise ValueError(
-                    f"label {shown(label)} occurs in y_true but not in label_prior: give its "
+                    f"label {shown(label)} occurs in y_true but not in target_prior: give its "
                     "probability, 0 if it will never occur"
                 )
             continue
-        p = _checks.number(f"label_prior[{shown(label)}]", label_prior[label])
+        p = _checks.number(f"target_prior[{shown(label)}]", target_prior[label])
         if p < 0:
             raise ValueError(
-                f"label_prior must hold probabilities >= 0, found {p} for {shown(label)}"
+                f"target_prior must hold probabilities >= 0, found {p} for {shown(label)}"
             )
         if p > 0 and class_weight[k] == 0:
             raise ValueError(
-                f"label_prior gives {shown(label)} the probability {p}, but no row of y_true has "
+                f"target_prior gives {shown(label)} the probability {p}, but no row of y_true has "
                 "that label: no weight can stand for it; add such rows or leave the label out"
             )
         total += p
         if p > 0:
             factor[k] = p / class_weight[k]
-    _checks.sum_to_one("the probabilities of label_prior", total)
+    _checks.sum_to_one("the probabilities of target_prior", total)
     several_classes(factor, labels)
     scaled: Array = factor * (class_weight.sum() / total)
     return scaled

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
-from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._labels import Thresholds, ordered_labels, positions
+from gbdt_objectives._checks import Array, ordered_labels, positions, shown
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
+from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
 from gbdt_objectives.thresholds.optimize import (
     best_qwk_thresholds,
@@ -185,13 +185,13 @@ class ThresholdStatistics:
         *,
         method: Literal["exact", "plugin"] = "plugin",
         metric: str | ThresholdMetric = "qwk",
-        label_prior: Mapping[Any, float] | None = None,
+        target_prior: Mapping[Any, float] | None = None,
     ) -> Thresholds:
         """What ``optimize_thresholds`` gives for the rows added so far.
 
         Parameters
         ----------
-        method, metric, label_prior
+        method, metric, target_prior
             As in ``optimize_thresholds``; no Nelder-Mead and no functions, which need
             the rows.
 
@@ -208,7 +208,7 @@ class ThresholdStatistics:
         _checks.choice("method", method, ("exact", "plugin"))
         known = checked_metric(metric, method)
         assert known is not None
-        pools = self._pools(label_prior)
+        pools = self._pools(target_prior)
         if known != QWK:
             zero = np.zeros((1, len(self.labels)))
             C = np.cumsum(np.concatenate([zero, pools.counts]), axis=0).T
@@ -219,7 +219,7 @@ class ThresholdStatistics:
             found = plugin(_label_curve(pools), self.labels)
         return Thresholds(found, self.labels)
 
-    def qwk_loss_bound(self, *, label_prior: Mapping[Any, float] | None = None) -> float:
+    def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
         """How much QWK the bins can have cost at most, in units of kappa.
 
         The exact optimum if the rows inside each bin were sorted by class, which no
@@ -227,7 +227,7 @@ class ThresholdStatistics:
 
         Parameters
         ----------
-        label_prior : mapping of label to probability, optional
+        target_prior : mapping of label to probability, optional
             As in ``optimize_thresholds``.
 
         Raises
@@ -235,7 +235,7 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        pools = self._pools(label_prior)
+        pools = self._pools(target_prior)
         if self.edges is None:
             return 0.0
         d, K = pools.counts.shape
@@ -245,13 +245,13 @@ class ThresholdStatistics:
         binned = _label_curve(pools)
         return max(0.0, ratio(binned, exact_cuts(binned)) - ratio(by_class, exact_cuts(by_class)))
 
-    def _pools(self, label_prior: Mapping[Any, float] | None) -> ThresholdStatistics:
+    def _pools(self, target_prior: Mapping[Any, float] | None) -> ThresholdStatistics:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         several_classes(total, self.labels)
         factor: Any = 1.0
-        if label_prior is not None:
-            factor = prior_factors(label_prior, self.labels, total)
+        if target_prior is not None:
+            factor = prior_factors(target_prior, self.labels, total)
         return self._at(np.arange(len(self.low)), self.counts * factor)
 
     def _at(self, bins: Array, counts: Array) -> ThresholdStatistics:

@@ -169,7 +169,7 @@ def test_extended_uses_the_given_moments() -> None:
     y, p = np.array([0.0, 1, 2, 3]), np.array([0.2, 0.8, 2.5, 2.0])
     value = go.extended_qwk_metric(center=1.85, spread=1.63)(y, p)
     assert value == pytest.approx(1 - ((p - y) ** 2).sum() / ((p - 1.85) ** 2 + 1.63).sum())
-    from_prior = go.extended_qwk_metric(label_prior={0: 0.5, 1: 0.5})
+    from_prior = go.extended_qwk_metric(target_prior={0: 0.5, 1: 0.5})
     assert (from_prior.center, from_prior.spread) == (0.5, 0.25)
     assert go.extended_qwk_metric([0, 1, 2]).center == 1
 

@@ -114,7 +114,7 @@ def test_measures_labels_weights_and_prior() -> None:
     y = [0, 0, 1, 1, 5, 5, 5, 5]
     assert (obj.center, obj.spread) == (pytest.approx(np.mean(y)), pytest.approx(np.var(y)))
     assert obj.label_range == (0, 5)
-    prior = go.qwk_objective([0, 1, 2], label_prior={0: 0.7, 1: 0.2, 2: 0.1})
+    prior = go.qwk_objective([0, 1, 2], target_prior={0: 0.7, 1: 0.2, 2: 0.1})
     assert prior.center == pytest.approx(0.4)
     assert prior.spread == pytest.approx(0.2 + 0.4 - 0.16)
     assert prior.label_range == (0, 2)
@@ -234,13 +234,13 @@ NAN, INF = float("nan"), float("inf")
         ),
         ({"labels": [0, 1], "clip": "yes"}, TypeError, "clip must be True or False"),
         ({"labels": [0, 1], "reduce": 3}, TypeError, "reduce must be callable"),
-        ({"label_prior": {0: 0.5, 1: 0.6}}, ValueError, "must sum to 1, found 1.1"),
-        ({"label_prior": {0: 1.5, 1: -0.5}}, ValueError, "probabilities >= 0, found -0.5"),
-        ({"label_prior": {0: 1.0, 1: 0.0}}, ValueError, "label_prior: .* constant, all 0"),
-        ({"label_prior": [0.5, 0.5]}, TypeError, "label_prior must be a mapping"),
-        ({"labels": [0, 2], "label_prior": {0: 0.5, 1: 0.5}}, ValueError, "label 2 occurs"),
+        ({"target_prior": {0: 0.5, 1: 0.6}}, ValueError, "must sum to 1, found 1.1"),
+        ({"target_prior": {0: 1.5, 1: -0.5}}, ValueError, "probabilities >= 0, found -0.5"),
+        ({"target_prior": {0: 1.0, 1: 0.0}}, ValueError, "target_prior: .* constant, all 0"),
+        ({"target_prior": [0.5, 0.5]}, TypeError, "target_prior must be a mapping"),
+        ({"labels": [0, 2], "target_prior": {0: 0.5, 1: 0.5}}, ValueError, "label 2 occurs"),
         (
-            {"label_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2},
+            {"target_prior": {0: 0.5, 1: 0.5}, "center": 0.5, "spread": 0.2},
             ValueError,
             "all given",
         ),

@@ -151,7 +151,7 @@ def test_label_prior_reweighs_the_rows(method, weighted):
     frequency = np.bincount(y, weights=w) / (len(y) if w is None else w.sum())
     factor = np.array(list(prior.values())) / frequency
     by_hand = factor[y] * (1 if w is None else w)
-    given = optimize_thresholds(y, score, method=method, sample_weight=w, label_prior=prior)
+    given = optimize_thresholds(y, score, method=method, sample_weight=w, target_prior=prior)
     np.testing.assert_allclose(
         given, optimize_thresholds(y, score, method=method, sample_weight=by_hand)
     )
@@ -162,7 +162,7 @@ def test_label_prior_equal_to_the_frequencies_changes_nothing():
     y, score = sample()
     prior = {k: float((y == k).mean()) for k in range(4)}
     np.testing.assert_allclose(
-        optimize_thresholds(y, score, label_prior=prior), optimize_thresholds(y, score)
+        optimize_thresholds(y, score, target_prior=prior), optimize_thresholds(y, score)
     )
 
 
@@ -171,7 +171,7 @@ def test_label_prior_zero_means_that_the_rows_do_not_exist():
     rest = y != 1
     prior = {k: float((y[rest] == k).mean()) for k in range(4)}
     np.testing.assert_allclose(
-        optimize_thresholds(y, score, method="exact", label_prior=prior),
+        optimize_thresholds(y, score, method="exact", target_prior=prior),
         optimize_thresholds(y[rest], score[rest], method="exact"),
     )
 
@@ -183,7 +183,7 @@ def test_label_prior_wins_at_deployment():
     frequency = np.bincount(y) / len(y)
     rows = rng.choice(len(y), 20_000, p=(prior / frequency)[y] / (prior / frequency)[y].sum())
     for method in ("exact", "plugin"):
-        aware = optimize_thresholds(y, score, method=method, label_prior=dict(enumerate(prior)))
+        aware = optimize_thresholds(y, score, method=method, target_prior=dict(enumerate(prior)))
         naive = optimize_thresholds(y, score, method=method)
         assert kappa(y[rows], score[rows], aware) > kappa(y[rows], score[rows], naive) + 0.02
 
@@ -452,14 +452,18 @@ BAD = [
     (dict(sample_weight=[1, 1, -1, 1]), ValueError, "sample_weight must not be negative"),
     (dict(sample_weight=[1, 1, 1]), ValueError, "sample_weight has 3 rows"),
     (dict(sample_weight=[1, 1, np.nan, 1]), ValueError, "sample_weight must be finite"),
-    (dict(label_prior=[0.5, 0.5]), TypeError, "label_prior must be a mapping"),
-    (dict(label_prior={0: 0.5, 1: 0.5}), ValueError, "label 2 occurs in y_true but not in label_p"),
-    (dict(label_prior={0: 0.5, 1: 0.2, 2: 0.2}), ValueError, "must sum to 1, found 0.9"),
-    (dict(label_prior={0: 1.5, 1: -0.7, 2: 0.2}), ValueError, "probabilities >= 0, found -0.7"),
-    (dict(label_prior={0: 0, 1: 0, 2: 1}), ValueError, r"single class \[2\]"),
-    (dict(label_prior={0: 0.5, 1: 0.2, 2: 0.2, 7: 0.1}), ValueError, "7, which is not in labels"),
+    (dict(target_prior=[0.5, 0.5]), TypeError, "target_prior must be a mapping"),
     (
-        dict(label_prior={0: 0.5, 1: 0.2, 2: 0.2, 3: 0.1}, labels=range(4)),
+        dict(target_prior={0: 0.5, 1: 0.5}),
+        ValueError,
+        "label 2 occurs in y_true but not in target",
+    ),
+    (dict(target_prior={0: 0.5, 1: 0.2, 2: 0.2}), ValueError, "must sum to 1, found 0.9"),
+    (dict(target_prior={0: 1.5, 1: -0.7, 2: 0.2}), ValueError, "probabilities >= 0, found -0.7"),
+    (dict(target_prior={0: 0, 1: 0, 2: 1}), ValueError, r"single class \[2\]"),
+    (dict(target_prior={0: 0.5, 1: 0.2, 2: 0.2, 7: 0.1}), ValueError, "7, which is not in labels"),
+    (
+        dict(target_prior={0: 0.5, 1: 0.2, 2: 0.2, 3: 0.1}, labels=range(4)),
         ValueError,
         "no row of y_true has that label",
     ),
@@ -474,7 +478,7 @@ BAD = [
     (dict(metric=accuracy_score, method="exact"), ValueError, "pass method='nelder-mead'"),
     (dict(metric=cost_metric(np.eye(2)), method="exact"), ValueError, r"shape \(2, 2\), but .* 3"),
     (dict(n_starts=0), ValueError, "n_starts must be a whole number >= 1"),
-    (dict(random_state=0.5), ValueError, "random_state must be a whole number >= 0"),
+    (dict(random_state=0.5), TypeError, "random_state must be a whole number >= 0"),
     (dict(score=[-1.7e308, 0, 1.0, 1.7e308]), ValueError, "more than a float64 holds"),
 ]
 

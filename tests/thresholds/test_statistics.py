@@ -47,12 +47,12 @@ def test_distinct_scores_equal_all_rows_at_once(method, metric, weighted, prior)
     y, score, w = sample()
     w = np.maximum(w, 1) if weighted else None  # the first chunk is one row, and must count
     whole = optimize_thresholds(
-        y, score, method=method, metric=metric, sample_weight=w, label_prior=prior
+        y, score, method=method, metric=metric, sample_weight=w, target_prior=prior
     )
     empty = ThresholdStatistics.empty(range(4))
     for statistics in (in_chunks(empty, y, score, w), merged(empty, y, score, w)):
         np.testing.assert_allclose(
-            statistics.thresholds(method=method, metric=metric, label_prior=prior),
+            statistics.thresholds(method=method, metric=metric, target_prior=prior),
             whole,
             rtol=1e-9,
         )
@@ -104,10 +104,10 @@ def test_the_loss_from_bins_is_bounded(seed, bins, prior):
         return qwk(y, apply_thresholds(score, thresholds), factor[y] * w, labels=range(4))
 
     best = reached(
-        optimize_thresholds(y, score, method="exact", sample_weight=w, label_prior=prior)
+        optimize_thresholds(y, score, method="exact", sample_weight=w, target_prior=prior)
     )
-    loss = best - reached(binned.thresholds(method="exact", label_prior=prior))
-    bound = binned.qwk_loss_bound(label_prior=prior)
+    loss = best - reached(binned.thresholds(method="exact", target_prior=prior))
+    bound = binned.qwk_loss_bound(target_prior=prior)
     share = (binned.counts * factor).sum(axis=1) / (binned.counts * factor).sum()
     p = (binned.counts * factor).sum(axis=0) / (binned.counts * factor).sum()
     var = p @ np.arange(4) ** 2 - (p @ np.arange(4)) ** 2

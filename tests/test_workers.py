@@ -9,8 +9,8 @@ import numpy as np
 import xgboost as xgb
 
 import gbdt_objectives as go
+from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.adapters.xgboost import train
-from gbdt_objectives.distributed import sum_over_workers
 
 WORKER = """
 import sys

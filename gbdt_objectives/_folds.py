@@ -1,0 +1,74 @@
+"""Splits that hold each row out once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+
+Split = tuple[Array, Array]
+"""Row numbers to train on and to hold out."""
+
+
+def held_out_once(
+    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: int | None = None
+) -> list[Split]:
+    """Splits (train, test) in which each row is held out exactly once, of class positions y."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, found {cv}")
+        if group is not None and len(np.unique(group)) < cv:
+            raise ValueError(
+                f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
+                "use fewer folds"
+            )
+        if group is None and len(y) < cv:
+            raise ValueError(
+                f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
+                "use fewer folds or more rows"
+            )
+        kind = StratifiedKFold if group is None else StratifiedGroupKFold
+        splitter = kind(int(cv), shuffle=shuffle, random_state=random_state if shuffle else None)
+    elif cv is None:
+        raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
+    else:
+        splitter = check_cv(cv, y, classifier=True)
+    with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        splits = [
+            (np.asarray(train), np.asarray(test))
+            for train, test in splitter.split(np.zeros((len(y), 1)), y, group)
+        ]
+    if any(rows.dtype == bool for split in splits for rows in split):
+        raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
+    if len(splits) < 2:
+        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
+    times = np.zeros(len(y), np.int64)
+    for train, test in splits:
+        if not len(test):
+            raise ValueError("cv gives a split that holds out no row")
+        rows = np.concatenate([train, test])
+        if rows.min() < 0 or rows.max() >= len(y):
+            raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
+        np.add.at(times, test, 1)
+        if len(np.intersect1d(train, test)):
+            raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
+        if group is not None:
+            both = np.intersect1d(group[train], group[test])
+            if len(both):
+                raise ValueError(
+                    f"cv puts group number {both[0]} on both sides of a split: use a splitter "
+                    "that heeds groups, such as GroupKFold"
+                )
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            f"cv must hold each row out exactly once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions"
+        )
+    return splits

@@ -1,0 +1,75 @@
+"""Thresholds that know the classes they separate."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, ordered_labels, shown
+from gbdt_objectives._marked import MarkedArray, mark_of, same_mark
+
+
+class Thresholds(MarkedArray):
+    """Thresholds with the classes that they separate: an ndarray of shape (K-1,).
+
+    What ``optimize_thresholds`` returns, for ``apply_thresholds``. The labels stay with
+    copies, pickles and element-wise arithmetic (``thresholds.round(2)``,
+    ``thresholds + 0.1``). Slices, means over folds, lists and anything else of another
+    shape are plain arrays, for which ``apply_thresholds`` asks for the labels.
+
+    Parameters
+    ----------
+    thresholds : array-like of shape (K-1,)
+        Sorted.
+    labels : array-like of shape (K,)
+        All classes in order of grade.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import Thresholds, apply_thresholds
+    >>> thresholds = Thresholds([0.5, 1.5], ["low", "mid", "high"])
+    >>> thresholds + 0.25
+    array([0.75, 1.75])
+    >>> apply_thresholds([0.6, 2.0], thresholds + 0.25).tolist()
+    ['low', 'high']
+    """
+
+    def __new__(cls, thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
+        if labels is not None:
+            labels = _checks.as_array("labels", labels).copy()
+            labels.flags.writeable = False
+        cuts = _checks.as_array("thresholds", thresholds)
+        found: Thresholds = super().__new__(cls, cuts, labels)
+        return found
+
+    @property
+    def labels(self) -> Array | None:
+        """All classes in order of grade, (K,); None of an array of another shape."""
+        labels: Array | None = self.mark
+        return labels
+
+
+def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) -> Array:
+    """The K classes that thresholds separate: those they carry, or those given."""
+    carried = mark_of(thresholds)
+    if labels is None:
+        if carried is None:
+            raise ValueError(
+                f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
+                f"optimize_thresholds do: pass labels=[...], all {K} classes in order of grade, "
+                f"or labels=range({K}) for class positions"
+            )
+        return carried
+    order = ordered_labels(labels)
+    if len(order) != K:
+        raise ValueError(
+            f"labels must be {K} classes for {K - 1} thresholds, found {len(order)}: "
+            f"{shown(order.tolist())}"
+        )
+    if carried is not None and not same_mark(order, carried):
+        raise ValueError(
+            f"labels are {shown(order.tolist())}, but thresholds were placed between the classes "
+            f"{shown(carried.tolist())}: leave labels out, or if they are other names of the same "
+            "classes pass np.asarray(thresholds)"
+        )
+    return order
