@@ -23,7 +23,7 @@ def smoothing_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array
 def leaf_probabilities(
     leaf: Array, position: Array, w: Array | None, m: float, pi: Array
 ) -> tuple[Array, ...]:
-    """A tree at a time, (L+1, K): p in leaf 0 to L-1, and pi for any leaf without rows.
+    """For each tree (L+1, K): p in leaves 0 to L-1, and pi for any leaf without rows.
 
     ``leaf`` (n, T), ``position`` of each row's class (n,), ``pi`` (K,).
     """

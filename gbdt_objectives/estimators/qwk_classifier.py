@@ -25,7 +25,8 @@ from gbdt_objectives.adapters._wrapped import (
     fit,
     rounds,
 )
-from gbdt_objectives.estimators._rows import (
+from gbdt_objectives.estimators._base import (
+    Wrapping,
     accepted_weights,
     check_features,
     labelled_rows,
@@ -44,75 +45,75 @@ from gbdt_objectives.thresholds.cross_validation import METHODS, comparable_meth
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
-class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor trained for QWK, then thresholds.
 
-    ``fit`` trains the regressor on class positions 0..K-1, once a fold; places
+    ``fit`` trains the regressor on class positions 0..K-1, once per fold; places
     thresholds on the out-of-fold scores; and then either refits on all rows or keeps
-    the folds' models, to be averaged.
+    the folds' models and averages them.
 
-    Averaged scores are less spread than those of one model, so thresholds of single
-    models would be too far apart for them. With ``ensemble=True`` they are stretched
-    about their mean, by ::
+    Averaged scores are less spread than those of one model, so thresholds made for single
+    models would be too far apart. With ``ensemble=True`` the scores are stretched about
+    their mean, by ::
 
         stretch^2 = var(o) / cov(o, a)
 
-    o the out-of-fold score of a row (one model, which has not seen it) and a the mean
-    of all models' scores of that row. On new rows var(a) is the mean covariance of two
-    models' scores, a model with itself included. cov(o, a) is that mean on training
-    rows, with one of each two not having seen the row: so the memory of its label is
-    not taken for spread, which makes var(a) itself too large there. After the stretch
-    mean and spread are about those of the scores that the thresholds are for. (Models
-    that know their training rows by heart are stretched a little too much: the noise
-    they share is missed. Measured on single deep trees: 1.16 where 1.14 was needed and
-    var(a) on training rows would give 1.07; with leaves of 10 rows 1.049, 1.049, 1.036.)
+    o the out-of-fold score of a row (one model, which has not seen it), a the mean of all
+    models' scores of that row. On new rows var(a) is the mean covariance of two models'
+    scores, including a model with itself. cov(o, a) is the same mean on training rows,
+    where one of the two has not seen the row: unlike in var(a), a memorised label does
+    not count as spread. After the stretch mean and spread are about those of the scores
+    that the thresholds were placed on. (Models that memorise their training rows are
+    stretched a little too much: the noise they share is missed. Measured on single deep
+    trees: 1.16 where 1.14 was needed and var(a) on training rows would give 1.07; with
+    leaves of 10 rows 1.049, 1.049, 1.036.)
 
     Parameters
     ----------
     estimator : regressor
         LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn
-        regressor. X goes to it as it is, missing values and categories too.
+        regressor. X is passed on as it is, with missing values and categories.
     objective : "qwk", Objective or None
         "qwk": ``qwk_objective`` measured on each fold's training labels and weights,
-        started at their mean, which stays in the model. Another objective of this
+        starting at their mean, which becomes part of the model. Another objective of this
         package is measured and started in the same way. None: the regressor's own.
     thresholds : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
-        Method. "auto": plug-in unless exact or rounding is better by more than one
-        standard error on thresholds held out by the same folds.
+        Method that places them. "auto": plug-in, unless exact or rounding is better by
+        more than one standard error when cross-validated on the same folds.
     cv : int, splitter or iterable of splits
         Must hold each row out once. An int: that many stratified folds, not shuffled,
         as usual in scikit-learn; group folds if ``fit`` gets ``groups``.
     ensemble : bool
         False: refit on all rows, one model to keep. True: average the folds' models;
-        nothing is refitted, predicting takes as many times as long.
+        nothing is refitted, and predicting takes as many times longer.
     labels : array-like of shape (K,), optional
-        All classes in order of grade, of any type. None: the integers from min to max
-        of y, of which some may be missing. Strings need it: their alphabetical order
-        says nothing of their grade.
+        All classes in order, lowest first, of any type. None: the integers from min to
+        max of y, some of which may be missing. Strings need it: alphabetical order says
+        nothing about their rank.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the QWK of the rounded
-        scores on its held-out rows has not improved for so many rounds. The refit
-        takes the mean of the folds' best numbers of rounds. As the held-out rows
-        choose it, the out-of-fold scores are then a little too good.
+        scores on its held-out rows has not improved for this many rounds. The refit uses
+        the mean of the folds' best numbers of rounds. As the held-out rows choose the
+        round, the out-of-fold scores are then slightly optimistic.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        In order of grade.
+        In order, lowest first.
     thresholds_ : ndarray of shape (K-1,)
         In units of class positions, as ``predict_score``; for ``apply_thresholds``.
     thresholds_method_ : str
         The method that placed them.
     comparison_ : ThresholdCrossValidation
-        What "auto" chose by; there for "auto" only.
+        What "auto" chose by; for "auto" only.
     estimator_ : regressor
         Fitted on all rows (``ensemble=False``).
     estimators_ : list of regressor
-        One a fold (``ensemble=True``).
+        One per fold (``ensemble=True``).
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
     stretch_ : float
-        What averaged scores are multiplied by about ``center_``; 1 without ensemble.
+        Factor by which averaged scores are stretched about ``center_``; 1 without ensemble.
     center_ : float
         Mean out-of-fold score.
     best_iterations_ : list of int
@@ -179,7 +180,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-            Whatever the regressor takes.
+            Whatever the regressor accepts.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -315,7 +316,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return method, placed(method, position, oof, labels, w, "qwk"), None
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
-        """One model's scores; within 0..K-1 if its objective looks at them no further."""
+        """One model's scores; clipped to 0..K-1 if its objective clips them."""
         clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
         score = _predicted(model, X)
         return score.clip(0, K - 1) if clips else score
@@ -332,7 +333,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
             float64, on the scale of ``oof_score_`` and ``thresholds_``. With a clipping
             QWK objective each model's scores are clipped to 0..K-1, as the objective
-            sees them: beyond the labels nothing held them back.
+            clips them: beyond the labels training does not constrain them.
         """
         check_is_fitted(self, "thresholds_")
         check_features(self, X, reset=False)
@@ -374,18 +375,6 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = self.predict(X)
         return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "__sklearn_tags__"):
-            return tags
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.categorical = inner.input_tags.categorical
-        return tags
-
 
 def check_objective(estimator: Any, objective: object) -> None:
     """Raise unless the regressor can be trained on the objective."""
@@ -406,8 +395,8 @@ def check_objective(estimator: Any, objective: object) -> None:
     own = estimator.get_params()["objective"]
     if own not in DEFAULTS["Regressor"][kind]:
         raise ValueError(
-            f"estimator has objective={own!r} and QWKClassifier objective={objective!r}: leave the "
-            "first out, or pass objective=None to keep it"
+            f"estimator has objective={own!r}, but QWKClassifier objective={objective!r}: leave "
+            "the first out, or pass objective=None to keep it"
         )
     if isinstance(objective, Objective) and objective.link != "identity":
         raise ValueError(
@@ -424,7 +413,7 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
         for name in OWN_STOPPING:
             if parameters.get(name) is not None:
                 raise ValueError(
-                    f"estimator has {name}={parameters[name]!r}, which knows no held-out rows and "
+                    f"estimator has {name}={parameters[name]!r}, which gets no held-out rows and "
                     "(in XGBoost) minimises kappa: pass early_stopping_rounds= to QWKClassifier"
                 )
     if stopping_rounds is None:

@@ -81,7 +81,8 @@ def made_of_three(n, seed=0):
 
 
 def seeds(random_state, n_bags):
-    return np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=n_bags)
+    uniform = np.random.default_rng(random_state).random(n_bags)
+    return (np.iinfo(np.int32).max * uniform).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -327,9 +328,15 @@ def test_random_state(data) -> None:
     assert (states(forest, 1)[0] != first).any()
     assert states(RandomForestClassifier(5, random_state=7))[1] == [7, 7, 7]
     assert states(make_pipeline(forest))[1] == drawn
-    generator = np.random.RandomState(0)
-    assert states(forest, generator)[1] == drawn
-    assert states(forest, generator)[1] != drawn
+    for kind in (np.random.default_rng, np.random.RandomState):
+        generator = kind(0)
+        known = states(forest, generator)[1]
+        assert known == states(forest, kind(0))[1]
+        assert known != states(forest, generator)[1]
+    assert states(forest, np.random.default_rng(0))[1] == drawn
+    assert states(forest, None)[1] != states(forest, None)[1]
+    with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
+        states(forest, "0")
     assert forest.get_params()["random_state"] is None
 
 
@@ -348,10 +355,10 @@ def test_labels_of_any_type(data) -> None:
             np.testing.assert_array_equal(c.predict(X), np.array(names)[expected.predict(X)])
 
 
-def test_alphabetical_order_does_not_decide_which_class_is_thinned(data) -> None:
+def test_alphabetical_order_does_not_decide_which_class_is_downsampled(data) -> None:
     X, y = data
     named = np.where(y == 1, "fraud", "ok")
-    with pytest.raises(ValueError, match=r"thin 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
+    with pytest.raises(ValueError, match=r"downsample 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
         DownsampledClassifier(LogisticRegression(), RATE).fit(X, named)
     c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
     assert c.keep_rates_[0, 0] == 1
@@ -632,7 +639,7 @@ def test_sparse(data) -> None:
         (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
          "application='binary', which LightGBM would prefer"),
         (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
-         "needs sample_weight, but KNeighborsClassifier takes none"),
+         "needs sample_weight, but KNeighborsClassifier does not accept it"),
         (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,
          "make this the last step of the pipeline"),
         (stopping(LGBM, 5), 0.1, {}, ValueError, "correction='prior' it would be measured on the"),
@@ -882,7 +889,7 @@ def test_what_the_estimator_does_not_offer_is_refused(data) -> None:
     X, y = made_of_three(500)
     with pytest.raises(ValueError, match="Only binary.*correction='offset'"):
         DownsampledClassifier(LGBM(), {0: 0.5}, correction="offset").fit(X, y)
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
         DownsampledClassifier(KNeighborsClassifier(), 0.5).fit(*data, np.ones(len(data[1])))
     stops = DownsampledClassifier(stopping(XGB, 5), 0.5, correction="offset")
     with pytest.raises(ValueError, match="groups has 3 rows"):

@@ -60,11 +60,11 @@ def test_rounding_is_the_nearest_label() -> None:
 def test_auto_takes_another_method_only_if_clearly_better(rows) -> None:
     score, y = rows
     auto = ThresholdClassifier("auto").fit(score, y)
-    assert auto.method_ == auto.comparison_.best == "plugin"
+    assert auto.thresholds_method_ == auto.comparison_.best == "plugin"
     assert auto.comparison_.methods == ("plugin", "exact", "rounding")
     bent = np.where(y >= 4, 30, 0) + y + 0.1 * score  # a jump that no line can follow
     auto = auto.fit(bent, y, groups=np.arange(400) // 2)
-    assert auto.method_ == "exact"
+    assert auto.thresholds_method_ == "exact"
     expected = optimize_thresholds(y, bent, method="exact")
     np.testing.assert_array_equal(auto.thresholds_, expected)
     named = ThresholdClassifier("auto", labels=["a", "b", "c", "d"])
@@ -166,8 +166,8 @@ GOOD = {
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (json.dumps(GOOD)[:-9], "no complete JSON.*truncated"),
-        ("", "no complete JSON"),
+        (json.dumps(GOOD)[:-9], "not complete JSON.*truncated"),
+        ("", "not complete JSON"),
         ("[1, 2]", "another format, found '\\[1, 2\\]'"),
         ('{"format": "x"}', "another format, found 'x'"),
         ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
@@ -235,7 +235,7 @@ def test_bad_input(parameters, score, y, error, message) -> None:
 
 
 def test_groups_without_auto_are_refused(rows) -> None:
-    with pytest.raises(ValueError, match="groups are for method='auto', found method='plugin'"):
+    with pytest.raises(ValueError, match="groups are for method='auto', found method=None"):
         ThresholdClassifier().fit(*rows, groups=rows[1])
 
 
