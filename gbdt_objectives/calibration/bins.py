@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import LabelledRows, label_1_rows, probability_rows, ties
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    group_ties,
+    label_1_rows,
+    probability_rows,
+)
 from gbdt_objectives.calibration.table import table
 
 Strategy = Literal["quantile", "uniform"]
@@ -156,7 +161,7 @@ def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Reliability
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
     _checks.choice("strategy", strategy, ("quantile", "uniform"))
-    p, positive, negative = ties(rows)
+    p, positive, negative = group_ties(rows)
     total = positive + negative
     if strategy == "uniform":
         b = np.searchsorted(np.arange(1, n_bins) / n_bins, p, side="left")

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot, from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import LabelledRows, score_rows, ties
+from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
 from gbdt_objectives.calibration.table import table
 
@@ -168,8 +168,8 @@ def roc_convex_hull(
 
 def find_hull(rows: LabelledRows) -> ROCConvexHull:
     """The hull of rows of both labels."""
-    distinct, positive, negative = ties(rows)
-    ends = segment_ends(positive, negative)
+    distinct, positive, negative = group_ties(rows)
+    ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1
     return ROCConvexHull(
         low=distinct[first],
@@ -180,7 +180,7 @@ def find_hull(rows: LabelledRows) -> ROCConvexHull:
     )
 
 
-def segment_ends(positive: Array, negative: Array) -> Array:
+def find_segment_ends(positive: Array, negative: Array) -> Array:
     """Where segments of the isotonic fit end, as numbers of distinct scores, 0 to d, (S+1,).
 
     Proportions are compared as quotients, which are equal exactly for equal proportions of
@@ -207,7 +207,7 @@ def area(positive: Array, negative: Array) -> float:
     """Area under an ROC curve by trapezoids, given weights at rising scores."""
     below = np.cumsum(negative)
     below -= 0.5 * negative
-    return dot(positive / positive.sum(), below / negative.sum())
+    return dot(positive, below / negative.sum()) / float(positive.sum())
 
 
 def rate_from_top(weight: Array) -> Array:

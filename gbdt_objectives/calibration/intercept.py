@@ -11,7 +11,7 @@ LARGEST = 1e15
 """Log-odds beyond it have hardly a fraction left that a shift could change."""
 
 
-def intercept_shift(y: Array, z: Array, w: Array) -> float:
+def find_shift(y: Array, z: Array, w: Array) -> float:
     """b with sum w sigmoid(z + b) = sum w y.
 
     ``y`` labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, group_numbers
-from gbdt_objectives.calibration.hull import segment_ends
-from gbdt_objectives.calibration.rows import probability_rows, ties
+from gbdt_objectives.calibration.hull import find_segment_ends
+from gbdt_objectives.calibration.rows import group_ties, probability_rows
 from gbdt_objectives.calibration.table import table
 
 
@@ -139,10 +139,10 @@ def calibration_refinement(
     if isinstance(partition, str):
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
-            p, positive, negative = ties(rows)
+            p, positive, negative = group_ties(rows)
             ends = np.arange(len(p) + 1)
             if partition == "isotonic":
-                ends = segment_ends(positive, negative)
+                ends = find_segment_ends(positive, negative)
             g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
             return CalibrationRefinement(*parts(p, positive, positive + negative, g))
         if partition == "isotonic":

@@ -104,7 +104,7 @@ def weighted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str
     return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64), kept)
 
 
-def ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
+def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
     order = np.argsort(rows.p)
     s, y, w = rows.p[order], rows.y[order], rows.w[order]

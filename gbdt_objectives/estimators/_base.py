@@ -57,7 +57,8 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
         -------
         ndarray of shape (n,)
         """
-        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        position = self.predict_proba(X).argmax(axis=1)
+        label: Array = self.classes_[position]
         return label
 
 
@@ -79,7 +80,7 @@ def check_several_classes(classes: Array, counting: str = "") -> None:
         )
 
 
-def labelled_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     """X, of which rows can be taken, and y of the same length; the estimator is not changed."""
     if y is None:
         raise ValueError(
@@ -139,7 +140,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def accepted_weights(sample_weight: ArrayLike | None, rows: int, *fitted: Any) -> Array | None:
+def check_weights(sample_weight: ArrayLike | None, rows: int, *fitted: Any) -> Array | None:
     """Checked weights, if everything that is fitted with them accepts them."""
     if sample_weight is None:
         return None

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives.adapters._wrapped import class_probability
+from gbdt_objectives.adapters._wrapped import predict_probability
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
-    accepted_weights,
     check_classifier,
     check_features,
+    check_rows,
     check_several_classes,
-    labelled_rows,
+    check_weights,
     take,
     weight_argument,
 )
@@ -125,7 +125,7 @@ class CalibratedClassifier(ProbabilityClassifier):
             raises.
         """
         self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         check_classification_targets(target)
         prefit = isinstance(self.cv, str)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
@@ -137,11 +137,11 @@ class CalibratedClassifier(ProbabilityClassifier):
             )
         position = positions("y", target, classes).astype(np.int64)
         wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
-        w = accepted_weights(sample_weight, len(target), *wrapped)
+        w = check_weights(sample_weight, len(target), *wrapped)
         if prefit:
             if groups is not None:
                 raise ValueError("groups are for folds, but cv='prefit' has none: leave them out")
-            model, p = self.estimator, class_probability(self.estimator, X)[:, 1]
+            model, p = self.estimator, predict_probability(self.estimator, X)[:, 1]
         else:
             group = None if groups is None else group_numbers(groups, len(target))
             splits = held_out_once(position, self.cv, group, shuffle=False)
@@ -184,7 +184,7 @@ class CalibratedClassifier(ProbabilityClassifier):
             model = clone(self.estimator).fit(
                 _safe_indexing(X, train), target[train], **weight_argument(take(w, train))
             )
-            p[test] = class_probability(model, _safe_indexing(X, test))[:, 1]
+            p[test] = predict_probability(model, _safe_indexing(X, test))[:, 1]
         return p
 
     def predict_proba(self, X: Any) -> Array:
@@ -207,8 +207,8 @@ class CalibratedClassifier(ProbabilityClassifier):
         """
         check_is_fitted(self, "calibrator_")
         check_features(self, X, reset=False)
-        p = self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1])
-        p = probabilities_of(self.calibrator_, p)
+        p = self.calibrator_.predict(predict_probability(self.estimator_, X)[:, 1])
+        p = check_probabilities(self.calibrator_, p)
         return np.column_stack([1 - p, p])
 
     def __sklearn_tags__(self) -> Any:
@@ -217,7 +217,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         return tags
 
 
-def probabilities_of(calibrator: Any, predicted: ArrayLike) -> Array:
+def check_probabilities(calibrator: Any, predicted: ArrayLike) -> Array:
     """What a calibrator predicted, (n,), in [0, 1] up to round-off."""
     p: Array = np.asarray(predicted, np.float64)
     wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.hull import find_hull
-from gbdt_objectives.calibration.intercept import intercept_shift
-from gbdt_objectives.calibration.leaves import smoothing_prior
+from gbdt_objectives.calibration.intercept import find_shift
+from gbdt_objectives.calibration.leaves import resolve_prior
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import one_score
@@ -115,7 +115,7 @@ def smoothing_weight(key: str, m: object) -> float:
 def binary_prior(key: str, prior: Any) -> Any:
     if prior is not None and not isinstance(prior, str):
         prior = _json.finite_numbers(key, prior).tolist()
-    smoothing_prior(prior, np.ones(2))
+    resolve_prior(prior, np.ones(2))
     return prior
 
 
@@ -195,7 +195,7 @@ class ROCConvexHullCalibrator(Calibrator):
 
     def _fit(self, rows: LabelledRows) -> None:
         hull = find_hull(rows)
-        pi = smoothing_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
+        pi = resolve_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
         p = hull.probability(m=self.m, prior=pi, monotone=self.monotone)
         ends = np.column_stack([hull.low, hull.high]).astype(np.float64).ravel()
         self.scores_, first = np.unique(ends, return_index=True)
@@ -258,7 +258,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     _saved: ClassVar = {"input_space": _json.one_of(*INPUT_SPACES), "shift": _json.finite_number}
 
     def _fit(self, rows: LabelledRows) -> None:
-        self.shift_ = intercept_shift(rows.y, self._log_odds(rows.p), rows.w)
+        self.shift_ = find_shift(rows.y, self._log_odds(rows.p), rows.w)
 
     def _probability(self, score: Array) -> Array:
         p: Array = expit(self._log_odds(score) + self.shift_)
@@ -317,10 +317,10 @@ class LogitCalibrator(LogOddsCalibrator):
     }
 
     def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = uncertain(replace(rows, p=self._log_odds(rows.p)))
+        y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
         check_overlap(z[y == 0], z[y == 1])
         unit = float(np.abs(z).max())  # whose squares neither overflow nor vanish
-        slope, intercept = logistic_line(z / unit, y, w / w.mean())
+        slope, intercept = fit_logistic_line(z / unit, y, w / w.mean())
         self.slope_, self.intercept_ = slope / unit, intercept
         if self.slope_ <= 0:
             warnings.warn(
@@ -338,7 +338,7 @@ class LogitCalibrator(LogOddsCalibrator):
         return p
 
 
-def uncertain(rows: LabelledRows) -> tuple[Array, Array, Array]:
+def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """y, z, w of the rows of finite log-odds ``p``; the infinite ones must be right."""
     wrong = np.isinf(rows.p) & ((rows.p > 0) != (rows.y == 1))
     if wrong.any():
@@ -369,7 +369,7 @@ def check_overlap(negative: Array, positive: Array) -> None:
     )
 
 
-def logistic_line(z: Array, y: Array, w: Array) -> tuple[float, float]:
+def fit_logistic_line(z: Array, y: Array, w: Array) -> tuple[float, float]:
     """Slope and intercept of greatest likelihood."""
     center = float(np.average(z, weights=w))
     spread = math.sqrt(np.average((z - center) ** 2, weights=w))

@@ -24,18 +24,19 @@ from gbdt_objectives.adapters._wrapped import (
     check_best_round,
     check_correctable,
     check_start,
-    class_probability,
+    find_stopping_rounds,
     fit,
     lightgbm_aliases,
-    own_stopping,
+    predict_probability,
+    refuse_parameters,
 )
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
-    accepted_weights,
     check_classifier,
     check_features,
+    check_rows,
     check_several_classes,
-    labelled_rows,
+    check_weights,
     take,
     weight_argument,
 )
@@ -203,7 +204,7 @@ class DownsampledClassifier(ProbabilityClassifier):
             raises.
         """
         n_bags = self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
         check_several_classes(classes)
@@ -214,13 +215,13 @@ class DownsampledClassifier(ProbabilityClassifier):
             )
         position = np.searchsorted(classes, target)
         rates = self._rates(classes, np.bincount(position))
-        w = accepted_weights(sample_weight, len(target), self.estimator)
+        w = check_weights(sample_weight, len(target), self.estimator)
         group = self._groups(groups, len(target))
 
         uniform = _checks.generator(self.random_state).random(n_bags)
         seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
         samples = [resample(target, rates, random_state=seed) for seed in seeds]
-        kept = np.array([_measured(classes, position, rows, w) for rows in samples])
+        kept = np.array([_measure_rates(classes, position, rows, w) for rows in samples])
         models = [
             self._fit_bag(X, position, w, group, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
@@ -245,7 +246,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         """
         check_is_fitted(self, "estimators_")
         check_features(self, X, reset=False)
-        p = geometric_mean([class_probability(model, X) for model in self.estimators_])
+        p = geometric_mean([predict_probability(model, X) for model in self.estimators_])
         return correct_probability(p, shift=self.shift_) if np.any(self.shift_) else p
 
     def predict(self, X: Any) -> Array:
@@ -313,7 +314,7 @@ class DownsampledClassifier(ProbabilityClassifier):
     def _groups(self, groups: ArrayLike | None, rows: int) -> Array | None:
         if groups is None:
             return None
-        if own_stopping(self.estimator) is None:
+        if find_stopping_rounds(self.estimator) is None:
             raise ValueError(
                 "groups is for early stopping, but estimator has no early_stopping_rounds: leave "
                 "it out (sampling depends on the label only)"
@@ -338,15 +339,15 @@ class DownsampledClassifier(ProbabilityClassifier):
         }
         model.set_params(**states)
         held_out = None
-        if own_stopping(model) is not None:
+        if find_stopping_rounds(model) is not None:
             rows, held = _split(position, group, rows, seed)
-            back = _weighted_back(position, w, kept, held)
+            back = _weigh_back(position, w, kept, held)
             held_out = (_safe_indexing(X, held), position[held], back)
         X_rows, y, v = _safe_indexing(X, rows), position[rows], take(w, rows)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), X_rows, y, v, held_out)
         if self.correction == "weight":
-            v = _weighted_back(position, w, kept, rows)
+            v = _weigh_back(position, w, kept, rows)
         return model.fit(X_rows, y, **weight_argument(v))
 
     def __sklearn_tags__(self) -> Any:
@@ -358,7 +359,7 @@ class DownsampledClassifier(ProbabilityClassifier):
 
 def check_early_stopping(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
-    if own_stopping(estimator) is None:
+    if find_stopping_rounds(estimator) is None:
         return
     if correction != "offset":
         raise ValueError(
@@ -366,12 +367,12 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
             "the downsampled population: pass correction='offset', or fix n_estimators"
         )
     parameters = estimator.get_params()
-    for name in ("eval_metric", "metric"):
-        if parameters.get(name) is not None:
-            raise ValueError(
-                f"estimator has {name}={parameters[name]!r}, but early stopping is on the logloss "
-                "of the full population: leave it out"
-            )
+    refuse_parameters(
+        parameters,
+        ("eval_metric", "metric"),
+        (),
+        "but early stopping is on the logloss of the full population: leave it out",
+    )
     check_best_round(parameters)
 
 
@@ -392,16 +393,18 @@ def check_offset(estimator: Any) -> None:
                     f"estimator has {name}={parameters[name]!r}, but LightGBM's random forests "
                     "do not accept our objectives: pass correction='prior'"
                 )
-        if parameters.get("boost_from_average") not in (None, True):
-            raise ValueError(
-                f"estimator has boost_from_average={parameters['boost_from_average']!r}, but with "
-                "correction='offset' boosting starts at the mean log-odds: leave it out"
-            )
-    if parameters["objective"] not in DEFAULTS["Classifier"][kind]:
-        raise ValueError(
-            f"estimator has objective={parameters['objective']!r}, but correction='offset' sets "
-            "its own: leave objective out, or pass correction='prior'"
+        refuse_parameters(
+            parameters,
+            ("boost_from_average",),
+            (True,),
+            "but with correction='offset' boosting starts at the mean log-odds: leave it out",
         )
+    refuse_parameters(
+        parameters,
+        ("objective",),
+        DEFAULTS["Classifier"][kind],
+        "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
+    )
 
 
 def fit_offset(
@@ -412,7 +415,7 @@ def fit_offset(
     ``held_out``: rows, labels, and weights that make them stand for the full population.
     """
     objective = LoglossObjective(offset=-shift).measured(y, w)
-    kind, stopping_rounds = booster_kind(estimator, "Classifier"), own_stopping(estimator)
+    kind, stopping_rounds = booster_kind(estimator, "Classifier"), find_stopping_rounds(estimator)
     assert kind is not None
     assert objective.intercept is not None
     if estimator.get_params().get("base_score") is None:
@@ -442,7 +445,7 @@ def _shift(kept: Array) -> Any:
     return log_odds_shift(class_keep_rates=kept)
 
 
-def _measured(classes: Array, position: Array, rows: Array, w: Array | None) -> Array:
+def _measure_rates(classes: Array, position: Array, rows: Array, w: Array | None) -> Array:
     """The fraction of each class's rows, or of their weight, that is in the sample."""
     full = np.bincount(position, w)
     kept = np.bincount(position[rows], take(w, rows), minlength=len(full))
@@ -455,7 +458,7 @@ def _measured(classes: Array, position: Array, rows: Array, w: Array | None) -> 
     return kept / full
 
 
-def _weighted_back(position: Array, w: Array | None, kept: Array, rows: Array) -> Array:
+def _weigh_back(position: Array, w: Array | None, kept: Array, rows: Array) -> Array:
     """Weights with which the rows of a sample stand for all they were drawn from."""
     back: Array = 1 / kept[position[rows]]
     return back if w is None else back * w[rows]

@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives.adapters._library import library_of
-from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
+from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_features,
+    check_rows,
     check_several_classes,
-    labelled_rows,
 )
 
 
@@ -152,8 +152,8 @@ def leaf_probability(
     classes = np.asarray(known)
     position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
-    pi = smoothing_prior(prior, np.bincount(position, w, minlength=K))
-    probabilities = leaf_probabilities(leaf, position, w, K if m is None else m, pi)
+    pi = resolve_prior(prior, np.bincount(position, w, minlength=K))
+    probabilities = smooth_leaves(leaf, position, w, K if m is None else m, pi)
     return LeafProbability(model, classes, probabilities)
 
 
@@ -311,7 +311,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight

@@ -22,14 +22,15 @@ from gbdt_objectives.adapters._wrapped import (
     OWN_STOPPING,
     HeldOut,
     check_best_round,
+    count_rounds,
     fit,
-    rounds,
+    refuse_parameters,
 )
 from gbdt_objectives.estimators._base import (
     Wrapping,
-    accepted_weights,
     check_features,
-    labelled_rows,
+    check_rows,
+    check_weights,
     take,
     weight_argument,
 )
@@ -200,7 +201,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             splits that do not hold each row out once, and what the regressor raises.
         """
         self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         if self.labels is None:
@@ -209,7 +210,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         else:
             classes = ordered_labels(self.labels)
         position = positions("y", target, classes).astype(np.int64)
-        w = accepted_weights(sample_weight, len(target), self.estimator)
+        w = check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
         splits = held_out_once(position, self.cv, group, shuffle=False)
 
@@ -226,7 +227,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         if comparison is not None:
             found["comparison_"] = comparison
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [rounds(model) for model in models]
+            found["best_iterations_"] = [count_rounds(model) for model in models]
         if self.ensemble:
             found["estimators_"] = models
         else:
@@ -235,7 +236,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 final.set_params(
                     n_estimators=max(1, round(float(np.mean(found["best_iterations_"]))))
                 )
-            found["estimator_"] = fit_regressor(
+            found["estimator_"] = fit_for_qwk(
                 final, self.objective, len(classes), X, position, w, None, None
             )
         check_features(self, X, reset=True)
@@ -269,7 +270,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             held_out = None
             if self.early_stopping_rounds is not None:
                 held_out = (_safe_indexing(X, test), position[test], take(w, test))
-            model = fit_regressor(
+            model = fit_for_qwk(
                 clone(self.estimator),
                 self.objective,
                 K,
@@ -318,7 +319,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
         clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
-        score = _predicted(model, X)
+        score = _predict_score(model, X)
         return score.clip(0, K - 1) if clips else score
 
     def predict_score(self, X: Any) -> Array:
@@ -392,12 +393,12 @@ def check_objective(estimator: Any, objective: object) -> None:
             f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    own = estimator.get_params()["objective"]
-    if own not in DEFAULTS["Regressor"][kind]:
-        raise ValueError(
-            f"estimator has objective={own!r}, but QWKClassifier objective={objective!r}: leave "
-            "the first out, or pass objective=None to keep it"
-        )
+    refuse_parameters(
+        estimator.get_params(),
+        ("objective",),
+        DEFAULTS["Regressor"][kind],
+        f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
+    )
     if isinstance(objective, Objective) and objective.link != "identity":
         raise ValueError(
             f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
@@ -410,12 +411,13 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     kind = booster_kind(estimator, "Regressor")
     if kind is not None:
         parameters = estimator.get_params()
-        for name in OWN_STOPPING:
-            if parameters.get(name) is not None:
-                raise ValueError(
-                    f"estimator has {name}={parameters[name]!r}, which gets no held-out rows and "
-                    "(in XGBoost) minimises kappa: pass early_stopping_rounds= to QWKClassifier"
-                )
+        refuse_parameters(
+            parameters,
+            OWN_STOPPING,
+            (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )
     if stopping_rounds is None:
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
@@ -427,7 +429,7 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     check_best_round(parameters)
 
 
-def fit_regressor(
+def fit_for_qwk(
     regressor: Any,
     objective: Any,
     K: int,
@@ -466,6 +468,6 @@ def _stretch(oof: Array, average: Array, w: Array | None) -> float:
     return max(1.0, float(np.sqrt(variance / covariance)))
 
 
-def _predicted(model: Any, X: Any) -> Array:
+def _predict_score(model: Any, X: Any) -> Array:
     score = np.asarray(model.predict(X), dtype=np.float64)
     return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score

@@ -253,7 +253,7 @@ def test_clone_pickle_search(data) -> None:
         ({"calibrator": "isotonic"}, TypeError, "calibrator must have fit and predict.*'isotonic'"),
         ({"calibrator": LogisticRegression()}, TypeError, "calibrator must have fit and predict"),
         ({"calibrator": InterceptCalibrator(input_space="margin")}, ValueError,
-         "input_space='margin', but will be given probabilities"),
+         "input_space='margin', but is given probabilities"),
         ({"cv": "pre"}, ValueError, "cv must be one of 'prefit', found 'pre'"),
         ({"cv": 1}, ValueError, "cv must be at least 2 folds"),
         ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError, "exactly once"),
