@@ -16,7 +16,9 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossObjective
 
-HeldOut = tuple[Any, Array, "Array | None"]
+Data = tuple[Any, Array, "Array | None"]
+"""X, y and weights of some rows."""
+
 DEFAULTS = {
     "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},
     "Classifier": {"lightgbm": (None, "binary"), "xgboost": (None, "binary:logistic")},
@@ -146,19 +148,19 @@ def fit(
     estimator: Any,
     kind: str,
     objective: Objective | None,
-    X: Any,
-    y: Array,
-    w: Array | None,
+    data: Data,
     metric: Metric,
-    held_out: HeldOut | None,
+    held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own), stopped on the metric."""
+    """A booster's estimator, fitted on the objective (None: its own).
+
+    Stopped on the metric of the rows held out, if there are any.
+    """
     if objective is not None:
         estimator.set_params(objective=objective)
     adapter = import_module(f"gbdt_objectives.adapters.{kind}.estimators")
-    stops = held_out if stopping_rounds is not None else None
-    adapter.fit_stopped(estimator, X, y, w, metric, stops, stopping_rounds)
+    adapter.fit_stopped(estimator, *data, metric, held_out, stopping_rounds)
     return estimator
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.adapters._wrapped import Data
 
 
 class Wrapping:
@@ -158,6 +159,12 @@ def check_weights(sample_weight: ArrayLike | None, rows: int, *fitted: Any) -> A
 def take(w: Array | None, rows: Array) -> Array | None:
     """The weights of some rows, if there are any."""
     return None if w is None else w[rows]
+
+
+def take_rows(data: Data, rows: Array) -> Data:
+    """X, y and weights of some rows."""
+    X, y, w = data
+    return _safe_indexing(X, rows), y[rows], take(w, rows)
 
 
 def weight_argument(w: Array | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from gbdt_objectives.estimators._base import (
     check_rows,
     check_several_classes,
     check_weights,
-    take,
+    take_rows,
     weight_argument,
 )
 
@@ -181,9 +181,8 @@ class CalibratedClassifier(ProbabilityClassifier):
                     "cv gives a split whose training rows are of one class only: use fewer or "
                     "stratified folds, there must be several rows of each class"
                 )
-            model = clone(self.estimator).fit(
-                _safe_indexing(X, train), target[train], **weight_argument(take(w, train))
-            )
+            X_train, y_train, w_train = take_rows((X, target, w), train)
+            model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
             p[test] = predict_probability(model, _safe_indexing(X, test))[:, 1]
         return p
 

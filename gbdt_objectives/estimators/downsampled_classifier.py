@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -20,7 +19,7 @@ from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
-    HeldOut,
+    Data,
     check_best_round,
     check_correctable,
     check_start,
@@ -38,6 +37,7 @@ from gbdt_objectives.estimators._base import (
     check_several_classes,
     check_weights,
     take,
+    take_rows,
     weight_argument,
 )
 from gbdt_objectives.metrics import weighted_logloss_metric
@@ -223,7 +223,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         samples = [resample(target, rates, random_state=seed) for seed in seeds]
         kept = np.array([_measure_rates(classes, position, rows, w) for rows in samples])
         models = [
-            self._fit_bag(X, position, w, group, rows, r, seed)
+            self._fit_bag((X, position, w), group, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
         check_features(self, X, reset=True)
@@ -321,16 +321,7 @@ class DownsampledClassifier(ProbabilityClassifier):
             )
         return group_numbers(groups, rows)
 
-    def _fit_bag(
-        self,
-        X: Any,
-        position: Array,
-        w: Array | None,
-        group: Array | None,
-        rows: Array,
-        kept: Array,
-        seed: int,
-    ) -> Any:
+    def _fit_bag(self, data: Data, group: Array | None, rows: Array, kept: Array, seed: int) -> Any:
         model = clone(self.estimator)
         states = {
             name: seed
@@ -340,15 +331,13 @@ class DownsampledClassifier(ProbabilityClassifier):
         model.set_params(**states)
         held_out = None
         if find_stopping_rounds(model) is not None:
-            rows, held = _split(position, group, rows, seed)
-            back = _weigh_back(position, w, kept, held)
-            held_out = (_safe_indexing(X, held), position[held], back)
-        X_rows, y, v = _safe_indexing(X, rows), position[rows], take(w, rows)
+            rows, held = _split(data[1], group, rows, seed)
+            held_out = _weigh_back(take_rows(data, held), kept)
+        sampled = take_rows(data, rows)
         if self.correction == "offset":
-            return fit_offset(model, _shift(kept), X_rows, y, v, held_out)
-        if self.correction == "weight":
-            v = _weigh_back(position, w, kept, rows)
-        return model.fit(X_rows, y, **weight_argument(v))
+            return fit_offset(model, _shift(kept), sampled, held_out)
+        X, y, w = _weigh_back(sampled, kept) if self.correction == "weight" else sampled
+        return model.fit(X, y, **weight_argument(w))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -407,13 +396,12 @@ def check_offset(estimator: Any) -> None:
     )
 
 
-def fit_offset(
-    estimator: Any, shift: float, X: Any, y: Array, w: Array | None, held_out: HeldOut | None
-) -> Any:
+def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) -> Any:
     """The booster, trained so that its margin is the log-odds before sampling.
 
-    ``held_out``: rows, labels, and weights that make them stand for the full population.
+    ``held_out``: with weights that make the rows stand for the full population.
     """
+    _, y, w = data
     objective = LoglossObjective(offset=-shift).measured(y, w)
     kind, stopping_rounds = booster_kind(estimator, "Classifier"), find_stopping_rounds(estimator)
     assert kind is not None
@@ -423,7 +411,7 @@ def fit_offset(
     names = estimator.get_params()
     estimator.set_params(**{name: None for name in OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)
-    return fit(estimator, kind, objective, X, y, w, metric, held_out, stopping_rounds)
+    return fit(estimator, kind, objective, data, metric, held_out, stopping_rounds)
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:
@@ -458,10 +446,11 @@ def _measure_rates(classes: Array, position: Array, rows: Array, w: Array | None
     return kept / full
 
 
-def _weigh_back(position: Array, w: Array | None, kept: Array, rows: Array) -> Array:
-    """Weights with which the rows of a sample stand for all they were drawn from."""
-    back: Array = 1 / kept[position[rows]]
-    return back if w is None else back * w[rows]
+def _weigh_back(data: Data, kept: Array) -> Data:
+    """Rows of a sample, with weights that make them stand for all they were drawn from."""
+    X, y, w = data
+    back = 1 / kept[y]
+    return X, y, back if w is None else back * w
 
 
 def _split(position: Array, group: Array | None, rows: Array, seed: int) -> tuple[Array, Array]:

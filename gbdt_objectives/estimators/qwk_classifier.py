@@ -20,7 +20,7 @@ from gbdt_objectives.adapters._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
-    HeldOut,
+    Data,
     check_best_round,
     count_rounds,
     fit,
@@ -31,7 +31,7 @@ from gbdt_objectives.estimators._base import (
     check_features,
     check_rows,
     check_weights,
-    take,
+    take_rows,
     weight_argument,
 )
 from gbdt_objectives.metrics import quadratic_weighted_kappa, qwk_metric
@@ -214,7 +214,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         group = None if groups is None else group_numbers(groups, len(target))
         splits = held_out_once(position, self.cv, group, shuffle=False)
 
-        models, oof, average = self._fit_folds(X, position, w, len(classes), splits)
+        data = X, position, w
+        models, oof, average = self._fit_folds(data, len(classes), splits)
         method, cuts, comparison = self._place(position, oof, w, len(classes), splits)
         found: dict[str, Any] = {
             "classes_": classes,
@@ -233,12 +234,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         else:
             final = clone(self.estimator)
             if self.early_stopping_rounds is not None:
-                final.set_params(
-                    n_estimators=max(1, round(float(np.mean(found["best_iterations_"]))))
-                )
-            found["estimator_"] = fit_for_qwk(
-                final, self.objective, len(classes), X, position, w, None, None
-            )
+                best = round(float(np.mean(found["best_iterations_"])))
+                final.set_params(n_estimators=max(1, best))
+            found["estimator_"] = self._fit_model(final, data, len(classes))
         check_features(self, X, reset=True)
         for name in ("estimator_", "estimators_", "comparison_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -261,25 +259,16 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_early_stopping(self.estimator, self.early_stopping_rounds)
 
     def _fit_folds(
-        self, X: Any, position: Array, w: Array | None, K: int, splits: Sequence[Split]
+        self, data: Data, K: int, splits: Sequence[Split]
     ) -> tuple[list[Any], Array, Array]:
         """The folds' models, the out-of-fold scores, and the scores averaged over all models."""
+        X, n = data[0], len(data[1])
         models: list[Any] = []
-        oof, average = np.empty(len(position)), np.zeros(len(position))
+        oof, average = np.empty(n), np.zeros(n)
         for train, test in splits:
-            held_out = None
-            if self.early_stopping_rounds is not None:
-                held_out = (_safe_indexing(X, test), position[test], take(w, test))
-            model = fit_for_qwk(
-                clone(self.estimator),
-                self.objective,
-                K,
-                _safe_indexing(X, train),
-                position[train],
-                take(w, train),
-                held_out,
-                self.early_stopping_rounds,
-            )
+            stops = self.early_stopping_rounds is not None
+            held_out = take_rows(data, test) if stops else None
+            model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
             if self.ensemble:
                 score = self._model_score(model, X, K)
                 average += score / len(splits)
@@ -288,6 +277,27 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 oof[test] = self._model_score(model, _safe_indexing(X, test), K)
             models.append(model)
         return models, oof, average
+
+    def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
+        """The regressor, fitted on class positions; it predicts in their units."""
+        X, position, w = data
+        kind = booster_kind(model, "Regressor")
+        if kind is None:
+            return model.fit(X, position.astype(np.float64), **weight_argument(w))
+        objective = self.objective
+        if objective is not None:
+            if objective == "qwk":
+                objective = qwk_objective(label_range=(0, K - 1))
+            given = getattr(objective, "label_range", None)
+            if given not in (None, (0, K - 1)):
+                raise ValueError(
+                    f"objective has label_range {given}, but QWKClassifier trains on class "
+                    f"positions 0 to {K - 1}: pass objective='qwk', or make the objective without "
+                    "labels (centre and spread are of positions, too)"
+                )
+            objective = objective.measured(position, w)
+        metric = qwk_metric((0, K - 1))
+        return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
     def _place(
         self, position: Array, oof: Array, w: Array | None, K: int, splits: Sequence[Split]
@@ -319,7 +329,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
         clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
-        score = _predict_score(model, X)
+        score = np.asarray(model.predict(X), np.float64)
+        if score.ndim == 2 and score.shape[1] == 1:
+            score = score[:, 0]
         return score.clip(0, K - 1) if clips else score
 
     def predict_score(self, X: Any) -> Array:
@@ -429,35 +441,6 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     check_best_round(parameters)
 
 
-def fit_for_qwk(
-    regressor: Any,
-    objective: Any,
-    K: int,
-    X: Any,
-    position: Array,
-    w: Array | None,
-    held_out: HeldOut | None,
-    stopping_rounds: int | None,
-) -> Any:
-    """The regressor, fitted on class positions; it predicts in their units."""
-    measured = None
-    if objective is not None:
-        unmeasured = qwk_objective(label_range=(0, K - 1)) if objective == "qwk" else objective
-        given = getattr(unmeasured, "label_range", None)
-        if given not in (None, (0, K - 1)):
-            raise ValueError(
-                f"objective has label_range {given}, but QWKClassifier trains on class positions "
-                f"0 to {K - 1}: pass objective='qwk', or make the objective without labels "
-                "(centre and spread, too, are of positions)"
-            )
-        measured = unmeasured.measured(position, w)
-    kind = booster_kind(regressor, "Regressor")
-    if kind is None:
-        return regressor.fit(X, position.astype(np.float64), **weight_argument(w))
-    metric = qwk_metric((0, K - 1))
-    return fit(regressor, kind, measured, X, position, w, metric, held_out, stopping_rounds)
-
-
 def _stretch(oof: Array, average: Array, w: Array | None) -> float:
     """sd(oof) / sd(average on new rows), at least 1: an average is never spread more."""
     o = oof - np.average(oof, weights=w)
@@ -466,8 +449,3 @@ def _stretch(oof: Array, average: Array, w: Array | None) -> float:
     if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
         return 1.0
     return max(1.0, float(np.sqrt(variance / covariance)))
-
-
-def _predict_score(model: Any, X: Any) -> Array:
-    score = np.asarray(model.predict(X), dtype=np.float64)
-    return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score

@@ -420,7 +420,7 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
         n_estimators=60, objective=None, random_state=seed,
         **({"metric": None} if booster is LGBM else {"base_score": None}),
     )  # fmt: skip
-    free = fit_offset(free, np.log(rate), X[train], y[train], v[0], None)
+    free = fit_offset(free, np.log(rate), (X[train], y[train], v[0]), None)
     metric, curve = weighted_logloss_metric(rate), []
     for i in range(1, 61):
         if booster is LGBM:
