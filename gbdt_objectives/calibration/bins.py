@@ -18,7 +18,7 @@ from gbdt_objectives.calibration.rows import (
 )
 from gbdt_objectives.calibration.table import table
 
-Strategy = Literal["quantile", "uniform"]
+Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
 
 
@@ -112,9 +112,11 @@ def expected_calibration_error(
         Of label 1, or of each class; (n, 2) is about the predicted class, not label 1.
     n_bins : int from 1 to 1,000,000
         Number of bins.
-    strategy : {"quantile", "uniform"}
+    strategy : {"quantile", "uniform", "events"}
         "quantile": equal total weight in each bin, as nearly as equal predictions, which
         stay together, allow. "uniform": ((b-1)/n_bins, b/n_bins], the first including 0.
+        "events": equal sums of predictions in each bin instead of equal weight, for rare
+        events on logarithmic axes, which show the relative error.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
@@ -160,14 +162,16 @@ def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Reliability
     n_bins = _checks.whole_number("n_bins", n_bins, 1)
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
-    _checks.choice("strategy", strategy, ("quantile", "uniform"))
+    _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
     p, positive, negative = group_ties(rows)
     total = positive + negative
     if strategy == "uniform":
         b = np.searchsorted(np.arange(1, n_bins) / n_bins, p, side="left")
     else:
-        middle = np.cumsum(total) - 0.5 * total
-        b = np.minimum((n_bins * middle / total.sum()).astype(np.intp), n_bins - 1)  # sums round
+        share = total if strategy == "quantile" else total * p
+        middle = np.cumsum(share) - 0.5 * share
+        b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
+        b = np.minimum(b, n_bins - 1)  # sums round
     first = np.flatnonzero(np.concatenate(([True], b[1:] != b[:-1])))
     weight = np.add.reduceat(total, first)
     return ReliabilityBins(

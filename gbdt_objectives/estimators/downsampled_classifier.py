@@ -111,6 +111,10 @@ class DownsampledClassifier(ProbabilityClassifier):
 
     Notes
     -----
+    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: for
+    another threshold compare ``predict_proba`` with it, or use scikit-learn's
+    ``FixedThresholdClassifier``.
+
     To serve a single booster without this package, put the correction into it:
     ``shift_intercept(classifier.estimators_[0].get_booster(), classifier.shift_)``, for
     LightGBM ``estimators_[0].booster_``. With "offset" it is already there. For two classes
@@ -248,23 +252,6 @@ class DownsampledClassifier(ProbabilityClassifier):
         check_features(self, X, reset=False)
         p = geometric_mean([predict_probability(model, X) for model in self.estimators_])
         return correct_probability(p, shift=self.shift_) if np.any(self.shift_) else p
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row.
-
-        Of two classes that is the positive one above a true probability of 1/2, which
-        rare events seldom reach: to decide at another threshold compare
-        ``predict_proba`` with it, or use scikit-learn's ``FixedThresholdClassifier``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        return super().predict(X)
 
     def _check_parameters(self) -> int:
         """The number of bags."""

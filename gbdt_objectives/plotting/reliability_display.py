@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
+from gbdt_objectives.calibration.bins import Strategy
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, axes_or_new
 from gbdt_objectives.priors import correct_probability
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Strategy = Literal["quantile", "uniform", "events"]
 Scale = Literal["linear", "log"]
 
 STYLES = (
@@ -121,7 +121,7 @@ class ReliabilityDisplay:
         for name in curves:
             if str(name).startswith("_"):
                 raise ValueError(
-                    f"model {name!r} would be missing in the legend, where matplotlib hides names "
+                    f"model {name!r} would be missing from the legend, as matplotlib hides names "
                     "that begin with an underscore: rename it"
                 )
         _checks.choice("scale", scale, ("linear", "log"))
@@ -162,9 +162,7 @@ class ReliabilityDisplay:
         n_bins : int from 1 to 1,000,000
             Number of bins.
         strategy : {"quantile", "uniform", "events"}
-            "quantile", "uniform": as in ``reliability_bins``. "events": the same sum of
-            predictions in each bin, as nearly as equal predictions, which stay together,
-            allow; for rare events on logarithmic axes, which show the relative error.
+            As in ``reliability_bins``; "events" for rare events on logarithmic axes.
         scale : {"linear", "log"}
             Of both axes.
         confidence_level : float in (0, 1)
@@ -211,13 +209,12 @@ class ReliabilityDisplay:
         >>> [text.get_text() for text in display.ax_.get_legend().get_texts()[:2]]
         ['uncorrected: 8.05', 'corrected: 0.994']
         """
-        _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
         level = _checks.number("confidence_level", confidence_level)
         if not 0 < level < 1:
             raise ValueError(f"confidence_level must be in (0, 1), found {level:g}: 0.95 is usual")
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
-            raise ValueError("probability is an empty mapping: give at least one model")
+            raise ValueError("probability is an empty mapping: pass at least one model")
         if len(models) > len(STYLES):
             raise ValueError(
                 f"probability holds {len(models)} models, but only {len(STYLES)} can be told "
@@ -286,11 +283,7 @@ def _curve(
     sample_weight: ArrayLike | None,
 ) -> ReliabilityCurve:
     found = reliability_bins(
-        y_true,
-        probability,
-        n_bins=n_bins,
-        strategy="quantile" if strategy == "events" else strategy,
-        sample_weight=sample_weight,
+        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
     )
     y, p = np.asarray(y_true, np.float64), np.asarray(probability, np.float64)
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -300,8 +293,6 @@ def _curve(
             f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
             "and observed probability are compared on rows of both labels"
         )
-    if strategy == "events":
-        found = _event_bins(y, p, w, n_bins)
     low, high = _interval(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
     return ReliabilityCurve(
         bins=found,
@@ -310,22 +301,6 @@ def _curve(
         ratio=calibration_ratio(y_true, probability, sample_weight=sample_weight),
         probability=p[w > 0],
         weight=None if sample_weight is None else w[w > 0],
-    )
-
-
-def _event_bins(y: Array, p: Array, w: Array, n_bins: int) -> ReliabilityBins:
-    """Bins with about the same sum of predictions: their edges do not depend on the outcomes."""
-    distinct, row = np.unique(p, return_inverse=True)
-    events = np.bincount(row, w) * distinct
-    middle = np.cumsum(events) - 0.5 * events
-    b = (n_bins * middle / (events.sum() or 1.0)).astype(np.intp)
-    b = np.minimum(b, n_bins - 1)[row]  # sums round
-    weight = np.bincount(b, w)
-    kept = weight > 0
-    return ReliabilityBins(
-        weight=weight[kept],
-        probability=np.bincount(b, w * p)[kept] / weight[kept],
-        frequency=np.bincount(b, w * y)[kept] / weight[kept],
     )
 
 
@@ -351,7 +326,7 @@ def _split(ax: Axes) -> Axes:
     place = ax.get_subplotspec()
     if place is None:
         raise ValueError(
-            "ax has no place in a grid that could be shared with the counts: pass one of those "
+            "ax is not part of a grid, whose cell the counts could share: pass one of those "
             "that plt.subplots() returns, or None for a new figure"
         )
     grid = place.subgridspec(2, 1, height_ratios=(4, 1), hspace=0.06)

@@ -132,7 +132,7 @@ def test_several_classes_is_about_the_predicted_one() -> None:
         ({"n_bins": 10**30}, "n_bins must be at most 1,000,000, found 10{30}"),
         ({"n_bins": 2.5}, "n_bins must be a whole number >= 1, found 2.5"),
         ({"n_bins": True}, "n_bins must be a whole number >= 1, found True"),
-        ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform'"),
+        ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
     ],
 )
 @pytest.mark.parametrize("function", [go.expected_calibration_error, go.reliability_bins])

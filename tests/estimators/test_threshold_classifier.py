@@ -44,6 +44,35 @@ def test_is_optimize_thresholds(rows, method) -> None:
     assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
 
 
+@pytest.mark.parametrize(
+    ("metric", "method"),
+    [
+        ("qwk", "plugin"),
+        ("accuracy", "exact"),
+        (cost_metric(1 - np.eye(4)), "exact"),
+        (lambda y, p, w: -np.abs(y - p).mean(), "nelder-mead"),
+    ],
+)
+def test_the_default_method_suits_the_metric(rows, metric, method) -> None:
+    score, y = rows
+    default = ThresholdClassifier(metric=metric).fit(score, y)
+    assert default.thresholds_method_ == method
+    expected = optimize_thresholds(y, score, method=method, metric=metric)
+    np.testing.assert_array_equal(default.thresholds_, expected)
+
+
+def test_random_state_of_auto(rows) -> None:
+    def comparison(random_state):
+        classifier = ThresholdClassifier("auto", random_state=random_state)
+        return classifier.fit(*rows).comparison_.fold_score
+
+    np.testing.assert_array_equal(comparison(3), comparison(3))
+    same = (comparison(np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(*same)
+    assert (comparison(3) != comparison(4)).any()
+    assert (comparison(None) != comparison(None)).any()
+
+
 def test_weight_is_repetition(rows) -> None:
     score, y = rows
     w = np.random.default_rng(1).integers(0, 3, size=len(y))

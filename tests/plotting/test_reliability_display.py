@@ -259,7 +259,7 @@ def test_bad_parts_are_refused(rows) -> None:
 
 def test_places_that_cannot_be_shared_are_refused(rows) -> None:
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
-    with pytest.raises(ValueError, match="no place in a grid"):
+    with pytest.raises(ValueError, match="not part of a grid"):
         ReliabilityDisplay.from_predictions(*rows, ax=ax)
 
 
