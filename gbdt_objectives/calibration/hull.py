@@ -82,8 +82,8 @@ class ROCConvexHull:
         Parameters
         ----------
         m, prior
-            As in ``empirical_probability``, ``prior`` for labels 0 and 1: no smoothing,
-            ``m=2`` Laplace, and any m-estimate.
+            As in ``empirical_probability``, with ``prior`` for labels 0 and 1: ``m=0`` is no
+            smoothing, ``m=2`` Laplace's correction.
         monotone : bool
             Smoothing moves small segments further than large ones, which can reverse
             their order. True: take the nearest rising probabilities, by squared error

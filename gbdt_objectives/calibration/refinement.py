@@ -150,7 +150,7 @@ def calibration_refinement(
                 "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
                 "time, y_true == label and its column"
             )
-        g = equal_rows(rows.p)
+        g = number_equal_rows(rows.p)
     else:
         every_row = isinstance(rows.kept, slice)
         g = group_numbers(partition, len(rows.y if every_row else rows.kept), "partition")
@@ -174,7 +174,7 @@ def parts(p: Array, positive: Array, total: Array, g: Array) -> list[float]:
     return [calibration, refinement, within, q * (1 - q)]
 
 
-def equal_rows(p: Array) -> Array:
+def number_equal_rows(p: Array) -> Array:
     """Numbers from 0, equal where rows are equal: sorted by a random combination of columns."""
     key = np.zeros(len(p))
     for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):

@@ -82,7 +82,7 @@ def check_several_classes(classes: Array, counting: str = "") -> None:
 
 
 def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-    """X, of which rows can be taken, and y of the same length; the estimator is not changed."""
+    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -95,7 +95,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     return rows, target
 
 
-def one_score(score: ArrayLike) -> Array:
+def check_score(score: ArrayLike) -> Array:
     """(n,) or (n, 1) scores as (n,)."""
     if hasattr(score, "toarray"):
         raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")

@@ -90,12 +90,12 @@ class SavedAsJSON:
         return estimator
 
 
-def one_of(*words: str) -> Reader:
+def read_one_of(*words: str) -> Reader:
     """A reader of one of a few words."""
     return lambda key, value: _checks.choice(key, value, words)
 
 
-def finite_number(key: str, value: object) -> float:
+def read_number(key: str, value: object) -> float:
     """A number that a float can hold."""
     if not is_finite_number(value):
         raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
@@ -109,14 +109,14 @@ def is_finite_number(value: object) -> bool:
         return False
 
 
-def finite_numbers(key: str, values: object) -> Array:
+def read_numbers(key: str, values: object) -> Array:
     """A list of one number or more."""
     if not isinstance(values, list) or not values:
         raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
-    return np.array([finite_number(key, value) for value in values], np.float64)
+    return np.array([read_number(key, value) for value in values], np.float64)
 
 
-def flag(key: str, value: object) -> bool:
+def read_flag(key: str, value: object) -> bool:
     """true or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")

@@ -104,7 +104,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator takes.
+            Whatever the estimator accepts.
         y : array-like of shape (n,)
             Two classes.
         sample_weight : array-like of shape (n,), optional

@@ -22,7 +22,7 @@ from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.calibration.leaves import resolve_prior
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators._base import one_score
+from gbdt_objectives.estimators._base import check_score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -61,7 +61,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         """
         if y is None:
             raise ValueError("a calibrator requires y to be passed, but the target y is None")
-        self._fit(score_rows("y", y, one_score(score), sample_weight))
+        self._fit(score_rows("y", y, check_score(score), sample_weight))
         return self
 
     def predict(self, score: ArrayLike) -> Array:
@@ -78,7 +78,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             float64.
         """
         check_is_fitted(self)
-        return self._probability(one_score(score))
+        return self._probability(check_score(score))
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags
@@ -105,16 +105,16 @@ class LogOddsCalibrator(Calibrator):
         return z
 
 
-def smoothing_weight(key: str, m: object) -> float:
-    number = _json.finite_number(key, m)
+def read_m(key: str, m: object) -> float:
+    number = _json.read_number(key, m)
     if number < 0:
         raise ValueError(f"{key} must not be negative, found {number:g}")
     return number
 
 
-def binary_prior(key: str, prior: Any) -> Any:
+def read_prior(key: str, prior: Any) -> Any:
     if prior is not None and not isinstance(prior, str):
-        prior = _json.finite_numbers(key, prior).tolist()
+        prior = _json.read_numbers(key, prior).tolist()
     resolve_prior(prior, np.ones(2))
     return prior
 
@@ -175,11 +175,11 @@ class ROCConvexHullCalibrator(Calibrator):
     """
 
     _saved: ClassVar = {
-        "m": smoothing_weight,
-        "prior": binary_prior,
-        "monotone": _json.flag,
-        "scores": _json.finite_numbers,
-        "probabilities": _json.finite_numbers,
+        "m": read_m,
+        "prior": read_prior,
+        "monotone": _json.read_flag,
+        "scores": _json.read_numbers,
+        "probabilities": _json.read_numbers,
     }
 
     def __init__(
@@ -255,7 +255,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     -1.9128
     """
 
-    _saved: ClassVar = {"input_space": _json.one_of(*INPUT_SPACES), "shift": _json.finite_number}
+    _saved: ClassVar = {"input_space": _json.read_one_of(*INPUT_SPACES), "shift": _json.read_number}
 
     def _fit(self, rows: LabelledRows) -> None:
         self.shift_ = find_shift(rows.y, self._log_odds(rows.p), rows.w)
@@ -311,9 +311,9 @@ class LogitCalibrator(LogOddsCalibrator):
     """
 
     _saved: ClassVar = {
-        "input_space": _json.one_of(*INPUT_SPACES),
-        "slope": _json.finite_number,
-        "intercept": _json.finite_number,
+        "input_space": _json.read_one_of(*INPUT_SPACES),
+        "slope": _json.read_number,
+        "intercept": _json.read_number,
     }
 
     def _fit(self, rows: LabelledRows) -> None:

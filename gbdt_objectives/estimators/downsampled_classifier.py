@@ -187,7 +187,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator takes.
+            Whatever the estimator accepts.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -203,9 +203,8 @@ class DownsampledClassifier(ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Parameters that do not fit together or to the labels, a single class, a
-            class of which sampling leaves nothing, bad weights, and what the estimator
-            raises.
+            Parameters that do not match each other or the labels, a single class, a class
+            that sampling leaves empty, bad weights, and what the estimator raises.
         """
         n_bags = self._check_parameters()
         X, target = check_rows(self, X, y)

@@ -35,7 +35,7 @@ class LeafProbability:
         The fitted trees.
     classes_ : ndarray of shape (K,)
     probabilities : tuple of ndarray of shape (L_t + 1, K)
-        For each tree, p of each leaf by its number, and last of a leaf without rows.
+        For each tree, p of each leaf by its number; the last is for leaves without rows.
     """
 
     model: Any
@@ -98,9 +98,9 @@ def leaf_probability(
         How many rows the prior is worth. None: K, which with the uniform prior is
         Laplace's correction. 0: no smoothing.
     prior : array-like of shape (K,), "base_rate" or None
-        pi. "base_rate": the shares of the classes in y, for rare events, then with
-        m such that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without
-        rows gets pi.
+        pi. "base_rate": the shares of the classes in y; use it for rare events, with m such
+        that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without rows
+        gets pi.
     sample_weight : array-like of shape (n,), optional
         w means the same as w copies of the row.
 

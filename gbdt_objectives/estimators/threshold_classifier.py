@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, ordered_labels, positions, shown
 from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators._base import one_score
+from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.thresholds import (
     ThresholdMetric,
     Thresholds,
@@ -33,14 +33,14 @@ from gbdt_objectives.thresholds.optimize import checked_metric
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
-def metric_name(key: str, value: object) -> str:
+def read_metric(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key} must be a name, found {shown(value)}")
     threshold_metric(value)
     return value
 
 
-def unread(key: str, value: object) -> object:
+def leave_unread(key: str, value: object) -> object:
     """Checked later, together with another key."""
     return value
 
@@ -133,7 +133,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
             _checks.choice("method", self.method, (*METHODS, "auto"))
         if groups is not None and self.method != "auto":
             raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
-        s = one_score(score)
+        s = check_score(score)
         if self.labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
@@ -195,7 +195,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         ndarray of shape (n,)
         """
         check_is_fitted(self, "thresholds_")
-        return apply_thresholds(one_score(score), self.thresholds_, self.classes_)
+        return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
 
     def score(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -223,12 +223,12 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
 
     # cv and random_state matter to fit only, and are not saved
     _saved: ClassVar = {
-        "method": _json.one_of(*METHODS),
-        "metric": metric_name,
-        "labels_given": _json.flag,
-        "dtype": unread,
-        "classes": unread,
-        "thresholds": unread,
+        "method": _json.read_one_of(*METHODS),
+        "metric": read_metric,
+        "labels_given": _json.read_flag,
+        "dtype": leave_unread,
+        "classes": leave_unread,
+        "thresholds": leave_unread,
     }
 
     def _values(self) -> list[Any]:
@@ -251,8 +251,8 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> ThresholdClassifier:
-        classes = _classes(data["classes"], data["dtype"])
-        thresholds = _thresholds(data["thresholds"], len(classes))
+        classes = _read_classes(data["classes"], data["dtype"])
+        thresholds = _read_thresholds(data["thresholds"], len(classes))
         labels = classes.tolist() if data["labels_given"] else None
         classifier = cls(data["method"], labels=labels, metric=data["metric"])
         classifier._set(classes, thresholds, data["method"])
@@ -265,7 +265,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         return tags
 
 
-def _classes(values: object, dtype: object) -> Array:
+def _read_classes(values: object, dtype: object) -> Array:
     kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
     if (
         not isinstance(dtype, str)
@@ -287,7 +287,7 @@ def _classes(values: object, dtype: object) -> Array:
     return ordered_labels(classes)
 
 
-def _thresholds(values: object, K: int) -> Array:
+def _read_thresholds(values: object, K: int) -> Array:
     if not isinstance(values, list) or len(values) != K - 1:
         raise ValueError(
             f"thresholds must be a list of {K - 1} for {K} classes, found {shown(values)}"
