@@ -25,7 +25,7 @@ DEFAULTS = {
 }
 """What an estimator's ``objective`` may be when ours replaces it."""
 
-LOG_ODDS_OBJECTIVES = {
+CORRECTABLE_OBJECTIVES = {
     "lightgbm": (None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
     "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
 }
@@ -101,7 +101,7 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
                 "out, or pass correction=None"
             )
         if not (
-            ours or value in LOG_ODDS_OBJECTIVES[kind] or (kind == "xgboost" and callable(value))
+            ours or value in CORRECTABLE_OBJECTIVES[kind] or (kind == "xgboost" and callable(value))
         ):
             raise ValueError(
                 f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
@@ -130,12 +130,12 @@ def find_stopping_rounds(estimator: Any) -> int | None:
 
 def check_best_round(parameters: dict[str, Any]) -> None:
     """Raise if a model that stops early could not be cut back to its best round."""
-    refuse_parameters(
-        parameters,
-        ("booster", "boosting_type", "boosting", "boost"),
-        ("gbtree", "gbdt", "gbrt", "goss"),
-        "which does not support early stopping: leave one of the two out",
-    )
+    for name in ("booster", "boosting_type", "boosting", "boost"):
+        if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
+            raise ValueError(
+                f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
+                "the two out"
+            )
     refuse_parameters(
         parameters,
         ("early_stopping_min_delta",),

@@ -647,7 +647,7 @@ def test_sparse(data) -> None:
         (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"}, ValueError,
          "eval_metric='auc', but early stopping is on the logloss"),
         (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"}, ValueError,
-         "booster='dart', which does not support early stopping"),
+         "early stopping is not supported with booster='dart'"),
         (stopping(LGBM, 5).set_params(early_stopping_min_delta=0.01), 0.1,
          {"correction": "offset"}, ValueError, "early_stopping_min_delta=0.01, but early stopp"),
         (stopping(LGBM, True), 0.1, {"correction": "offset"}, TypeError,
