@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ class LeafProbability:
 
     model: Any
     classes_: Array
-    probabilities: tuple[Array, ...]
+    probabilities: tuple[Array, ...] = field(repr=False)
 
     def predict_proba(self, X: Any) -> Array:
         """The mean over trees of the class proportions of the row's leaf.
