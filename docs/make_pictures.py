@@ -75,7 +75,7 @@ def main(folder: Path = PICTURES) -> None:
 
     figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
     y, models = downsampled_model()
-    ReliabilityDisplay.from_predictions(y, models, bins="events", scale="log", ax=axis)
+    ReliabilityDisplay.from_predictions(y, models, strategy="events", scale="log", ax=axis)
     save(figure, folder / "reliability.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")

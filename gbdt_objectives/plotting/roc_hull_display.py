@@ -20,16 +20,15 @@ Kind = Literal["curve", "map"]
 
 
 class ROCHullDisplay:
-    """An ROC curve and its convex hull, seen in one of two ways.
+    """An ROC curve and its convex hull, drawn in one of two ways.
 
     Make it with :meth:`from_predictions`.
 
     - ``kind="curve"``: the curve, the hull with a dot at each vertex, and the areas.
-      Rules between two vertices are never best, whatever errors cost.
+      Thresholds between two vertices are never best, whatever errors cost.
     - ``kind="map"``: the calibration map. Each edge of the hull is a segment of scores
-      with one probability, (positives) / (rows), which is the isotonic regression of
-      the labels on the score; between segments it is linear, as in
-      ``ROCConvexHullCalibrator``.
+      with one probability, (positives) / (rows), the isotonic regression of the labels on
+      the score; between segments it is linear, as in ``ROCConvexHullCalibrator``.
 
     Parameters
     ----------

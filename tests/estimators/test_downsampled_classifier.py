@@ -81,7 +81,8 @@ def made_of_three(n, seed=0):
 
 
 def seeds(random_state, n_bags):
-    return np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=n_bags)
+    uniform = np.random.default_rng(random_state).random(n_bags)
+    return (np.iinfo(np.int32).max * uniform).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -327,9 +328,15 @@ def test_random_state(data) -> None:
     assert (states(forest, 1)[0] != first).any()
     assert states(RandomForestClassifier(5, random_state=7))[1] == [7, 7, 7]
     assert states(make_pipeline(forest))[1] == drawn
-    generator = np.random.RandomState(0)
-    assert states(forest, generator)[1] == drawn
-    assert states(forest, generator)[1] != drawn
+    for kind in (np.random.default_rng, np.random.RandomState):
+        generator = kind(0)
+        known = states(forest, generator)[1]
+        assert known == states(forest, kind(0))[1]
+        assert known != states(forest, generator)[1]
+    assert states(forest, np.random.default_rng(0))[1] == drawn
+    assert states(forest, None)[1] != states(forest, None)[1]
+    with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
+        states(forest, "0")
     assert forest.get_params()["random_state"] is None
 
 
@@ -348,10 +355,10 @@ def test_labels_of_any_type(data) -> None:
             np.testing.assert_array_equal(c.predict(X), np.array(names)[expected.predict(X)])
 
 
-def test_alphabetical_order_does_not_decide_which_class_is_thinned(data) -> None:
+def test_alphabetical_order_does_not_decide_which_class_is_downsampled(data) -> None:
     X, y = data
     named = np.where(y == 1, "fraud", "ok")
-    with pytest.raises(ValueError, match=r"thin 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
+    with pytest.raises(ValueError, match=r"downsample 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
         DownsampledClassifier(LogisticRegression(), RATE).fit(X, named)
     c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
     assert c.keep_rates_[0, 0] == 1
@@ -413,7 +420,7 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
         n_estimators=60, objective=None, random_state=seed,
         **({"metric": None} if booster is LGBM else {"base_score": None}),
     )  # fmt: skip
-    free = fit_offset(free, np.log(rate), X[train], y[train], v[0], None)
+    free = fit_offset(free, np.log(rate), (X[train], y[train], v[0]), None)
     metric, curve = weighted_logloss_metric(rate), []
     for i in range(1, 61):
         if booster is LGBM:
@@ -617,7 +624,7 @@ def test_sparse(data) -> None:
         (LogisticRegression(), 0.1, {"n_bags": 0}, ValueError, "whole number >= 1, found 0"),
         (LogisticRegression(), 0.1, {"n_bags": 1.5}, TypeError, "whole number >= 1, found 1.5"),
         (LogisticRegression(), 0.1, {"n_bags": True}, TypeError, "n_bags must be a whole number"),
-        (LogisticRegression(), 0.1, {"random_state": "a"}, ValueError, "cannot be used to seed"),
+        (LogisticRegression(), 0.1, {"random_state": "a"}, TypeError, "random_state must be"),
         (LogisticRegression(class_weight="balanced"), 0.1, {}, ValueError,
          "class_weight='balanced', which moves the log-odds"),
         (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {}, ValueError,
@@ -628,11 +635,11 @@ def test_sparse(data) -> None:
         (LogisticRegression(), 0.1, {"correction": "offset"}, ValueError,
          "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
         (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
-         "objective='cross_entropy', and correction='offset' one of its own"),
+         "objective='cross_entropy', but correction='offset' sets its own"),
         (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
          "application='binary', which LightGBM would prefer"),
         (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
-         "needs sample_weight, but KNeighborsClassifier takes none"),
+         "needs sample_weight, but KNeighborsClassifier does not accept it"),
         (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,
          "make this the last step of the pipeline"),
         (stopping(LGBM, 5), 0.1, {}, ValueError, "correction='prior' it would be measured on the"),
@@ -640,7 +647,7 @@ def test_sparse(data) -> None:
         (stopping(XGB, 5).set_params(eval_metric="auc"), 0.1, {"correction": "offset"}, ValueError,
          "eval_metric='auc', but early stopping is on the logloss"),
         (stopping(XGB, 5).set_params(booster="dart"), 0.1, {"correction": "offset"}, ValueError,
-         "booster='dart', whose best round"),
+         "early stopping is not supported with booster='dart'"),
         (stopping(LGBM, 5).set_params(early_stopping_min_delta=0.01), 0.1,
          {"correction": "offset"}, ValueError, "early_stopping_min_delta=0.01, but early stopp"),
         (stopping(LGBM, True), 0.1, {"correction": "offset"}, TypeError,
@@ -882,7 +889,7 @@ def test_what_the_estimator_does_not_offer_is_refused(data) -> None:
     X, y = made_of_three(500)
     with pytest.raises(ValueError, match="Only binary.*correction='offset'"):
         DownsampledClassifier(LGBM(), {0: 0.5}, correction="offset").fit(X, y)
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
         DownsampledClassifier(KNeighborsClassifier(), 0.5).fit(*data, np.ones(len(data[1])))
     stops = DownsampledClassifier(stopping(XGB, 5), 0.5, correction="offset")
     with pytest.raises(ValueError, match="groups has 3 rows"):
