@@ -454,16 +454,14 @@ def class_prior(name: str, value: ArrayLike) -> Array:
                 "1, and both labels occur"
             )
         return np.array([1 - p, p])
-    pi = _checks.vector(name, value).astype(np.float64)
+    pi = _checks.distribution(name, value)
     if len(pi) < 2:
         raise ValueError(f"{name} has one class: give the probability of each, or of label 1")
-    if pi.min() <= 0:
-        k = int(np.argmin(pi))
+    if not pi.all():
         raise ValueError(
-            f"{name} must be above 0 for every class, found {pi[k]} for class {k}: no shift stands "
-            "for a class that never occurs; drop its column first"
+            f"{name} must be above 0 for every class, found 0.0 for class {int(pi.argmin())}: no "
+            "shift stands for a class that never occurs; drop its column first"
         )
-    _checks.sum_to_one(name, pi.sum())
     return pi
 
 

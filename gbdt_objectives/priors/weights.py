@@ -74,47 +74,29 @@ def prior_weights(
     _checks.choice("normalize", normalize, ("mean", "positive"))
     labels = checked_labels("y", y)
     found, position, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = found.tolist()
     if not isinstance(target_prior, Mapping):
-        zero_one("with a float target_prior", found)
-        tau = _checks.number("target_prior", target_prior)
-        target_prior = dict(enumerate(class_prior("target_prior", tau).tolist()))
-    w = label_probabilities(target_prior, found.tolist()) / (counts / len(labels))
+        check_zero_one("with a float target_prior", order)
+        tau = class_prior("target_prior", _checks.number("target_prior", target_prior))
+    else:
+        tau = _checks.prior_of_labels("target_prior", target_prior, order, counts > 0, "y")
+    if not tau.all():
+        raise ValueError(
+            "target_prior must be above 0 for labels that occur in y, found 0 for "
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
+            "of 0"
+        )
+    w = tau / (counts / len(labels))
     if normalize == "positive":
-        zero_one("with normalize='positive'", found)
+        check_zero_one("with normalize='positive'", order)
         w /= w[1]
     result: Array = w[position]
     return result
 
 
-def zero_one(when: str, found: Array) -> None:
+def check_zero_one(when: str, labels: list[Any]) -> None:
     """Raise unless both labels 0 and 1 occur, and no others."""
-    if found.tolist() != [0, 1]:
+    if labels != [0, 1]:
         raise ValueError(
-            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(found.tolist())}"
+            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
         )
-
-
-def label_probabilities(target_prior: Mapping[Any, float], occurring: list[Any]) -> Array:
-    """The probabilities of the labels that occur, above 0 and summing to 1."""
-    tau = {
-        label: _checks.number(f"target_prior[{shown(label)}]", value)
-        for label, value in target_prior.items()
-    }
-    for label in [*occurring, *tau]:
-        if label not in tau:
-            raise ValueError(
-                f"label {shown(label)} occurs in y but not in target_prior: give it one"
-            )
-        if tau[label] < 0 or (tau[label] == 0 and label in occurring):
-            raise ValueError(
-                f"target_prior must be above 0 for labels that occur in y, found {tau[label]} for "
-                f"{shown(label)}: a weight of 0 is the same as dropping these rows, so drop them"
-            )
-        if tau[label] > 0 and label not in occurring:
-            raise ValueError(
-                f"target_prior gives {shown(label)} the probability {tau[label]}, but no row of y "
-                "has that label: no weight can stand for it"
-            )
-    total = sum(tau.values())
-    _checks.sum_to_one("target_prior", total)
-    return np.array([tau[label] for label in occurring]) / total

@@ -402,7 +402,7 @@ def test_bad_class_rates(bad, message) -> None:
         (math.nan, "must be finite"),
         ([0.5, 0.4], "must sum to 1, found 0.9"),
         ([0.5, 0.5, 0.0], "must be above 0 for every class, found 0.0 for class 2"),
-        ([1.5, -0.5], "must be above 0 for every class"),
+        ([1.5, -0.5], "must hold probabilities >= 0, found -0.5"),
         ([0.5, math.nan], "must be finite"),
         ([1.0], "has one class"),
         ([], "is empty"),
