@@ -1,19 +1,4 @@
-"""One shift per class in log-odds: what sampling or new priors do, and how to undo it.
-
-Conventions of this folder
---------------------------
-n rows, K classes. Probabilities and margins have shape (n,), of label 1, or (n, K), a
-column per class; a single number is one row. Margins are log-odds, or for (n, K)
-log-probabilities up to a constant per row. A shift is what is added to the margin of the
-model as it was trained: a float with (n,), (K,) with (n, K); a float with (n, 2) means
-(0, shift), and the shifts (d_0, d_1) of two classes with (n,) mean d_1 - d_0. Negating
-it gives the inverse, adding two gives one after the other.
-All of it holds only if rows were sampled by their label and by nothing else.
-
-Symbols: p_s probability from the model, p the corrected one, d shift, alpha and beta the
-rates at which positives and negatives were kept (or replicated, above 1), tau and s the
-probability of label 1 where the model is used and where it was trained.
-"""
+"""One shift per class in log-odds: what sampling or new priors do, and how to undo it."""
 
 from __future__ import annotations
 
@@ -31,8 +16,14 @@ from gbdt_objectives.priors.log_odds import (
     LogOddsShift,
     LogOddsShifts,
     known_shift,
+    refuse_positions,
     shift_by_name,
 )
+
+DESCRIPTION = (
+    "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
+)  # fmt: skip
+"""The arguments that describe a shift."""
 
 LARGEST_SHIFT = 700.0
 """exp of it is still a float64."""
@@ -41,6 +32,7 @@ LARGEST_FLOAT32_SHIFT = 80.0
 """exp of it is still a float32; beyond, the arithmetic is in float64."""
 
 
+@refuse_positions
 def log_odds_shift(
     *,
     negative_keep_rate: float | None = None,
@@ -49,9 +41,9 @@ def log_odds_shift(
     train_prior: ArrayLike | None = None,
     target_prior: ArrayLike | None = None,
 ) -> Any:
-    """What to add to a model's log-odds for the population that it was not trained on.
+    """What to add to a model's log-odds for a population other than the training data.
 
-    Exactly one description of the difference::
+    Give exactly one description of the difference::
 
         rates                d   = log(beta/alpha)                         float
         rates, K classes     d_k = log(1/rate_k), up to a constant         (K,)
@@ -70,7 +62,7 @@ def log_odds_shift(
         alpha, the same for label 1. 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, in the order of the model's columns. A mapping, such as
-        :func:`measured_keep_rates` returns, is taken in the order of its sorted labels,
+        the result of :func:`measured_keep_rates`, is read in ascending order of its labels,
         as scikit-learn orders columns.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
@@ -80,15 +72,16 @@ def log_odds_shift(
     Returns
     -------
     float or ndarray of shape (K,)
-        For :func:`correct_probability` and its relatives, which know it from a rate, as
-        they do its negative and its sums: negative when positives are rarer than the
-        model believes.
+        For :func:`correct_probability` and its relatives, which can tell it, its negative
+        and its sums from a rate. Negative when positives are rarer than in training.
 
     Raises
     ------
     ValueError
         None or more than one description; a rate that is not above 0; priors that do
-        not sum to 1, hold a 0 or differ in the number of classes.
+        not sum to 1, contain a 0 or differ in the number of classes.
+    TypeError
+        An argument by position, or the rates of several classes given as one rate.
 
     References
     ----------
@@ -125,16 +118,8 @@ def log_odds_shift(
     if class_keep_rates is not None:
         return LogOddsShifts(-np.log(sampling_rates("class_keep_rates", class_keep_rates)))
     if train_prior is None and target_prior is None:
-        alpha = (
-            1.0
-            if positive_keep_rate is None
-            else sampling_rate("positive_keep_rate", positive_keep_rate)
-        )
-        beta = (
-            1.0
-            if negative_keep_rate is None
-            else sampling_rate("negative_keep_rate", negative_keep_rate)
-        )
+        alpha = rate_or_one("positive_keep_rate", positive_keep_rate)
+        beta = rate_or_one("negative_keep_rate", negative_keep_rate)
         return LogOddsShift(math.log(beta) - math.log(alpha))
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
@@ -178,7 +163,7 @@ def correct_probability(
     shift : float or array-like of shape (K,), optional
         d, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
         is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
-        position they might be rates.
+        position they could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
         Instead of ``shift``: as in :func:`log_odds_shift`.
 
@@ -191,7 +176,7 @@ def correct_probability(
     ------
     ValueError
         Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
-        another number of classes, none or more than one description of it.
+        another number of classes, no or more than one description of the shift.
     TypeError
         A number by position that :func:`log_odds_shift` did not make.
 
@@ -209,13 +194,8 @@ def correct_probability(
     >>> correct_probability([[0.2, 0.8]], negative_keep_rate=0.1)
     array([[0.71428571, 0.28571429]])
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
     p, d = rows_shift("probability", probability, d)
     span = np.ptp(d)
@@ -295,8 +275,8 @@ def correct_margin(
     Raises
     ------
     ValueError
-        Margins that are not finite, a shift for another number of classes, none or more
-        than one description of it.
+        Margins that are not finite, a shift for another number of classes, no or more
+        than one description of the shift.
     TypeError
         A number by position that :func:`log_odds_shift` did not make.
 
@@ -306,13 +286,8 @@ def correct_margin(
     >>> correct_margin([-700.0, 0.0, 700.0], log_odds_shift(negative_keep_rate=0.1)).round(3)
     array([-702.303,   -2.303,  697.697])
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
     z, d = rows_shift("margin", margin, d)
     _checks.finite("margin", z)
@@ -333,7 +308,7 @@ def correct_threshold(
     train_prior: ArrayLike | None = None,
     target_prior: ArrayLike | None = None,
 ) -> Array:
-    """The threshold on the model's probability that equals one on the corrected probability.
+    """The threshold on the model's probability for one on the corrected probability.
 
     ::
 
@@ -341,7 +316,7 @@ def correct_threshold(
 
         correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
 
-    So decisions need no correction of every row. Negate the shift for the way back.
+    So decisions do not need every row corrected. Negate the shift for the way back.
 
     Parameters
     ----------
@@ -360,27 +335,22 @@ def correct_threshold(
     Raises
     ------
     ValueError
-        A threshold outside [0, 1], shifts of more than two classes (there, no one
-        threshold decides), none or more than one description of the shift.
+        A threshold outside [0, 1], shifts of more than two classes (between which no
+        single threshold decides), no or more than one description of the shift.
     TypeError
         A number by position that :func:`log_odds_shift` did not make.
 
     Examples
     --------
-    A click that pays from 50 % on, and a model that saw a tenth of the negatives:
+    A click that pays from a probability of 50 %, and a tenth of the negatives kept:
 
     >>> from gbdt_objectives import correct_threshold, log_odds_shift
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> print(correct_threshold(0.5, shift).round(4))
     0.9091
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
     if np.ndim(threshold) > 1:
         raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
@@ -390,15 +360,16 @@ def correct_threshold(
         d = d[1] - d[0]
     if np.ndim(d):
         raise ValueError(
-            f"shift must be one number for a threshold, found {shown(d)}: no one threshold "
+            f"shift must be one number for a threshold, found {shown(d)}: no single threshold "
             "decides between more than two classes, correct the probabilities"
         )
     return correct_probability(t, shift=-_checks.number("shift", d))
 
 
-def described(shift: Any, **description: Any) -> Any:
-    """The shift given, or the one described."""
-    found = [name for name, value in description.items() if value is not None]
+def resolve_shift(shift: Any, *description: Any) -> Any:
+    """The shift given, or the one described by the arguments of :func:`log_odds_shift`."""
+    values = dict(zip(DESCRIPTION, description, strict=True))
+    found = [name for name, value in values.items() if value is not None]
     if shift is not None and found:
         raise ValueError(
             "exactly one description of the shift is needed, found shift and "
@@ -406,10 +377,10 @@ def described(shift: Any, **description: Any) -> Any:
         )
     if shift is None and not found:
         raise ValueError(
-            "exactly one description of the shift is needed, found none: pass what log_odds_shift "
-            f"returns, or by name {', '.join(description)}"
+            "exactly one description of the shift is needed, found none: pass the result of "
+            f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
         )
-    return log_odds_shift(**description) if shift is None else shift
+    return log_odds_shift(**values) if shift is None else shift
 
 
 def sampling_rate(name: str, value: object) -> float:
@@ -418,13 +389,20 @@ def sampling_rate(name: str, value: object) -> float:
     if not found > 0:
         raise ValueError(
             f"{name} must be above 0, found {found!r}: a class of which nothing is kept cannot be "
-            "learnt or corrected; 0.02 if one row in fifty was kept, 3 if each was taken thrice"
+            "learnt or corrected; 0.02 if one row in fifty was kept, 3 for three copies of each"
         )
     return found
 
 
+def rate_or_one(name: str, value: object) -> float:
+    """The sampling rate of one class, 1 if it is not given."""
+    if isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a number, found {shown(value)}: write class_keep_rates=")
+    return 1.0 if value is None else sampling_rate(name, value)
+
+
 def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
-    """The rates of K classes, float64 (K,); of a mapping in the order of its labels."""
+    """The rates of K classes, float64 (K,); those of a mapping in ascending order of labels."""
     if isinstance(values, Mapping):
         try:
             order = sorted(values)

@@ -20,7 +20,7 @@ def prior_weights(
     *,
     normalize: Literal["mean", "positive"] = "mean",
 ) -> Array:
-    """Weights under which the labels occur as often as where the model will be used.
+    """Row weights that make the labels as frequent as where the model will be used.
 
     With s_k the fraction of label k in ``y`` and tau_k its probability there::
 
@@ -29,14 +29,14 @@ def prior_weights(
 
     So a negative weighs (1-tau)/(1-s) s/tau = 1/w times a positive, if negatives were
     kept at the rate w. Correcting afterwards (:func:`correct_probability`) usually gives
-    better boosted trees, which make much of a few heavy rows; weighting wins for a
+    better boosted trees, which overfit to a few heavy rows; weighting wins for a
     misspecified model on a lot of data.
 
     The scale matters to boosters, which compare sums of weighted hessians with fixed
-    numbers: XGBoost with ``min_child_weight`` and ``lambda``, both 1 by default, which
-    mean 1 leaves at their usual strength and "positive" weakens by up to 1/w; LightGBM
-    only with ``min_sum_hessian_in_leaf``, 1e-3 (``lambda_l2`` is 0, and
-    ``min_data_in_leaf`` counts rows whatever they weigh).
+    numbers: XGBoost with ``min_child_weight`` and ``lambda``, both 1 by default, whose
+    usual strength "mean" preserves and "positive" weakens by up to 1/w; LightGBM only with
+    ``min_sum_hessian_in_leaf``, 1e-3 (``lambda_l2`` is 0, and ``min_data_in_leaf`` counts
+    rows regardless of their weight).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def prior_weights(
     target_prior : float, or mapping of label to probability
         tau: the probability of label 1, or of every label, where the model is used.
     normalize : {"mean", "positive"}
-        What is to be 1: the mean weight, or that of label 1.
+        What is 1: the mean weight, or the weight of label 1.
 
     Returns
     -------

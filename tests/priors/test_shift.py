@@ -555,6 +555,20 @@ def test_rates_of_two_classes_correct_the_probability_of_label_1() -> None:
     assert threshold == pytest.approx(10 / 11, **EXACT)
 
 
+def test_measured_rates_as_one_rate_or_by_position_name_the_remedy() -> None:
+    rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
+    with pytest.raises(TypeError, match="negative_keep_rate must be .*: write class_keep_rates="):
+        log_odds_shift(negative_keep_rate=rates)
+    with pytest.raises(TypeError, match="needs its arguments by name, found {0.*class_keep_rates="):
+        log_odds_shift(rates)
+    with pytest.raises(TypeError, match="needs its arguments by name, found 0.1: .*negative_keep"):
+        log_odds_shift(0.1)
+    with pytest.raises(TypeError, match="negative_keep_rate must be .*: write class_keep_rates="):
+        correct_probability(0.5, negative_keep_rate=rates)
+    expected = correct_probability(0.5, negative_keep_rate=0.25)
+    assert correct_probability(0.5, class_keep_rates=rates) == expected
+
+
 def test_a_number_beyond_floats_is_refused() -> None:
     with pytest.raises(ValueError, match="negative_keep_rate must be finite, found an integer"):
         log_odds_shift(negative_keep_rate=10**400)
@@ -611,7 +625,7 @@ def test_rates_and_priors_by_name_are_their_shift(correct, value, description) -
 @pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
 def test_exactly_one_description(correct, value) -> None:
     shift = log_odds_shift(negative_keep_rate=0.1)
-    with pytest.raises(ValueError, match="exactly one description .* found none: pass what"):
+    with pytest.raises(ValueError, match="exactly one description .* found none: pass the"):
         correct(value)
     with pytest.raises(ValueError, match="found shift and negative_keep_rate: leave one out"):
         correct(value, shift, negative_keep_rate=0.1)
