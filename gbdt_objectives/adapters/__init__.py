@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives.adapters._library import library_of
+from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
-from gbdt_objectives.adapters._library import library_of
+from gbdt_objectives._library import library_of
 from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._rows import check_features, labelled_rows

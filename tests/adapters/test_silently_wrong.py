@@ -497,13 +497,13 @@ def test_plain_classifiers_refuse_a_score_in_label_units(ordinal) -> None:
     t = (y > 2).astype(int)
     for obj in (go.qwk_objective(t), go.qwk_objective()):
         with pytest.raises(
-            TypeError, match="which XGBClassifier would take for log-odds: import XG"
+            TypeError, match="which XGBClassifier would interpret as log-odds: import XG"
         ):
             xgb.XGBClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
-        with pytest.raises(TypeError, match="would take for log-odds"):
+        with pytest.raises(TypeError, match="would interpret as log-odds"):
             xgb.XGBRFClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
         with pytest.raises(
-            TypeError, match="which LGBMClassifier would take for log-odds: import LG"
+            TypeError, match="which LGBMClassifier would interpret as log-odds: import LG"
         ):
             lgb.LGBMClassifier(objective=obj, **LGB_SKLEARN).fit(X, t)
     for logit in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
