@@ -1,4 +1,4 @@
-"""A booster's estimator inside one of our own: what must be known of it, and how it is fitted."""
+"""A booster's estimator inside one of our own: what must be known about it, how it is fitted."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DEFAULTS = {
     "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},
     "Classifier": {"lightgbm": (None, "binary"), "xgboost": (None, "binary:logistic")},
 }
-"""What ``objective`` of an estimator may be when ours takes its place."""
+"""What ``objective`` of an estimator may be when ours replaces it."""
 
-LOG_ODDS = {
+CORRECTABLE_OBJECTIVES = {
     "lightgbm": (None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
     "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
 }
-"""What ``objective`` of a classifier may be for a shift of the log-odds to be right."""
+"""What ``objective`` of a classifier may be for a shift of the log-odds to be correct."""
 
 OWN_STOPPING = (
     "early_stopping_rounds",
@@ -49,11 +49,11 @@ REWEIGHTING = {
     "pos_bagging_fraction": 1,
     "neg_bagging_fraction": 1,
 }
-"""Parameters that move the log-odds by themselves, and besides None the value that does not."""
+"""Parameters that move the log-odds by themselves, and the value besides None that does not."""
 
 
 def check_correctable(estimator: Any) -> None:
-    """Raise if a correction would be wrong, as far as parameters, also of its parts, tell."""
+    """Raise if the parameters, also of parts, show that a correction would be wrong."""
     parameters = estimator.get_params()
     neutral = dict(REWEIGHTING)
     for part in (estimator, *parameters.values()):
@@ -77,7 +77,7 @@ def check_correctable(estimator: Any) -> None:
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
-    """Raise unless its probabilities are log-odds in the rows that it is trained on."""
+    """Raise unless its margins are log-odds in the rows that it is trained on."""
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)
@@ -87,10 +87,12 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
                 f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
                 "out, or pass correction=None"
             )
-        if not (ours or value in LOG_ODDS[kind] or (kind == "xgboost" and callable(value))):
+        if not (
+            ours or value in CORRECTABLE_OBJECTIVES[kind] or (kind == "xgboost" and callable(value))
+        ):
             raise ValueError(
-                f"estimator has {name}={value!r}, whose predictions are not log-odds, which could "
-                "be corrected: leave it out, or pass correction=None"
+                f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
+                "corrected: leave it out, or pass correction=None"
             )
 
 
@@ -114,12 +116,12 @@ def own_stopping(estimator: Any) -> int | None:
 
 
 def check_best_round(parameters: dict[str, Any]) -> None:
-    """Raise if a model that stops early could not be cut back to its round of least loss."""
+    """Raise if a model that stops early could not be cut back to its best round."""
     for name in ("booster", "boosting_type", "boosting", "boost"):
         if parameters.get(name) not in (None, "gbtree", "gbdt", "gbrt", "goss"):
             raise ValueError(
-                f"the model is to stop early, but estimator has {name}={parameters[name]!r}, "
-                "whose best round cannot be cut out of the model: leave one of the two out"
+                f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
+                "the two out"
             )
     if parameters.get("early_stopping_min_delta") not in (None, 0):
         raise ValueError(
@@ -164,7 +166,7 @@ def check_start(kind: str, intercept: float) -> None:
 
 
 def rounds(estimator: Any) -> int:
-    """How many rounds it predicts with, after early stopping."""
+    """The number of rounds that it predicts with, after early stopping."""
     if hasattr(estimator, "best_iteration_"):  # LightGBM's
         return int(estimator.best_iteration_)
     return int(estimator.get_booster().num_boosted_rounds())

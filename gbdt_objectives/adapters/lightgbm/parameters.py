@@ -1,4 +1,4 @@
-"""What train() does with every parameter of LightGBM, and what to write instead of the refused."""
+"""What train() does with every parameter of LightGBM, and what to write instead of refused ones."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ INSTEAD = {
     "verbose_eval": "write callbacks=[lightgbm.log_evaluation(period)]",
     "learning_rates": "write callbacks=[lightgbm.reset_parameter(learning_rate=...)]",
 }
-"""Arguments of train() that LightGBM dropped or other libraries have, and what to write."""
+"""Arguments of train() that LightGBM removed or other libraries have, and what to write."""
 
 PASSED_ARGUMENTS = frozenset({"callbacks", "init_model"})
-"""Arguments of lightgbm.train that go there as they are."""
+"""Arguments of lightgbm.train that are passed on unchanged."""
 
 ALIASES = {
     "bagging_fraction": ("bagging_fraction", "bagging", "sub_row", "subsample"),
@@ -179,7 +179,7 @@ REFUSED: Refused = {
     # train() says it
     "objective": ((), "objective= already says what to train on; leave it out"),
     "metric": (("none", "null", "custom", "na", ""), MEASURED),
-    "num_iterations": ((), "pass num_boost_round= to train()"),
+    "num_iterations": ((), "pass num_boost_round= to train(), or n_estimators= of an estimator"),
     "early_stopping_round": ((0,), "pass early_stopping_rounds= to train()"),
     "early_stopping_min_delta": ((0,), "train() stops on any improvement; leave it out"),
     "boost_from_average": (
@@ -189,7 +189,7 @@ REFUSED: Refused = {
     ),
     "num_class": (
         (1,),
-        "train() handles one margin a row; for several call lightgbm.train with the objective in "
+        "train() handles one margin per row; for several call lightgbm.train with the objective in "
         "params",
     ),
     # built-in objectives
@@ -261,7 +261,7 @@ FROM_FILE: Refused = {
     "precise_float_parser": ((False,), "leave it out"),
     "parser_config_file": (("",), "leave it out"),
 }
-"""Passed if the Dataset is read from a file; refused, but for neutral values, if it is not."""
+"""Passed if the Dataset is read from a file; otherwise refused, except for neutral values."""
 
 GBDT = (None, "gbdt", "gbrt")
 NOT_DART = {"boosting": (*GBDT, "goss")}
@@ -286,7 +286,7 @@ REFUSED_WITH: RefusedWith = {
         "with linear_tree LightGBM learns nothing from quantised gradients; leave one of them out",
     ),
 }  # fmt: skip
-"""Refused only while the other parameters have these values (None: not given)."""
+"""Refused only if the other parameters have these values (None: not given)."""
 
 REFUSED_STOPPING: Refused = {
     "boosting": (
@@ -338,14 +338,14 @@ FOREIGN = {
     "max_features": "write feature_fraction_bynode",
     "colsample_bylevel": "write feature_fraction_bynode",
     "sampling_method": "write data_sample_strategy='goss'",
-    "num_parallel_tree": "leave it out: it grows one tree a round",
+    "num_parallel_tree": "leave it out: it grows one tree per round",
     "one_drop": "write boosting='dart'",
     "sample_type": "write uniform_drop",
     "normalize_type": "write xgboost_dart_mode",
     "disable_default_eval_metric": "leave it out: nothing but metric= is measured",
     "validate_parameters": "leave it out: train() checks them",
 }
-"""Names that are no parameters of LightGBM, and what to do instead."""
+"""Names that are not parameters of LightGBM, and what to do instead."""
 
 TABLE = Table(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset(FROM_FILE),
@@ -355,9 +355,9 @@ TABLE = Table(
 
 
 def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = False) -> None:
-    """Raise ValueError for the first parameter that LightGBM would ignore or misunderstand.
+    """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
 
-    ``from_file`` tells that the data is or may be read from a file.
+    ``from_file``: whether the data is or may be read from a file.
     """
     _arguments.refuse(
         params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),

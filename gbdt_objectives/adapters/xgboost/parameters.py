@@ -1,4 +1,4 @@
-"""What train() does with every parameter of XGBoost, and what to write instead of the refused."""
+"""What train() does with every parameter of XGBoost, and what to write instead of refused ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INSTEAD = {
 """Other libraries' arguments of train(), and what to write."""
 
 PASSED_ARGUMENTS = frozenset({"callbacks", "evals_result", "verbose_eval", "xgb_model"})
-"""Arguments of xgboost.train that go there as they are."""
+"""Arguments of xgboost.train that are passed on unchanged."""
 
 ALIASES = {
     "learning_rate": ("learning_rate", "eta"),
@@ -73,12 +73,12 @@ REFUSED: Refused = {
     ),
     "boost_from_average": ((1,), "boosting starts at the objective's intercept; leave it out"),
     "num_feature": ((), "XGBoost counts the columns of the data; leave it out"),
-    # more than one margin a row, and no trees
+    # more than one margin per row, and no trees
     "num_class": (
-        (0, 1), "train() handles one margin a row; for several call xgboost.train(obj=...)",
+        (0, 1), "train() handles one margin per row; for several call xgboost.train(obj=...)",
     ),
     "num_target": (
-        (0, 1), "train() handles one margin a row; for several call xgboost.train(obj=...)",
+        (0, 1), "train() handles one margin per row; for several call xgboost.train(obj=...)",
     ),
     "feature_selector": (("cyclic",), LINEAR),
     "top_k": ((0,), LINEAR),
@@ -143,7 +143,7 @@ REFUSED_WITH: RefusedWith = {
     "max_leaves": ((0,), EXACT, NOT_EXACT),
     "grow_policy": (("depthwise",), EXACT, NOT_EXACT),
 }  # fmt: skip
-"""Refused only while the other parameters have these values (None: not given)."""
+"""Refused only if the other parameters have these values (None: not given)."""
 
 DROPOUT = {
     "rate_drop": (0,),
@@ -160,11 +160,7 @@ RESCALES = (
 )
 
 REFUSED_STOPPING: Refused = {
-    "booster": (
-        ("gbtree",),
-        "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
-        "early_stopping_rounds out",
-    ),
+    "booster": (("gbtree",), RESCALES.replace("dropout", "dart")),
     "rate_drop": (DROPOUT["rate_drop"], RESCALES),
     "one_drop": (DROPOUT["one_drop"], RESCALES),
     "skip_drop": (DROPOUT["skip_drop"], RESCALES),
@@ -242,9 +238,9 @@ FOREIGN = {
     "linear_tree": "leave it out",
     "categorical_feature": "pass enable_categorical=True to the DMatrix",
 }
-"""Names that are no parameters of XGBoost, and what to do instead."""
+"""Names that are not parameters of XGBoost, and what to do instead."""
 
-LEAF_REFIT = "XGBoost would replace the leaves of objective= by its own (leaf refit); leave it out"
+LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 
 BAD_VALUES = {
     ("objective", "reg:absoluteerror"): LEAF_REFIT,
@@ -261,7 +257,7 @@ TABLE = Table(
 
 
 def check(params: Mapping[str, Any], *, transform: str, stops_early: bool) -> None:
-    """Raise ValueError for the first parameter that XGBoost would ignore or misunderstand.
+    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret.
 
     ``transform`` is XGBoost's name of the objective whose prediction transform is used.
     """
