@@ -113,7 +113,7 @@ def train(
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
     if stops_early:
-        _arguments.check_stopping_data(data, evals)
+        _arguments.check_held_out(evals, data)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "

@@ -220,7 +220,8 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
     if any_stops_early(callbacks):
-        _arguments.check_held_out([features for features, _ in _evaluation_sets(given)], given["X"])
+        sets = [(X, f"valid_{k}") for k, (X, _) in enumerate(_evaluation_sets(given))]
+        _arguments.check_held_out(sets, given["X"])
     given["callbacks"] = callbacks
     return parameters
 

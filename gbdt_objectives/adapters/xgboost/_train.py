@@ -103,7 +103,7 @@ def train(
     parameters.check(params, transform=transform, stops_early=any_stops_early(callbacks))
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_stopping_data(data, evals, callback.data)
+            _arguments.check_held_out(evals, data, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks = exact.with_callbacks(callbacks)

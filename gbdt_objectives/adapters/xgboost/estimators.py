@@ -206,10 +206,9 @@ def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dic
     callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    features = [features for features, _ in given.get("eval_set", ())]
+    sets = [(X, f"validation_{k}") for k, (X, _) in enumerate(given.get("eval_set", ()))]
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            seen = [F for k, F in enumerate(features) if callback.data in (None, f"validation_{k}")]
-            _arguments.check_held_out(seen, given["X"])
+            _arguments.check_held_out(sets, given["X"], callback.data)
     callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}
