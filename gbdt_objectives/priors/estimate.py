@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.priors.shift import class_prior
+from gbdt_objectives.priors.shift import read_prior
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -216,7 +216,7 @@ def maximize_likelihood(
     if not tol > 0:
         raise ValueError(f"tol must be above 0, found {tol}")
     max_iter = _checks.whole_number("max_iter", max_iter, 1)
-    pi0 = class_prior("train_prior", train_prior)
+    pi0 = read_prior("train_prior", train_prior)
     P = probability_columns("probability", probability, len(pi0))
     if out_of_fold is not None:
         if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:

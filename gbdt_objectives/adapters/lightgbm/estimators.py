@@ -49,9 +49,9 @@ class LGBMRegressor(lgb.LGBMRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMRegressor``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMRegressor``.
 
     Examples
     --------
@@ -85,9 +85,9 @@ class LGBMClassifier(lgb.LGBMClassifier):
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMClassifier``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMClassifier``.
 
     Examples
     --------

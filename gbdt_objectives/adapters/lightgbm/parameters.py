@@ -173,7 +173,7 @@ WEIGHTS = (
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
-ALONE = "each LightGBM worker would see only its own rows in sums over all rows; train on one"
+ALONE = "each LightGBM worker would see only its own rows in sums over all rows; use one machine"
 
 REFUSED: Refused = {
     # train() says it

@@ -53,9 +53,9 @@ class XGBRegressor(xgb.XGBRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBRegressor``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBRegressor``.
 
     Examples
     --------
@@ -88,9 +88,9 @@ class XGBClassifier(xgb.XGBClassifier):
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBClassifier``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBClassifier``.
 
     Examples
     --------
