@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lightgbm.basic import _ConfigAliases
+
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
 
@@ -20,115 +22,15 @@ INSTEAD = {
 }
 """Arguments of train() that LightGBM removed or other libraries have, and what to write."""
 
-PASSED_ARGUMENTS = frozenset({"callbacks", "init_model"})
-"""Arguments of lightgbm.train that are passed on unchanged."""
+NAMES = _ConfigAliases._get_all_param_aliases()
+"""The parameters of the installed LightGBM, each with all its names."""
 
 ALIASES = {
-    "bagging_fraction": ("bagging_fraction", "bagging", "sub_row", "subsample"),
-    "bagging_freq": ("bagging_freq", "subsample_freq"),
-    "bagging_seed": ("bagging_seed", "bagging_fraction_seed"),
-    "bin_construct_sample_cnt": ("bin_construct_sample_cnt", "subsample_for_bin"),
-    "boosting": ("boosting", "boost", "boosting_type"),
-    "categorical_feature": (
-        "categorical_feature", "cat_column", "cat_feature", "categorical_column",
-        "categorical_features",
-    ),
-    "config": ("config", "config_file"),
-    "convert_model": ("convert_model", "convert_model_file"),
-    "data": ("data", "data_filename", "train", "train_data", "train_data_file"),
-    "data_random_seed": ("data_random_seed", "data_seed"),
-    "device_type": ("device_type", "device"),
-    "drop_rate": ("drop_rate", "rate_drop"),
-    "early_stopping_round": (
-        "early_stopping_round", "early_stopping", "early_stopping_rounds", "n_iter_no_change",
-    ),
-    "enable_bundle": ("enable_bundle", "bundle", "is_enable_bundle"),
-    "eval_at": ("eval_at", "map_at", "map_eval_at", "ndcg_at", "ndcg_eval_at"),
-    "extra_trees": ("extra_trees", "extra_tree"),
-    "feature_contri": ("feature_contri", "fc", "feature_contrib", "feature_penalty", "fp"),
-    "feature_fraction": ("feature_fraction", "colsample_bytree", "sub_feature"),
-    "feature_fraction_bynode": (
-        "feature_fraction_bynode", "colsample_bynode", "sub_feature_bynode",
-    ),
-    "forcedsplits_filename": (
-        "forcedsplits_filename", "forced_splits", "forced_splits_file", "forced_splits_filename",
-        "fs",
-    ),
-    "group_column": ("group_column", "group", "group_id", "query", "query_column", "query_id"),
-    "header": ("header", "has_header"),
-    "histogram_pool_size": ("histogram_pool_size", "hist_pool_size"),
-    "ignore_column": ("ignore_column", "blacklist", "ignore_feature"),
-    "input_model": ("input_model", "model_in", "model_input"),
-    "is_enable_sparse": ("is_enable_sparse", "enable_sparse", "is_sparse", "sparse"),
-    "is_provide_training_metric": (
-        "is_provide_training_metric", "is_training_metric", "train_metric", "training_metric",
-    ),
-    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
-    "label_column": ("label_column", "label"),
-    "lambda_l1": ("lambda_l1", "l1_regularization", "reg_alpha"),
-    "lambda_l2": ("lambda_l2", "l2_regularization", "lambda", "reg_lambda"),
-    "learning_rate": ("learning_rate", "eta", "shrinkage_rate"),
-    "linear_tree": ("linear_tree", "linear_trees"),
-    "local_listen_port": ("local_listen_port", "local_port", "port"),
-    "machine_list_filename": (
-        "machine_list_filename", "machine_list", "machine_list_file", "mlist",
-    ),
-    "machines": ("machines", "nodes", "workers"),
-    "max_bin": ("max_bin", "max_bins"),
-    "max_delta_step": ("max_delta_step", "max_leaf_output", "max_tree_output"),
-    "metric": ("metric", "metric_types", "metrics"),
-    "metric_freq": ("metric_freq", "output_freq"),
-    "min_data_in_leaf": (
-        "min_data_in_leaf", "min_child_samples", "min_data", "min_data_per_leaf",
-        "min_samples_leaf",
-    ),
-    "min_gain_to_split": ("min_gain_to_split", "min_split_gain"),
-    "min_sum_hessian_in_leaf": (
-        "min_sum_hessian_in_leaf", "min_child_weight", "min_hessian", "min_sum_hessian",
-        "min_sum_hessian_per_leaf",
-    ),
-    "monotone_constraints": ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
-    "monotone_constraints_method": (
-        "monotone_constraints_method", "mc_method", "monotone_constraining_method",
-    ),
-    "monotone_penalty": ("monotone_penalty", "mc_penalty", "monotone_splits_penalty", "ms_penalty"),
-    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_bagging", "neg_sub_row", "neg_subsample"),
-    "num_class": ("num_class", "num_classes"),
-    "num_iterations": (
-        "num_iterations", "max_iter", "n_estimators", "n_iter", "nrounds", "num_boost_round",
-        "num_iteration", "num_round", "num_rounds", "num_tree", "num_trees",
-    ),
-    "num_leaves": ("num_leaves", "max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
-    "num_machines": ("num_machines", "num_machine"),
-    "num_threads": ("num_threads", "n_jobs", "nthread", "nthreads", "num_thread"),
-    "objective": ("objective", "app", "application", "loss", "objective_type"),
-    "output_model": ("output_model", "model_out", "model_output"),
-    "output_result": (
-        "output_result", "name_pred", "pred_name", "predict_name", "predict_result",
-        "prediction_name", "prediction_result",
-    ),
-    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_bagging", "pos_sub_row", "pos_subsample"),
-    "pre_partition": ("pre_partition", "is_pre_partition"),
-    "predict_contrib": ("predict_contrib", "contrib", "is_predict_contrib"),
-    "predict_leaf_index": ("predict_leaf_index", "is_predict_leaf_index", "leaf_index"),
-    "predict_raw_score": (
-        "predict_raw_score", "is_predict_raw_score", "predict_rawscore", "raw_score",
-    ),
-    "save_binary": ("save_binary", "is_save_binary", "is_save_binary_file"),
-    "seed": ("seed", "random_seed", "random_state"),
-    "snapshot_freq": ("snapshot_freq", "save_period"),
-    "task": ("task", "task_type"),
-    "top_k": ("top_k", "topk"),
-    "tree_learner": ("tree_learner", "tree", "tree_learner_type", "tree_type"),
-    "two_round": ("two_round", "two_round_loading", "use_two_round_loading"),
-    "valid": (
-        "valid", "test", "test_data", "test_data_file", "valid_data", "valid_data_file",
-        "valid_filenames",
-    ),
-    "verbosity": ("verbosity", "verbose"),
-    "weight_column": ("weight_column", "weight"),
-}  # fmt: skip
-"""All names of the parameters that have more than one."""
+    name: (name, *sorted(set(NAMES[name]) - {name}))
+    for name in sorted(NAMES)
+    if len(NAMES[name]) > 1
+}
+"""All names of the parameters that have more than one, the main name first."""
 
 PASSED = frozenset({
     # general
@@ -173,7 +75,7 @@ WEIGHTS = (
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
-ALONE = "each LightGBM worker would see only its own rows in sums over all rows; use one machine"
+ALONE = "each LightGBM worker would see only its own rows in sums over all; train on one machine"
 
 REFUSED: Refused = {
     # train() says it
@@ -355,7 +257,4 @@ def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = Fal
 
 def _in_lightgbm(name: str) -> bool:
     """Whether the installed LightGBM has a parameter of this name."""
-    from lightgbm.basic import _ConfigAliases
-
-    known = _ConfigAliases._get_all_param_aliases()
-    return any(name in names for names in known.values())
+    return any(name in names for names in NAMES.values())

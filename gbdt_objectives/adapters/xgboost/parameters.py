@@ -16,9 +16,6 @@ INSTEAD = {
 }
 """Other libraries' arguments of train(), and what to write."""
 
-PASSED_ARGUMENTS = frozenset({"callbacks", "evals_result", "verbose_eval", "xgb_model"})
-"""Arguments of xgboost.train that are passed on unchanged."""
-
 ALIASES = {
     "learning_rate": ("learning_rate", "eta"),
     "gamma": ("gamma", "min_split_loss"),
