@@ -1,4 +1,4 @@
-"""LightGBM's estimators, started, stopped, weighed and predicting right."""
+"""LightGBM's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any LightGBM estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any LightGBM estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is not None and rounds is not None:
         X_held, y_held, weight = held_out
@@ -209,7 +209,7 @@ def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
-    """Early stopping on ``metric`` alone: the callbacks, and the parameters that go."""
+    """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
     callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
     found = estimator.get_params()
     for name in ALIASES["early_stopping_round"]:

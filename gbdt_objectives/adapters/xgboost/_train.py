@@ -162,7 +162,8 @@ def start_objective(
 def start_at(
     objective: Objective, label_weight: tuple[Any, Any], base_margin: Any, base_score: Any
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, measured, and if not given the base_score, in the units of a prediction."""
+    """The objective, measured, and the base_score to start at, in the units of a prediction,
+    unless it is given."""
     if base_margin is not None:
         if base_score is not None:
             raise ValueError(
@@ -196,7 +197,7 @@ def margin(base_score: float, objective: Objective) -> float:
 
 
 def _probability(intercept: float) -> float:
-    """sigmoid, if XGBoost can hold it as base_score."""
+    """sigmoid(intercept); raises if XGBoost cannot hold it as base_score."""
     p = float(expit(intercept))
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""XGBoost's estimators, started, stopped, weighed and predicting right."""
+"""XGBoost's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any XGBoost estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any XGBoost estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is None:
         _fit(estimator, estimator.fit, **given)
@@ -201,7 +201,7 @@ def _start(
 
 
 def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with which early stopping sees the metric as it is."""
+    """The parameters with which early stopping sees the metric in full precision."""
     metric, rounds = exact.metric, estimator.early_stopping_rounds
     callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
