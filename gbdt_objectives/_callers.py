@@ -1,9 +1,9 @@
 """Who is calling: the mistakes that only the caller's frame gives away.
 
-A booster hands an objective labels and margins and nothing else. That it is one worker of
-several, that a classifier will take the margins for log-odds, or that early stopping will
-minimise kappa, it does not say; but it stands in the frames between it and the user. They are
-only looked at, by name: no booster is imported here.
+A booster hands an objective labels and margins and nothing else. It does not say that it is one
+worker of several, that a classifier will interpret the margins as log-odds, or that early stopping
+will minimise kappa; but the frames between it and the user do. They are only inspected, by name:
+no booster is imported here.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-CLASSIFIERS = {"XGBClassifier", "XGBRFClassifier", "LGBMClassifier"}
+from gbdt_objectives._library import booster_kind
 
 
 def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> None:
-    """Raise if the library that calls an objective would make something else of it.
+    """Raise if the library that calls an objective would misinterpret it.
 
     ``link``: that of the objective; None if it is not known what a margin means.
-    ``reduces``: whether its user gave it the means to sum over workers.
+    ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
     for frame in library_frames():
         function, caller = frame.f_code.co_name, None
@@ -30,15 +30,15 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
         if function == "update" and distributed and not reduces:
             raise ValueError(
                 f"{name} is called in distributed LightGBM, where each worker would see the sums "
-                "of its own rows only and train another model: train on one machine, or use "
-                "XGBoost, whose collective it knows"
+                "of its own rows only and train a different model: train on one machine, or use "
+                "XGBoost, whose collective is supported"
             )
         if function == "fit" and link is not None:
             _refuse_classifier(name, link, caller)
 
 
 def refuse_metric(name: str, y_pred: object) -> None:
-    """Raise if a booster calls a metric that is not rendered for it."""
+    """Raise if a booster calls a metric itself instead of its rendering for the library."""
     caller = next(library_frames(), None)
     given_data = hasattr(y_pred, "get_label")
     if given_data:
@@ -49,7 +49,7 @@ def refuse_metric(name: str, y_pred: object) -> None:
         return
     raise TypeError(
         f"{name} must be rendered for {library}: pass {_rendering(library)}, or import train, cv "
-        f"or the estimator from gbdt_objectives.adapters.{library}, which take the metric as it is"
+        f"or the estimator from gbdt_objectives.adapters.{library}, which accept the metric itself"
     )
 
 
@@ -68,7 +68,7 @@ def _rendering(library: str) -> str:
 
 
 def refuse_direction(name: str, greater_is_better: bool) -> None:
-    """Raise if XGBoost's early stopping would take the metric's worst round for its best."""
+    """Raise if XGBoost's early stopping would keep the metric's worst round instead of its best."""
     for frame in library_frames():
         if frame.f_code.co_name != "after_iteration":
             continue
@@ -108,17 +108,15 @@ def _room(frame: FrameType) -> str:
 
 
 def _refuse_classifier(name: str, link: str, estimator: object) -> None:
-    found = CLASSIFIERS & {base.__name__ for base in type(estimator).__mro__}
-    if not found:
+    library = booster_kind(estimator, "Classifier")
+    if library is None:
         return
-    classifier = min(found)
-    library = "lightgbm" if classifier.startswith("LGBM") else "xgboost"
+    prefix = {"lightgbm": "LGBM", "xgboost": "XGB"}[library]
     if link == "identity":
-        regressor = classifier.replace("Classifier", "Regressor")
         raise TypeError(
-            f"{name} trains a score in label units, which {classifier} would take for log-odds: "
-            f"import {regressor} from gbdt_objectives.adapters.{library}, and turn its scores into "
-            "classes by apply_thresholds"
+            f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
+            f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
+            "its scores into classes with apply_thresholds"
         )
     if library == "lightgbm":
         raise TypeError(

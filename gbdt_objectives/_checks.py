@@ -265,15 +265,58 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 
 def prior(name: str, value: object) -> tuple[Array, Array]:
-    """A mapping {label: probability} as (labels, probabilities), sorted by label."""
+    """A prior of labels that are numbers, as (labels, probabilities), sorted by label."""
+    p = prior_mapping(name, value)
+    pairs = sorted((number(f"a label of {name}", label), p[label]) for label in p)
+    labels, probability = np.array(pairs).T
+    return labels, probability
+
+
+def prior_mapping(name: str, value: object) -> dict[Any, float]:
+    """A prior {label: probability}, each >= 0, which sum to 1."""
     if not isinstance(value, Mapping) or not value:
         raise TypeError(f"{name} must be a mapping {{label: probability}}, found {shown(value)}")
-    labels = np.array(sorted(number(f"a label of {name}", key) for key in value))
-    p = np.array([number(f"{name}[{label:g}]", value[label]) for label in labels])
+    p = {label: number(f"{name}[{shown(label)}]", value[label]) for label in value}
+    for label, found in p.items():
+        if found < 0:
+            raise ValueError(
+                f"{name} must hold probabilities >= 0, found {found:g} for {shown(label)}"
+            )
+    total = sum(p.values())
+    sum_to_one(f"the probabilities of {name}", total)
+    return {label: found / total for label, found in p.items()}
+
+
+def prior_of_labels(name: str, value: object, labels: list[Any], occurs: Array, rows: str) -> Array:
+    """The probability of each of ``labels``, (K,), which may be above 0 only, and must be given,
+    where the label occurs in ``rows``."""
+    p = prior_mapping(name, value)
+    occurring = [label for label, found in zip(labels, occurs, strict=True) if found]
+    for label in occurring:
+        if label not in p:
+            raise ValueError(
+                f"label {shown(label)} occurs in {rows} but not in {name}: give its probability"
+            )
+    for label, found in p.items():
+        if found > 0 and label not in occurring:
+            raise ValueError(
+                f"{name} gives {shown(label)} the probability {found:g}, but no row of {rows} has "
+                "that label: no weight can stand for it; add such rows or leave the label out"
+            )
+    return np.array([p.get(label, 0.0) for label in labels])
+
+
+def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
+    """Probabilities >= 0 of K classes, in their order, which sum to 1; float64 (K,)."""
+    p = vector(name, value).astype(np.float64)
+    if K is not None and len(p) != K:
+        raise ValueError(
+            f"{name} has {len(p)} classes, but there are {K}: give one probability per class"
+        )
     if p.min() < 0:
-        raise ValueError(f"{name} must hold probabilities >= 0, found {p.min()}")
-    sum_to_one(f"the probabilities of {name}", p.sum())
-    return labels, p / p.sum()
+        raise ValueError(f"{name} must hold probabilities >= 0, found {p.min():g}")
+    sum_to_one(name, p.sum())
+    return p
 
 
 def sum_to_one(name: str, total: float) -> None:
@@ -282,17 +325,6 @@ def sum_to_one(name: str, total: float) -> None:
         raise ValueError(
             f"{name} must sum to 1, found {total:.9g}: divide counts by their total first"
         )
-
-
-def distribution(name: str, value: ArrayLike, K: int) -> Array:
-    """Probabilities >= 0 of K classes, which sum to 1, float64 (K,)."""
-    p = vector(name, value).astype(np.float64)
-    if len(p) != K:
-        raise ValueError(f"{name} has {len(p)} classes, but there are {K}: give one number each")
-    if p.min() < 0:
-        raise ValueError(f"{name} must hold probabilities >= 0, found {p.min():g}")
-    sum_to_one(name, p.sum())
-    return p
 
 
 def probabilities(name: str, values: ArrayLike) -> Array:

@@ -2,6 +2,31 @@
 
 Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
 and meaning, and the library's estimators, made drop-in.
+
+Conventions
+-----------
+Start: boosting starts at the objective's intercept, evaluation sets too, and the intercept is
+inside the model. An objective that was made without labels, such as ``qwk_objective()``, is
+measured on the training rows, per fit and per fold. In ``train`` a start per row, XGBoost's
+``base_margin`` or LightGBM's ``init_score``, replaces the intercept: all data sets need one, and
+the model's own intercept is then 0.
+
+Stop: early stopping is on the given metric, on the last evaluation set, in the metric's own
+direction, and the model holds the rounds up to the best one only. A metric of classes, such as
+``qwk_metric()``, does not move while all rows are in one class; such rounds at the beginning use
+up no patience, and a best round among the first few gives a warning.
+
+Predict: in natural units, the label's for an identity link and the probability of label 1 for
+logloss, also after saving and loading without this package.
+
+Refuse: what the library would silently ignore or misinterpret under a custom objective.
+
+Negatives kept at rates r that differ by row: let c be the population's log-odds,
+log(positives / sum over kept negatives of 1/r). Set c - log r as the ``base_margin`` or
+``init_score`` of every row of ``data``, but c, and a weight of 1/r for negatives, on ``evals``,
+which are to be measured as the population. Train with ``offset_logloss_objective(1)`` and
+``weighted_logloss_metric(1)``, and put c into the model with ``shift_intercept(booster, c)``. It
+then predicts the population's probabilities without knowing the rates.
 """
 
 from __future__ import annotations
@@ -11,7 +36,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives.adapters._library import library_of
+from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:
@@ -28,16 +53,19 @@ BoosterT = TypeVar("BoosterT")
 def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     """A copy of a trained booster whose every margin is larger by ``delta``, for good.
 
-    The shift is inside the saved model. What cannot be represented is refused; see
-    ``adapters.xgboost.shift_intercept`` and ``adapters.lightgbm.shift_intercept``.
+    The shift is inside the saved model: it survives saving, loading and pickling. The result
+    is checked by predicting; of the SHAP values only the bias moves. What cannot be
+    represented is refused. ``adapters.xgboost.shift_intercept`` and
+    ``adapters.lightgbm.shift_intercept`` say where in the model it is.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
-        Trained: identity, logistic or softmax link.
+        Trained: identity, logistic or softmax link. That of an estimator is
+        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     delta : float, or array of shape (K,) for K outputs
-        In margin units: label units, or log-odds, for instance from ``log_odds_shift`` or
-        :func:`imbalance_shift`.
+        In margin units: label units, or log-odds (for softmax up to a constant), for instance
+        from ``log_odds_shift`` or :func:`imbalance_shift`.
 
     Returns
     -------
@@ -47,10 +75,11 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     Raises
     ------
     TypeError
-        If it is a booster of neither library, or ``delta`` is not a number where there is
-        one output.
+        If it is not a booster, or ``delta`` is not a number for a model with one output.
     ValueError
-        If the shift cannot be represented in the model.
+        If ``delta`` does not have one element per output, or the shift cannot be represented:
+        the margin is neither in label units nor log-odds (counts, survival, ranking), or there
+        is no leaf where one is needed.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -63,7 +92,7 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     >>> (shift_intercept(booster, -2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
-    moved: BoosterT = _adapter(booster).shift_intercept(booster, delta)
+    moved: BoosterT = _find_adapter(booster).shift_intercept(booster, delta)
     return moved
 
 
@@ -76,15 +105,17 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
         is_unbalance (LightGBM)                          shift  -log(negatives / positives)
         neg_, pos_bagging_fraction (LightGBM)     b, a   shift  log(b / a)
 
-    Exact for a model that has converged, of which the trees have learnt the weights. It
-    reads parameters, not the intercept: after shifting it says the same again.
+    Exact for a model that has converged, whose trees have learnt the weights. It reads the
+    parameters, not the intercept: after shifting, the result is the same again.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
-        Trained on the library's own binary objective; also after saving and loading.
+        Trained on the library's own binary objective; also after saving and loading. Custom
+        objectives ignore these parameters.
     y : array-like of shape (n,), optional
-        The training labels, 0 and 1; needed for ``is_unbalance`` only.
+        The training labels, 0 and 1; needed for ``is_unbalance`` only, which weights the
+        classes by their counts: the model does not store them.
 
     Returns
     -------
@@ -94,9 +125,10 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
     Raises
     ------
     TypeError
-        If it is a booster of neither library.
+        If it is not a booster.
     ValueError
-        If the model has no log-odds of a positive class, or ``y`` is needed.
+        If the model has no log-odds of a positive class, its positives had no weight, or ``y``
+        is needed and missing, or has one class only.
 
     References
     ----------
@@ -114,11 +146,11 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
     """
-    shift: float = _adapter(booster).imbalance_shift(booster, y)
+    shift: float = _find_adapter(booster).imbalance_shift(booster, y)
     return shift
 
 
-def _adapter(booster: object) -> Any:
+def _find_adapter(booster: object) -> Any:
     library = library_of(booster)
     if library is None:
         raise TypeError(

@@ -1,10 +1,10 @@
-"""Checks that both adapters share."""
+"""Checks of arguments that both adapters share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import isfunction
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,40 +16,43 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
-INSTEAD = {
-    "obj": "write objective=",
-    "fobj": "write objective=",
-    "feval": "write metric=, a Metric such as qwk_metric()",
-    "custom_metric": "write metric=, a Metric such as qwk_metric()",
-    "eval_metric": "write metric=, a Metric such as qwk_metric()",
-    "maximize": "leave it out: the metric knows its direction",
-    "dtrain": "pass the data as the second argument, data",
-    "train_set": "pass the data as the second argument, data",
-    "valid_sets": "write evals=[(data, name), ...]",
-    "valid_names": "write evals=[(data, name), ...]",
-    "eval_set": "write evals=[(data, name), ...]",
-    "num_iterations": "write num_boost_round=",
-    "num_rounds": "write num_boost_round=",
-    "n_estimators": "write num_boost_round=",
-    "sample_weight": "set weights on the data, weight= of the DMatrix or Dataset",
-    "class_weight": "set weights on the data, weight= of the DMatrix or Dataset",
-}
-"""Arguments of the boosters' own train() and fit() that have another name here, and what to
-write."""
+
+def by_name(instead: Mapping[str, str]) -> dict[str, str]:
+    """{name: what to do instead}, from {what to do instead: names}."""
+    return {name: what for what, names in instead.items() for name in names.split()}
+
+
+INSTEAD = by_name({
+    "write objective=": "obj fobj",
+    "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric",
+    "leave it out: the metric knows its direction": "maximize",
+    "pass the data as the second argument, data": "dtrain train_set",
+    "write evals=[(data, name), ...]": "valid_sets valid_names eval_set",
+    "write num_boost_round=": "num_iterations num_rounds n_estimators",
+    "set weights on the data, weight= of the DMatrix or Dataset": "sample_weight class_weight",
+})  # fmt: skip
+"""Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
 def check_arguments(
+    function: str,
+    kind: type,
     params: object,
+    data: object,
+    num_boost_round: object,
     objective: object,
     metric: object,
-    evals: object,
+    evals: Any,
     early_stopping_rounds: object,
-    num_boost_round: object,
     others: Mapping[str, Any],
     instead_here: Mapping[str, str],
-    function: str = "train",
-) -> None:
-    """Raise for anything that the booster would misread or silently ignore."""
+) -> dict[str, Any]:
+    """All data sets by the names that messages give them; raise for anything that the booster
+    would misread or silently ignore.
+
+    ``function`` is train, or cv, which has no ``evals``; ``kind`` the library's class of data.
+    """
+    check_data("data", data, kind)
     for name, instead in {**INSTEAD, **instead_here}.items():
         if name in others:
             raise TypeError(f"{function}() got {name}=: {instead}")
@@ -58,18 +61,26 @@ def check_arguments(
             f"params must be a dict of booster parameters, found {_checks.shown(params)}"
         )
     check_objective(objective)
-    if metric is not None:
+    if metric is not None or function == "cv":
         check_metric(metric, objective)
     _checks.whole_number("num_boost_round", num_boost_round, 1)
+    if early_stopping_rounds is not None:
+        _checks.whole_number("early_stopping_rounds", early_stopping_rounds, 1)
+    if function == "cv":
+        if others.get("metrics"):
+            raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
+        return {"data": data}
     _check_evals(evals)
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
-    if early_stopping_rounds is not None:
-        _checks.whole_number("early_stopping_rounds", early_stopping_rounds, 1)
-        if metric is None:
-            raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+    if early_stopping_rounds is not None and metric is None:
+        raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
+    evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
+    for name, dataset in evaluated.items():
+        check_data(name, dataset, kind)
+    return {"data": data, **evaluated}
 
 
 def check_data(name: str, data: object, kind: type) -> None:
@@ -96,7 +107,7 @@ def check_objective(objective: object) -> None:
 
 
 def check_metric(metric: object, objective: object) -> None:
-    """Raise unless it is a metric of this package that takes the objective's margins."""
+    """Raise unless it is a metric of this package, for the objective's margins."""
     check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
@@ -106,15 +117,15 @@ def check_metric(metric: object, objective: object) -> None:
     if not isinstance(metric, Metric):
         raise TypeError(
             f"metric must be a Metric such as extended_qwk_metric(), found "
-            f"{_checks.shown(metric)}: nothing else tells the direction in which to stop"
+            f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
     if metric.input_space == "probability":
         raise ValueError(
-            f"metric {metric.name!r} takes probabilities, but boosters hand out margins under a "
-            'custom objective: make it with input_space="margin"'
+            f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
+            'objective: make it with input_space="margin"'
         )
     if not isinstance(objective, Objective) or isinstance(objective, FunctionObjective):
-        return  # what its margin means is the user's knowledge
+        return  # only its author knows what its margin means
     if metric.link not in (None, objective.link):
         means = {"identity": "scores in label units", "logit": "log-odds of label 1"}
         fitting = {
@@ -127,6 +138,15 @@ def check_metric(metric: object, objective: object) -> None:
         )
 
 
+def check_booster(booster: object, kind: type, attribute: str) -> None:
+    """Raise unless it is the library's own booster, ``attribute`` of an estimator."""
+    if not isinstance(booster, kind):
+        raise TypeError(
+            f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
+            f"{type(booster).__name__}: from an estimator take {attribute}"
+        )
+
+
 def check_called(name: str, value: object) -> None:
     """Raise for a factory of ours that was not called."""
     if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
@@ -135,39 +155,30 @@ def check_called(name: str, value: object) -> None:
         )
 
 
-def check_stopping_data(
-    data: object, evals: Sequence[tuple[Any, str]], name: str | None = None
-) -> None:
-    """Early stopping looks at one evaluation set, which must not be the training data."""
-    for dataset, its_name in evals[-1:] if name is None else evals:
-        if dataset is data and name in (None, its_name):
-            raise ValueError(
-                f"early stopping looks at the {'last of ' if name is None else ''}evals, "
-                f"{its_name!r}, which is the training data: put held-out data last"
-            )
-
-
-def check_held_out(features: Sequence[Any], X: object) -> None:
-    """Early stopping of an estimator needs an evaluation set that is not the training data."""
-    if not features:
+def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | None = None) -> None:
+    """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
+    name, is missing or the training data."""
+    seen = [pair for pair in evals if name in (None, pair[1])]
+    if not seen:
         raise ValueError(
-            "early stopping needs held-out rows: pass them to fit, eval_set=[(X, y)], or leave "
-            "early stopping out"
+            "early stopping needs held-out rows: pass them in evals= of train or eval_set= of fit, "
+            "or leave early stopping out"
         )
-    if features[-1] is X:
+    dataset, its_name = seen[-1]
+    if dataset is data:
         raise ValueError(
-            "early stopping looks at the last of eval_set, which is the training data: put "
-            "held-out data last"
+            f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
+            "last"
         )
 
 
 def check_same_starts(what: str, has: Mapping[str, bool]) -> None:
-    """A start per row (base_margin, init_score) is given for all the data or for none."""
+    """Raise if a start per row (base_margin, init_score) is set on some data sets only."""
     if len(set(has.values())) > 1:
         given, missing = ([name for name in has if has[name] is state] for state in (True, False))
         raise ValueError(
             f"{what} is set on {', '.join(given)} but not on {', '.join(missing)}: set it on all "
-            "or on none, they would start at different places"
+            "or on none, for all to start at the same place"
         )
 
 
@@ -182,15 +193,15 @@ def refuse(
             )
 
 
-def shift(delta: ArrayLike, outputs: int) -> Array:
+def read_shift(delta: ArrayLike, outputs: int) -> Array:
     """What to add to the margin of each output, shape (K,)."""
     if outputs == 1:
         return np.array([_checks.number("delta", delta)])
     given = _checks.real_array("delta", delta)
     if given.shape != (outputs,):
         raise ValueError(
-            f"the booster has {outputs} outputs: delta must have shape ({outputs},), a shift for "
-            f"each, found shape {given.shape}"
+            f"the booster has {outputs} outputs: delta must have shape ({outputs},), one shift per "
+            f"output, found shape {given.shape}"
         )
     _checks.finite("delta", given)
     return given.astype(np.float64)
@@ -205,15 +216,22 @@ def check_moved(found: Array, expected: Array, tolerance: Array) -> None:
         )
 
 
-def no_log_odds(objective: str) -> ValueError:
-    return ValueError(
-        f"the booster's objective is {objective!r}: its model has no log-odds of a positive class, "
-        "which a shift could correct"
+def refuse_margin(objective: str) -> NoReturn:
+    raise ValueError(
+        f"the booster's objective is {objective!r}, whose margin is neither in label units nor "
+        "log-odds: a shift would not mean anything"
+    )
+
+
+def refuse_no_log_odds(objective: str) -> NoReturn:
+    raise ValueError(
+        f"the booster's objective is {objective!r}: its model has no log-odds of a positive class "
+        "for a shift to correct"
     )
 
 
 def same(value: object, allowed: tuple[object, ...]) -> bool:
-    """Whether it is one of ``allowed``, in any of the boosters' ways to write it: "false", 0."""
+    """Whether it is one of ``allowed``, in any spelling that boosters accept: "false" is 0."""
 
     def plain(x: object) -> str:
         text = str(x).strip().lower()
@@ -236,8 +254,8 @@ def _check_evals(evals: object) -> None:
     for name in names:
         if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
             raise ValueError(
-                f"a name in evals must hold no blank, ':' or '-', found {_checks.shown(name)}: "
-                "write 'held_out' for 'held out'"
+                f"a name in evals must not contain a blank, ':' or '-', found "
+                f"{_checks.shown(name)}: write 'held_out' for 'held out'"
             )
     if len(set(names)) < len(names):
         raise ValueError(f"the names in evals must differ, found {_checks.shown(names)}")

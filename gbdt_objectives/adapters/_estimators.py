@@ -1,4 +1,4 @@
-"""What the drop-in estimators of both libraries check and do alike."""
+"""What the drop-in estimators of both libraries have in common."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 
 def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
-    """Give a fit the signature and docstring of the library's, which scikit-learn looks at."""
+    """Give a fit the signature and docstring of the library's, which scikit-learn inspects."""
     decorator: Any = wraps(library_fit)
     return lambda fit: decorator(fit)
 
@@ -47,7 +47,7 @@ def named_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
 
 
 def check_places(estimator: Any, metrics: str, where: str) -> None:
-    """Raise for an objective or metric among the parameters under a name that the library ignores.
+    """Raise for an objective or metric under a parameter name that the library ignores.
 
     ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
     """
@@ -60,7 +60,7 @@ def check_places(estimator: Any, metrics: str, where: str) -> None:
 
 
 def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
-    """The estimator's objective if it is one of ours, which must be of its kind."""
+    """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective, name = estimator.objective, type(estimator).__name__
     _arguments.check_called("objective", objective)
     if not isinstance(objective, Objective):
@@ -68,13 +68,13 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     other = name.replace("Classifier", "Regressor")
     if classifier and isinstance(objective, FunctionObjective):
         raise TypeError(
-            f"{name} cannot know what a margin of {objective!r} means as a probability: use "
+            f"{name} cannot turn a margin of {objective!r} into a probability: use "
             f"{other}, whose predictions are the margins"
         )
     if classifier and objective.link == "identity":
         raise TypeError(
             f"objective={objective!r} trains a score in label units, not log-odds: use {other}, "
-            "and turn its scores into classes by apply_thresholds"
+            "and turn its scores into classes with apply_thresholds"
         )
     if not classifier and objective.link == "logit":
         raise TypeError(
@@ -84,8 +84,15 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
+def own_metrics(value: object, estimator: Any, *, classifier: bool) -> tuple[list[Any], list[Any]]:
+    """``eval_metric`` as a list, and beside it each metric if it is one of ours, else None."""
+    metrics = list(value) if isinstance(value, list | tuple | set) else [value]
+    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
+    return metrics, own
+
+
 def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
-    """The metric if it is one of ours, rendered or not; it must take what it will be given."""
+    """The metric if it is one of ours, rendered or not; raises if its input would be wrong."""
     _arguments.check_called(name, value)
     if isinstance(value, Objective):
         raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
@@ -98,14 +105,14 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
     elif classifier and of_margin and metric.link != "logit":
         raise ValueError(
             f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "
-            "hand out probabilities or log-odds: use a regressor, and turn its scores into classes "
-            "by apply_thresholds"
+            "predict probabilities or log-odds: use a regressor, and turn its scores into classes "
+            "with apply_thresholds"
         )
     elif of_margin and metric.link == "logit" and objective != "binary:logitraw":
         raise ValueError(
-            f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters hand "
-            'out predictions, such as probabilities: make it with input_space="probability", or '
-            "pass an objective of gbdt_objectives"
+            f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters pass "
+            'predictions, such as probabilities: make it with input_space="probability", or pass '
+            "an objective of gbdt_objectives"
         )
     return metric
 
@@ -113,7 +120,7 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
 def labels_weights(
     y: ArrayLike, sample_weight: ArrayLike | None, *, classifier: bool, class_weight: Any = None
 ) -> tuple[Array, Array | None]:
-    """Labels, 0 and 1 for a classifier, and weights as the objective will be given them."""
+    """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         target = target[:, 0]
@@ -128,15 +135,15 @@ def labels_weights(
         if len(classes) != 2:
             raise ValueError(
                 f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
-                "objective is for two: leave objective out, or join classes"
+                "objective is for two: leave objective out, or merge classes"
             )
         target = position.reshape(target.shape)
     return target, weight
 
 
 @contextmanager
-def set_for_a_while(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    """Parameters that hold while the library's own fit runs, and not a moment longer."""
+def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
+    """Set parameters while the library's own fit runs."""
     missing = object()
     before = {name: getattr(estimator, name, missing) for name in parameters}
     others = dict(getattr(estimator, "_other_params", {}))

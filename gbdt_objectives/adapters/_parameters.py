@@ -1,4 +1,4 @@
-"""How both adapters read their tables of parameters."""
+"""The tables of parameters of both adapters, and how they are checked."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
 class Table:
     """What train() does with every parameter of a library, under its main name.
 
-    A value that a parameter is allowed to have although it is refused is neutral: it asks for
-    nothing that would not happen anyway. None is always neutral, the libraries drop it.
+    A value that is allowed although the parameter is refused is neutral: it changes nothing.
+    None is always neutral, the libraries drop it.
     """
 
     library: str
     aliases: Mapping[str, tuple[str, ...]]
     """All names of a parameter that has more than one."""
     passed: frozenset[str]
-    """They act under a custom objective, and the model starts and predicts right."""
+    """They act under a custom objective, and the model starts and predicts correctly."""
     used: frozenset[str]
     """train() itself looks at them."""
     refused: Refused
     """Neutral values, and why any other is refused and what to do instead."""
     refused_with: RefusedWith
-    """The same for what is refused only while all these others have one of these values."""
+    """The same for what is refused only if all these others have one of these values."""
     refused_stopping: Refused
     """The same for what is refused only together with early stopping."""
     foreign: Mapping[str, str]
-    """Names that are no parameters of the library at all, and what to do instead."""
+    """Names that are not parameters of the library at all, and what to do instead."""
 
     def names(self, name: str) -> tuple[str, ...]:
         return self.aliases.get(name, (name,))
 
     def known(self) -> set[str]:
-        """Every name, aliases included, on which there is a decision."""
+        """Every name, aliases included, for which there is a decision."""
         decided = {*self.passed, *self.used, *self.refused, *self.refused_with}
         return {alias for name in decided for alias in self.names(name)}.union(self.foreign)
 
@@ -69,7 +69,7 @@ class Table:
         self._check_unknown(params, in_library)
 
     def value(self, params: Mapping[str, Any], name: str) -> Any:
-        """The value of a parameter under whichever name it was given, else None."""
+        """The value of a parameter under whichever name it is given, else None."""
         given = [params[alias] for alias in self.names(name) if params.get(alias) is not None]
         return given[0] if given else None
 
@@ -79,8 +79,8 @@ class Table:
             if not _arguments.same(params[other], (params[given[0]],)):
                 raise ValueError(
                     f"params[{given[0]!r}] = {params[given[0]]!r} and params[{other!r}] = "
-                    f"{params[other]!r} are one parameter of {self.library}, which would take one "
-                    "of the values without a word; leave one out"
+                    f"{params[other]!r} are one parameter of {self.library}, which would silently "
+                    "use one of the values; leave one out"
                 )
 
     def _check_unknown(self, params: Mapping[str, Any], in_library: Callable[[str], bool]) -> None:

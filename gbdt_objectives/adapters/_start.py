@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,18 +21,17 @@ TOLERANCE = 1e-3
 class StartedObjective:
     """The objective of one training, bound to its data in the first round.
 
-    It can be called in all the forms that boosters use. The first margins must be where
-    training is to start: a start that got lost raises instead of training another model.
+    It can be called in all the ways that boosters use. The first margins must be those at
+    which training is to start: a lost start raises instead of training a different model.
 
     Parameters
     ----------
     objective : Objective
     start : float, array of shape (n,) or None
-        What the booster's first margins must be; None if they are those of an earlier
-        model.
+        What the booster's first margins must be; None when continuing an earlier model.
     shifts : bool
-        Whether the objective's intercept is added to every margin, for a booster that
-        starts at 0 and is given the intercept when it is trained.
+        Whether to add the objective's intercept to every margin, for a booster that starts
+        at 0 and gets the intercept after training.
 
     Attributes
     ----------
@@ -82,15 +81,30 @@ class StartedObjective:
 
 def lost_start(found: str) -> RuntimeError:
     return RuntimeError(
-        f"{found}: the start got lost. LightGBM drops the init_score of a subset that it builds, "
-        "or builds anew when params differ from the Dataset's: set it on the whole Dataset, and "
-        "give both the same params. Nor may another training with init_model share the Dataset at "
-        "that moment"
+        f"{found}: the start was lost. LightGBM drops the init_score of a subset that it builds, "
+        "or rebuilds when params differ from the Dataset's: set it on the whole Dataset, and give "
+        "both the same params. Nor may another training with init_model share the Dataset at the "
+        "same time"
     )
 
 
+def run_fpreproc(
+    own: Callable[..., Any] | None,
+    check: Callable[[dict[str, Any]], None],
+    train: Any,
+    test: Any,
+    params: dict[str, Any],
+) -> Any:
+    """The user's own fpreproc, if there is one; the parameters that it changes are checked."""
+    if own is None:
+        return train, test, params
+    train, test, given = own(train, test, dict(params))
+    check({name: value for name, value in given.items() if params.get(name) is not value})
+    return train, test, given
+
+
 class StartedFolds:
-    """The objectives of the folds of a cross-validation, told apart by their data."""
+    """The objectives of a cross-validation, one per fold, looked up by their data."""
 
     def __init__(self) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()

@@ -1,17 +1,17 @@
-"""When to stop: patience that starts once the metric has moved."""
+"""When to stop: patience that is used up only once the metric has moved."""
 
 from __future__ import annotations
 
 import warnings
 
 FEW_ROUNDS = 3
-"""A best round among so many first ones is more often a stop on the plateau than a model."""
+"""A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
 class Patience:
-    """Counts rounds without improvement of a metric.
+    """Counts rounds in which a metric does not improve.
 
-    Rounded scores are all one class at first, and a metric of classes does not move until
+    Rounded scores are all in one class at first, and a metric of classes does not move until
     some cross a threshold: the rounds before its first move use up no patience.
     """
 
@@ -39,7 +39,7 @@ def warn_if_few(best_round: int, seen: int, name: str) -> None:
     if best_round < FEW_ROUNDS <= seen // 3:
         warnings.warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
-            "that is no finished model, stop on a metric that moves with every round, "
+            "the model is not finished, stop on a metric that changes in every round, "
             "extended_qwk_metric() instead of qwk_metric(), or lower the learning rate",
             UserWarning,
             stacklevel=2,

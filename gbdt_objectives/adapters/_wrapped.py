@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._library import booster_kind
+from gbdt_objectives._library import booster_kind
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossObjective

@@ -1,4 +1,4 @@
-"""Training on shifted labels, the way around a booster that cannot be given a start."""
+"""Training on shifted labels, for boosters that cannot be given a start."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gbdt_objectives._checks import Array
 
 @dataclass(frozen=True)
 class LabelShift:
-    """Shift labels so that boosting starts at their centre, and predictions back.
+    """Shift labels so that boosting starts at their centre, and shift predictions back.
 
-    The way of published notebooks, for boosters or interfaces that start at 0; the
-    ``train`` of :mod:`gbdt_objectives.adapters` needs no shift.
+    What published notebooks do, for boosters or interfaces that start at 0; ``train`` of
+    :mod:`gbdt_objectives.adapters` needs no shift.
 
     Parameters
     ----------

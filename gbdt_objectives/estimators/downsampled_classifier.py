@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once
-from gbdt_objectives.adapters._library import booster_kind
+from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,

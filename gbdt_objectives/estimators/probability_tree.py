@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
-from gbdt_objectives.adapters._library import library_of
+from gbdt_objectives._library import library_of
 from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,

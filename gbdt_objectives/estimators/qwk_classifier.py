@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, ordered_labels, positions
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives.adapters._library import booster_kind
+from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,

@@ -1,5 +1,26 @@
-"""Priors: sampling by label, and the shift in log-odds that undoes it."""
+"""Priors: sampling by label, and the shift in log-odds that undoes it.
 
+Conventions
+-----------
+n rows, K classes. Probabilities and margins have shape (n,), for label 1, or (n, K), one
+column per class; a single number is one row. Margins are log-odds, or for (n, K)
+log-probabilities up to a constant per row. A shift is what is added to the margin of the
+model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) means
+(0, shift), and the shifts (d_0, d_1) of two classes mean d_1 - d_0 for (n,). The negative
+of a shift is its inverse, the sum of two is one after the other.
+All of this holds only if rows were sampled by their label and by nothing else.
+
+Symbols: p_s the model's probability, p the corrected one, d shift, alpha and beta the rates
+at which positives and negatives were kept (or replicated, above 1), tau and s the
+probability of label 1 where the model is used and where it was trained.
+"""
+
+from gbdt_objectives.priors.estimate import (
+    PriorEstimate,
+    PriorShiftTest,
+    estimate_prior,
+    prior_shift_test,
+)
 from gbdt_objectives.priors.log_odds import LogOddsShift, LogOddsShifts
 from gbdt_objectives.priors.sampling import measured_keep_rates, negative_downsample, resample
 from gbdt_objectives.priors.shift import (
@@ -7,12 +28,6 @@ from gbdt_objectives.priors.shift import (
     correct_probability,
     correct_threshold,
     log_odds_shift,
-)
-from gbdt_objectives.priors.unknown import (
-    PriorEstimate,
-    PriorShiftTest,
-    estimate_prior,
-    prior_shift_test,
 )
 from gbdt_objectives.priors.weights import prior_weights
 

@@ -1,4 +1,4 @@
-"""Shifts that know that they are some: a rate in their place is an easy mistake."""
+"""Shifts with a type of their own: a rate in their place is an easy mistake."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from gbdt_objectives._marked import MarkedArray, mark_of, plain
 P = ParamSpec("P")
 R = TypeVar("R")
 
+NAMES = "a sampling rate is negative_keep_rate=..., those of several classes class_keep_rates=..."
+"""How to give rates to what does not accept them by position."""
 
 SUMS = (np.add, np.subtract, np.negative, np.positive)
 """Arithmetic that makes a shift of shifts."""
@@ -52,7 +54,7 @@ class LogOddsShifts(MarkedArray):
     """Shifts of K classes, as :func:`log_odds_shift` returns them: an ndarray (K,).
 
     Copies, pickles, negatives, sums and differences are shifts again; slices and other
-    arithmetic, such as exp, which makes rates, give plain arrays.
+    arithmetic, such as exp, which gives rates, return plain arrays.
     """
 
     def __new__(cls, shifts: Any, mark: Any = True) -> LogOddsShifts:
@@ -64,11 +66,25 @@ class LogOddsShifts(MarkedArray):
         return result if ufunc in SUMS else plain(result)
 
 
-def known_shift(value: object) -> bool:
+def is_shift(value: object) -> bool:
     """Whether it was made by :func:`log_odds_shift`."""
     return isinstance(value, LogOddsShift) or (
         isinstance(value, LogOddsShifts) and mark_of(value) is not None
     )
+
+
+def refuse_positions(shift: Callable[P, R]) -> Callable[P, R]:
+    """Refuse arguments by position, and say by which names to give them."""
+
+    @wraps(shift)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if args:
+            raise TypeError(
+                f"log_odds_shift needs its arguments by name, found {shown(args[0])}: {NAMES}"
+            )
+        return shift(*args, **kwargs)
+
+    return checked
 
 
 def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
@@ -76,11 +92,10 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(correct)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > 1 and args[1] is not None and not known_shift(args[1]):
+        if len(args) > 1 and args[1] is not None and not is_shift(args[1]):
             raise TypeError(
                 "shift must be what log_odds_shift returned, or be given by name, found "
-                f"{shown(args[1])}: a sampling rate is negative_keep_rate=..., those of several "
-                "classes are class_keep_rates=..., any other shift in log-odds is shift=..."
+                f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."
             )
         return correct(*args, **kwargs)
 

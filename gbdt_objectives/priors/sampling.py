@@ -1,4 +1,4 @@
-"""Row indices sampled by label only, and the rates that came of it."""
+"""Row positions sampled by label only, and the rates that result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives.priors.shift import sampling_rate
+from gbdt_objectives.priors.shift import read_sampling_rate
 
 BLOCK = 131_072
 """Rows at a time: their uniforms, 1 MB, stay in the cache."""
@@ -20,12 +20,11 @@ BLOCK = 131_072
 def negative_downsample(
     y: ArrayLike, negative_keep_rate: float, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
-    """Rows of a sample with every positive and only some negatives.
+    """Positions of the rows of a sample with every positive and only some negatives.
 
     Each row with label 0 is kept with probability ``negative_keep_rate``, independently
-    of all others, so of N negatives about N times the rate are kept;
-    :func:`measured_keep_rates` says how many were. With the same seed a lower rate keeps
-    a subset of what a higher one keeps.
+    of all others; :func:`measured_keep_rates` gives the fraction that was kept. With the
+    same seed, a lower rate keeps a subset of what a higher one keeps.
 
     Parameters
     ----------
@@ -34,18 +33,19 @@ def negative_downsample(
     negative_keep_rate : float in (0, 1]
         Probability of keeping a negative. To replicate rows use :func:`resample`.
     random_state : int, numpy Generator or RandomState, optional
-        An int gives the same rows each time; None other rows each time.
+        An int gives the same rows each time; None gives other rows each time.
 
     Returns
     -------
     ndarray of int64
-        Sorted row indices, for ``X[rows]``, ``y[rows]``, ``weight[rows]``.
+        Row positions in ascending order: ``X[rows]``, ``y[rows]`` for arrays,
+        ``X.iloc[rows]``, ``y.iloc[rows]`` for pandas.
 
     Raises
     ------
     ValueError
         A rate outside (0, 1], labels other than 0 and 1, a label that does not occur, or
-        no negative in the sample.
+        a sample without a negative.
 
     Examples
     --------
@@ -55,27 +55,24 @@ def negative_downsample(
     >>> rows = negative_downsample(y, 0.02, random_state=0)
     >>> int(y[rows].sum()), len(rows)
     (100, 2044)
-    >>> rates = measured_keep_rates(y, y[rows])
-    >>> rates[1]
-    1.0
-    >>> shift = log_odds_shift(negative_keep_rate=rates[0])
+    >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
     kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    labels = checked_labels("y", y)
+    labels = check_labels("y", y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
     hint = "encode the rare event as 1 and everything else as 0"
-    return sampled_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+    return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
 def resample(
     y: ArrayLike, rates: Mapping[Any, float], *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
-    """Rows of a sample in which each label has its own rate, under or over 1.
+    """Positions of the rows of a sample in which each label has its own rate.
 
     A row whose label has the rate r is taken floor(r) times, and once more with
-    probability r - floor(r), independently of all others. Replication obeys the same
-    correction as thinning. Synthetic rows (SMOTE) do not: they change what the rows of
+    probability r - floor(r), independently of all others. Replication is corrected in the
+    same way as downsampling. Synthetic rows (SMOTE) are not: they change what the rows of
     a class look like, not only how many there are, and no shift undoes that.
 
     Parameters
@@ -83,21 +80,21 @@ def resample(
     y : array-like of shape (n,)
         Labels of any type.
     rates : mapping of label to float > 0
-        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 all, 2.5 two
-        or three copies.
+        A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5
+        makes two or three copies of each.
     random_state : int, numpy Generator or RandomState, optional
-        An int gives the same rows each time; None other rows each time.
+        An int gives the same rows each time; None gives other rows each time.
 
     Returns
     -------
     ndarray of int64
-        Sorted row indices, repeated where rows are.
+        Row positions in ascending order (``.iloc`` in pandas), repeated for copies.
 
     Raises
     ------
     ValueError
-        A rate of 0 or below, a label without a rate, a rate without a row, or a label of
-        which nothing is in the sample.
+        A rate that is not above 0, a label without a rate, a rate without a row, or a label
+        without a row in the sample.
 
     Examples
     --------
@@ -108,23 +105,23 @@ def resample(
     if not isinstance(rates, Mapping) or not rates:
         raise TypeError(f"rates must be a mapping {{label: rate}}, found {shown(rates)}")
     checked = {
-        label: sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
+        label: read_sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
     }
-    return sampled_rows(
-        checked_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
+    return sample_rows(
+        check_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
     )
 
 
 def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, float]:
-    """What fraction of each label's rows is in a sample.
+    """The fraction of each label's rows that is in a sample.
 
     ::
 
         rate_k = (rows of label k in the sample) / (rows of label k before)
 
-    Prefer them to the rates that were asked for: the shift then turns the class odds of
+    Prefer these to the rates that were requested: the shift then turns the class odds of
     the sample into those of the very rows that it was drawn from. They are also the way
-    to correct after a resampler that takes a ratio of classes instead of rates.
+    to correct for a resampler with a ratio of classes as its parameter instead of rates.
 
     Parameters
     ----------
@@ -136,27 +133,24 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     Returns
     -------
     dict
-        Label to rate, sorted by label: ``class_keep_rates`` of :func:`log_odds_shift` and
-        of the corrections, for a model whose columns are in that order.
+        Label to rate, in ascending order of labels, the order of a model's columns: pass it
+        as ``class_keep_rates`` to :func:`log_odds_shift` or to a correction.
 
     Raises
     ------
     ValueError
-        A label of one that does not occur in the other; nothing to correct for a label
-        that never occurs in the sample.
+        A label that occurs in one of the two only.
 
     Examples
     --------
-    >>> from gbdt_objectives import correct_probability, log_odds_shift, measured_keep_rates
+    >>> from gbdt_objectives import correct_probability, measured_keep_rates
     >>> rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
     >>> rates
     {0: 0.25, 1: 1.0}
-    >>> round(log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1]), 4)
-    -1.3863
     >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
     array([0.2, 0.5])
     """
-    full, sampled = label_counts("y_full", y_full), label_counts("y_sampled", y_sampled)
+    full, sampled = count_labels("y_full", y_full), count_labels("y_sampled", y_sampled)
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
@@ -167,15 +161,15 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     if gone:
         raise ValueError(
             f"y_sampled has no row of the label {shown(gone[0])}, y_full has {full[gone[0]]}: no "
-            "shift brings back a class that was never seen; keep some of it, or drop it from y_full"
+            "shift brings back a class without rows; keep some of them, or drop it from y_full"
         )
     return {label: sampled[label] / count for label, count in full.items()}
 
 
-def sampled_rows(
+def sample_rows(
     y: Array, rates: Mapping[Any, float], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
-    """floor(r) copies of each row, and one more where its uniform is below r - floor(r).
+    """floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
 
     ``hint`` says what to do about a label without a rate.
     """
@@ -210,7 +204,7 @@ def sampled_rows(
     return np.concatenate(sample)
 
 
-def checked_labels(name: str, values: ArrayLike) -> Array:
+def check_labels(name: str, values: ArrayLike) -> Array:
     """Labels of any type, (n,)."""
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
@@ -221,9 +215,9 @@ def checked_labels(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def label_counts(name: str, values: ArrayLike) -> dict[Any, int]:
+def count_labels(name: str, values: ArrayLike) -> dict[Any, int]:
     """Rows of each label, sorted by label."""
-    y = checked_labels(name, values)
+    y = check_labels(name, values)
     if y.dtype.kind == "f":
         _checks.finite(name, y)
     found, counts = np.unique(y, return_counts=True)

@@ -1,19 +1,4 @@
-"""One shift per class in log-odds: what sampling or new priors do, and how to undo it.
-
-Conventions of this folder
---------------------------
-n rows, K classes. Probabilities and margins have shape (n,), of label 1, or (n, K), a
-column per class; a single number is one row. Margins are log-odds, or for (n, K)
-log-probabilities up to a constant per row. A shift is what is added to the margin of the
-model as it was trained: a float with (n,), (K,) with (n, K); a float with (n, 2) means
-(0, shift), and the shifts (d_0, d_1) of two classes with (n,) mean d_1 - d_0. Negating
-it gives the inverse, adding two gives one after the other.
-All of it holds only if rows were sampled by their label and by nothing else.
-
-Symbols: p_s probability from the model, p the corrected one, d shift, alpha and beta the
-rates at which positives and negatives were kept (or replicated, above 1), tau and s the
-probability of label 1 where the model is used and where it was trained.
-"""
+"""One shift per class in log-odds: what sampling or new priors do, and how to undo it."""
 
 from __future__ import annotations
 
@@ -30,9 +15,15 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.log_odds import (
     LogOddsShift,
     LogOddsShifts,
-    known_shift,
+    is_shift,
+    refuse_positions,
     shift_by_name,
 )
+
+DESCRIPTION = (
+    "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
+)  # fmt: skip
+"""The arguments that describe a shift."""
 
 LARGEST_SHIFT = 700.0
 """exp of it is still a float64."""
@@ -41,6 +32,7 @@ LARGEST_FLOAT32_SHIFT = 80.0
 """exp of it is still a float32; beyond, the arithmetic is in float64."""
 
 
+@refuse_positions
 def log_odds_shift(
     *,
     negative_keep_rate: float | None = None,
@@ -49,9 +41,9 @@ def log_odds_shift(
     train_prior: ArrayLike | None = None,
     target_prior: ArrayLike | None = None,
 ) -> Any:
-    """What to add to a model's log-odds for the population that it was not trained on.
+    """What to add to a model's log-odds for a population other than the training data.
 
-    Exactly one description of the difference::
+    Give exactly one description of the difference::
 
         rates                d   = log(beta/alpha)                         float
         rates, K classes     d_k = log(1/rate_k), up to a constant         (K,)
@@ -70,7 +62,7 @@ def log_odds_shift(
         alpha, the same for label 1. 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, in the order of the model's columns. A mapping, such as
-        :func:`measured_keep_rates` returns, is taken in the order of its sorted labels,
+        the result of :func:`measured_keep_rates`, is read in ascending order of its labels,
         as scikit-learn orders columns.
     train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data after sampling.
@@ -80,15 +72,16 @@ def log_odds_shift(
     Returns
     -------
     float or ndarray of shape (K,)
-        For :func:`correct_probability` and its relatives, which know it from a rate, as
-        they do its negative and its sums: negative when positives are rarer than the
-        model believes.
+        For :func:`correct_probability` and its relatives, which can tell it, its negative
+        and its sums from a rate. Negative when positives are rarer than in training.
 
     Raises
     ------
     ValueError
         None or more than one description; a rate that is not above 0; priors that do
-        not sum to 1, hold a 0 or differ in the number of classes.
+        not sum to 1, contain a 0 or differ in the number of classes.
+    TypeError
+        An argument by position, or the rates of several classes given as one rate.
 
     References
     ----------
@@ -123,23 +116,18 @@ def log_odds_shift(
             f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
         )
     if class_keep_rates is not None:
-        return LogOddsShifts(-np.log(sampling_rates("class_keep_rates", class_keep_rates)))
+        return LogOddsShifts(-np.log(read_sampling_rates("class_keep_rates", class_keep_rates)))
     if train_prior is None and target_prior is None:
-        alpha = (
-            1.0
-            if positive_keep_rate is None
-            else sampling_rate("positive_keep_rate", positive_keep_rate)
-        )
-        beta = (
-            1.0
-            if negative_keep_rate is None
-            else sampling_rate("negative_keep_rate", negative_keep_rate)
-        )
+        alpha = rate_or_one("positive_keep_rate", positive_keep_rate)
+        beta = rate_or_one("negative_keep_rate", negative_keep_rate)
         return LogOddsShift(math.log(beta) - math.log(alpha))
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
         raise ValueError(f"{missing} is missing: a shift between priors needs both")
-    old, new = class_prior("train_prior", train_prior), class_prior("target_prior", target_prior)
+    old, new = (
+        read_prior("train_prior", train_prior),
+        read_prior("target_prior", target_prior),
+    )
     if np.shape(train_prior) != np.shape(target_prior):
         raise ValueError(
             f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
@@ -178,7 +166,7 @@ def correct_probability(
     shift : float or array-like of shape (K,), optional
         d, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
         is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
-        position they might be rates.
+        position they could be rates.
     negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
         Instead of ``shift``: as in :func:`log_odds_shift`.
 
@@ -191,7 +179,7 @@ def correct_probability(
     ------
     ValueError
         Probabilities outside [0, 1] or NaN, rows that do not sum to 1, a shift for
-        another number of classes, none or more than one description of it.
+        another number of classes, no or more than one description of the shift.
     TypeError
         A number by position that :func:`log_odds_shift` did not make.
 
@@ -209,15 +197,10 @@ def correct_probability(
     >>> correct_probability([[0.2, 0.8]], negative_keep_rate=0.1)
     array([[0.71428571, 0.28571429]])
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
-    p, d = rows_shift("probability", probability, d)
+    p, d = align_shift("probability", probability, d)
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
         raise ValueError(
@@ -227,12 +210,12 @@ def correct_probability(
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
         p = p.astype(np.float64)
-    q = corrected_rows(p, d) if p.ndim == 2 else corrected_positives(p.reshape(-1), d[1] - d[0])
+    q = correct_rows(p, d) if p.ndim == 2 else correct_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
 
 
-def corrected_positives(p: Array, d: float) -> Array:
+def correct_positives(p: Array, d: float) -> Array:
     """1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
     odds_ratio = p.dtype.type(math.exp(-d))
     q = np.empty_like(p)
@@ -248,7 +231,7 @@ def corrected_positives(p: Array, d: float) -> Array:
     return q
 
 
-def corrected_rows(p: Array, d: Array) -> Array:
+def correct_rows(p: Array, d: Array) -> Array:
     """p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
     _checks.in_unit_interval("probability", p)
     _checks.rows_sum_to_one("probability", p)
@@ -281,11 +264,8 @@ def correct_margin(
     ----------
     margin : array-like of shape (n,) or (n, K), or float
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
-    shift : float or array-like of shape (K,), optional
-        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2). Other numbers by name
-        only.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        Instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`; any finite shift.
 
     Returns
     -------
@@ -294,11 +274,8 @@ def correct_margin(
 
     Raises
     ------
-    ValueError
-        Margins that are not finite, a shift for another number of classes, none or more
-        than one description of it.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+    ValueError, TypeError
+        Margins that are not finite; a shift as in :func:`correct_probability`.
 
     Examples
     --------
@@ -306,15 +283,10 @@ def correct_margin(
     >>> correct_margin([-700.0, 0.0, 700.0], log_odds_shift(negative_keep_rate=0.1)).round(3)
     array([-702.303,   -2.303,  697.697])
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
-    z, d = rows_shift("margin", margin, d)
+    z, d = align_shift("margin", margin, d)
     _checks.finite("margin", z)
     if z.ndim < 2:
         d = d[1] - d[0]
@@ -333,7 +305,7 @@ def correct_threshold(
     train_prior: ArrayLike | None = None,
     target_prior: ArrayLike | None = None,
 ) -> Array:
-    """The threshold on the model's probability that equals one on the corrected probability.
+    """The threshold on the model's probability for one on the corrected probability.
 
     ::
 
@@ -341,16 +313,14 @@ def correct_threshold(
 
         correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
 
-    So decisions need no correction of every row. Negate the shift for the way back.
+    So decisions do not need every row corrected. Negate the shift for the way back.
 
     Parameters
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
-    shift : float, optional
-        d, from :func:`log_odds_shift`, also of two classes. Other numbers by name only.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        Instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`, for two classes.
 
     Returns
     -------
@@ -359,28 +329,21 @@ def correct_threshold(
 
     Raises
     ------
-    ValueError
-        A threshold outside [0, 1], shifts of more than two classes (there, no one
-        threshold decides), none or more than one description of the shift.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+    ValueError, TypeError
+        A threshold outside [0, 1], shifts of more than two classes (between which no
+        single threshold decides); a shift as in :func:`correct_probability`.
 
     Examples
     --------
-    A click that pays from 50 % on, and a model that saw a tenth of the negatives:
+    A click that pays from a probability of 50 %, and a tenth of the negatives kept:
 
     >>> from gbdt_objectives import correct_threshold, log_odds_shift
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> print(correct_threshold(0.5, shift).round(4))
     0.9091
     """
-    d = described(
-        shift,
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        class_keep_rates=class_keep_rates,
-        train_prior=train_prior,
-        target_prior=target_prior,
+    d = resolve_shift(
+        shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
     if np.ndim(threshold) > 1:
         raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
@@ -390,15 +353,15 @@ def correct_threshold(
         d = d[1] - d[0]
     if np.ndim(d):
         raise ValueError(
-            f"shift must be one number for a threshold, found {shown(d)}: no one threshold "
+            f"shift must be one number for a threshold, found {shown(d)}: no single threshold "
             "decides between more than two classes, correct the probabilities"
         )
     return correct_probability(t, shift=-_checks.number("shift", d))
 
 
-def described(shift: Any, **description: Any) -> Any:
-    """The shift given, or the one described."""
-    found = [name for name, value in description.items() if value is not None]
+def resolve_shift(shift: Any, *description: Any) -> Any:
+    """The shift given, or the one described by the arguments of :func:`log_odds_shift`."""
+    found = {name: v for name, v in zip(DESCRIPTION, description, strict=True) if v is not None}
     if shift is not None and found:
         raise ValueError(
             "exactly one description of the shift is needed, found shift and "
@@ -406,25 +369,32 @@ def described(shift: Any, **description: Any) -> Any:
         )
     if shift is None and not found:
         raise ValueError(
-            "exactly one description of the shift is needed, found none: pass what log_odds_shift "
-            f"returns, or by name {', '.join(description)}"
+            "exactly one description of the shift is needed, found none: pass the result of "
+            f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
         )
-    return log_odds_shift(**description) if shift is None else shift
+    return log_odds_shift(**found) if shift is None else shift
 
 
-def sampling_rate(name: str, value: object) -> float:
+def read_sampling_rate(name: str, value: object) -> float:
     """A sampling rate above 0, above 1 for replication."""
     found = _checks.number(name, value)
     if not found > 0:
         raise ValueError(
             f"{name} must be above 0, found {found!r}: a class of which nothing is kept cannot be "
-            "learnt or corrected; 0.02 if one row in fifty was kept, 3 if each was taken thrice"
+            "learnt or corrected; 0.02 if one row in fifty was kept, 3 for three copies of each"
         )
     return found
 
 
-def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
-    """The rates of K classes, float64 (K,); of a mapping in the order of its labels."""
+def rate_or_one(name: str, value: object) -> float:
+    """The sampling rate of one class, 1 if it is not given."""
+    if isinstance(value, Mapping):
+        raise TypeError(f"{name} must be a number, found {shown(value)}: write class_keep_rates=")
+    return 1.0 if value is None else read_sampling_rate(name, value)
+
+
+def read_sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
+    """The rates of K classes, float64 (K,); those of a mapping in ascending order of labels."""
     if isinstance(values, Mapping):
         try:
             order = sorted(values)
@@ -433,10 +403,10 @@ def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
                 f"{name} must map labels of one type to rates, found {shown(values)}: pass a list "
                 "of the rates in the order of the model's columns"
             ) from None
-        rates = [sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
+        rates = [read_sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
     else:
         array = _checks.vector(name, values).astype(np.float64)
-        rates = [sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
+        rates = [read_sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
     if len(rates) < 2:
         raise ValueError(
             f"{name} must have a rate for each of two classes or more, found {shown(values)}"
@@ -444,7 +414,7 @@ def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
     return np.array(rates)
 
 
-def class_prior(name: str, value: ArrayLike) -> Array:
+def read_prior(name: str, value: ArrayLike) -> Array:
     """Class probabilities (K,), all above 0; (1-p, p) from a float p."""
     if np.ndim(value) == 0:
         p = _checks.number(name, value)
@@ -454,20 +424,18 @@ def class_prior(name: str, value: ArrayLike) -> Array:
                 "1, and both labels occur"
             )
         return np.array([1 - p, p])
-    pi = _checks.vector(name, value).astype(np.float64)
+    pi = _checks.distribution(name, value)
     if len(pi) < 2:
         raise ValueError(f"{name} has one class: give the probability of each, or of label 1")
-    if pi.min() <= 0:
-        k = int(np.argmin(pi))
+    if not pi.all():
         raise ValueError(
-            f"{name} must be above 0 for every class, found {pi[k]} for class {k}: no shift stands "
-            "for a class that never occurs; drop its column first"
+            f"{name} must be above 0 for every class, found 0.0 for class {int(pi.argmin())}: no "
+            "shift stands for a class that never occurs; drop its column first"
         )
-    _checks.sum_to_one(name, pi.sum())
     return pi
 
 
-def rows_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
+def align_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
     """Probabilities or margins, not yet checked for their values, and the shift as (K,)."""
     array = _checks.real_array(name, values)
     if array.ndim > 2 or array.size == 0:
@@ -478,7 +446,7 @@ def rows_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
             raise ValueError(f"{name} has {K} columns, but shift is one number: give one for each")
         return array, np.array([0.0, _checks.number("shift", shift)])
     d = _checks.vector("shift", shift).astype(np.float64)
-    if len(d) != K or (array.ndim < 2 and not known_shift(shift)):
+    if len(d) != K or (array.ndim < 2 and not is_shift(shift)):
         raise ValueError(
             f"{name} has shape {array.shape}, but shift has {len(d)} classes: a column of {name} "
             "and a shift for each class, or (n,) and one number"

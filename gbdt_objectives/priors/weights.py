@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.priors.sampling import checked_labels
-from gbdt_objectives.priors.shift import class_prior
+from gbdt_objectives.priors.sampling import check_labels
+from gbdt_objectives.priors.shift import read_prior
 
 
 def prior_weights(
@@ -20,7 +20,7 @@ def prior_weights(
     *,
     normalize: Literal["mean", "positive"] = "mean",
 ) -> Array:
-    """Weights under which the labels occur as often as where the model will be used.
+    """Row weights that make the labels as frequent as where the model will be used.
 
     With s_k the fraction of label k in ``y`` and tau_k its probability there::
 
@@ -29,14 +29,14 @@ def prior_weights(
 
     So a negative weighs (1-tau)/(1-s) s/tau = 1/w times a positive, if negatives were
     kept at the rate w. Correcting afterwards (:func:`correct_probability`) usually gives
-    better boosted trees, which make much of a few heavy rows; weighting wins for a
+    better boosted trees, which overfit to a few heavy rows; weighting wins for a
     misspecified model on a lot of data.
 
     The scale matters to boosters, which compare sums of weighted hessians with fixed
-    numbers: XGBoost with ``min_child_weight`` and ``lambda``, both 1 by default, which
-    mean 1 leaves at their usual strength and "positive" weakens by up to 1/w; LightGBM
-    only with ``min_sum_hessian_in_leaf``, 1e-3 (``lambda_l2`` is 0, and
-    ``min_data_in_leaf`` counts rows whatever they weigh).
+    numbers: XGBoost with ``min_child_weight`` and ``lambda``, both 1 by default, whose
+    usual strength "mean" preserves and "positive" weakens by up to 1/w; LightGBM only with
+    ``min_sum_hessian_in_leaf``, 1e-3 (``lambda_l2`` is 0, and ``min_data_in_leaf`` counts
+    rows regardless of their weight).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def prior_weights(
     target_prior : float, or mapping of label to probability
         tau: the probability of label 1, or of every label, where the model is used.
     normalize : {"mean", "positive"}
-        What is to be 1: the mean weight, or that of label 1.
+        What is 1: the mean weight, or the weight of label 1.
 
     Returns
     -------
@@ -72,49 +72,31 @@ def prior_weights(
     array([9., 9., 1., 1.])
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
-    labels = checked_labels("y", y)
+    labels = check_labels("y", y)
     found, position, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    order = found.tolist()
     if not isinstance(target_prior, Mapping):
-        zero_one("with a float target_prior", found)
-        tau = _checks.number("target_prior", target_prior)
-        target_prior = dict(enumerate(class_prior("target_prior", tau).tolist()))
-    w = label_probabilities(target_prior, found.tolist()) / (counts / len(labels))
+        check_zero_one("with a float target_prior", order)
+        tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
+    else:
+        tau = _checks.prior_of_labels("target_prior", target_prior, order, counts > 0, "y")
+    if not tau.all():
+        raise ValueError(
+            "target_prior must be above 0 for labels that occur in y, found 0 for "
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
+            "of 0"
+        )
+    w = tau / (counts / len(labels))
     if normalize == "positive":
-        zero_one("with normalize='positive'", found)
+        check_zero_one("with normalize='positive'", order)
         w /= w[1]
     result: Array = w[position]
     return result
 
 
-def zero_one(when: str, found: Array) -> None:
+def check_zero_one(when: str, labels: list[Any]) -> None:
     """Raise unless both labels 0 and 1 occur, and no others."""
-    if found.tolist() != [0, 1]:
+    if labels != [0, 1]:
         raise ValueError(
-            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(found.tolist())}"
+            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
         )
-
-
-def label_probabilities(target_prior: Mapping[Any, float], occurring: list[Any]) -> Array:
-    """The probabilities of the labels that occur, above 0 and summing to 1."""
-    tau = {
-        label: _checks.number(f"target_prior[{shown(label)}]", value)
-        for label, value in target_prior.items()
-    }
-    for label in [*occurring, *tau]:
-        if label not in tau:
-            raise ValueError(
-                f"label {shown(label)} occurs in y but not in target_prior: give it one"
-            )
-        if tau[label] < 0 or (tau[label] == 0 and label in occurring):
-            raise ValueError(
-                f"target_prior must be above 0 for labels that occur in y, found {tau[label]} for "
-                f"{shown(label)}: a weight of 0 is the same as dropping these rows, so drop them"
-            )
-        if tau[label] > 0 and label not in occurring:
-            raise ValueError(
-                f"target_prior gives {shown(label)} the probability {tau[label]}, but no row of y "
-                "has that label: no weight can stand for it"
-            )
-    total = sum(tau.values())
-    _checks.sum_to_one("target_prior", total)
-    return np.array([tau[label] for label in occurring]) / total

@@ -120,41 +120,16 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
 
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
     """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
-    if not isinstance(target_prior, Mapping) or not target_prior:
-        raise TypeError(
-            f"target_prior must be a mapping {{label: probability}}, found {shown(target_prior)}"
-        )
     order = labels.tolist()
-    unknown = [label for label in target_prior if label not in order]
+    p = _checks.prior_mapping("target_prior", target_prior)
+    unknown = [label for label in p if label not in order]
     if unknown:
         raise ValueError(
             f"target_prior holds {shown(unknown[0])}, which is not in labels {shown(order)}: list "
             "every class in labels"
         )
-    factor = np.zeros(len(order))
-    total = 0.0
-    for k, label in enumerate(order):
-        if label not in target_prior:
-            if class_weight[k] > 0:
-                raise ValueError(
-                    f"label {shown(label)} occurs in y_true but not in target_prior: give its "
-                    "probability, 0 if it will never occur"
-                )
-            continue
-        p = _checks.number(f"target_prior[{shown(label)}]", target_prior[label])
-        if p < 0:
-            raise ValueError(
-                f"target_prior must hold probabilities >= 0, found {p} for {shown(label)}"
-            )
-        if p > 0 and class_weight[k] == 0:
-            raise ValueError(
-                f"target_prior gives {shown(label)} the probability {p}, but no row of y_true has "
-                "that label: no weight can stand for it; add such rows or leave the label out"
-            )
-        total += p
-        if p > 0:
-            factor[k] = p / class_weight[k]
-    _checks.sum_to_one("the probabilities of target_prior", total)
+    tau = _checks.prior_of_labels("target_prior", p, order, class_weight > 0, "y_true")
+    factor = np.divide(tau, class_weight, out=np.zeros(len(tau)), where=tau > 0)
     several_classes(factor, labels)
-    scaled: Array = factor * (class_weight.sum() / total)
+    scaled: Array = factor * class_weight.sum()
     return scaled

@@ -291,7 +291,7 @@ def test_refusals(lib: Library, ordinal) -> None:
         ({"metric": SMOOTH.xgboost}, "without .xgboost or .lightgbm"),
         ({"metric": of_probability}, "takes probabilities"),
         ({"objective": "regression"}, "must be an objective such as qwk_objective()"),
-        ({"early_stopping_rounds": 0}, "early_stopping_rounds must be at least 1"),
+        ({"early_stopping_rounds": 0}, "early_stopping_rounds must be a whole number >= 1"),
     ]:  # fmt: skip
         with pytest.raises((TypeError, ValueError)) as error:
             function({}, data, 3, **{**good, **bad})
@@ -299,7 +299,7 @@ def test_refusals(lib: Library, ordinal) -> None:
     for args, message in [
         (({}, X, 3), "data must be a"),
         (([], data, 3), "params must be a dict"),
-        (({}, data, 0), "num_boost_round must be at least 1"),
+        (({}, data, 0), "num_boost_round must be a whole number >= 1"),
         (({}, lib.data(X), 3), "data has no labels"),
         (({"objective": "regression"}, data, 3), "objective= already says"),
         (({"metric" if lib is LGB else "eval_metric": "mae"}, data, 3), "nothing but metric="),

@@ -175,7 +175,7 @@ def test_our_metric_on_the_librarys_classifier_must_take_probabilities(lib: Libr
     of_margin, of_probability = (
         go.weighted_logloss_metric(1, input_space=space) for space in ("margin", "probability")
     )
-    with pytest.raises(ValueError, match="built-in objective boosters hand out predictions"):
+    with pytest.raises(ValueError, match="built-in objective boosters pass predictions"):
         fit(lib, make(lib, True), X, y, [(X[:99], y[:99])], of_margin)
     model = fit(lib, make(lib, True), X, y, [(X[:99], y[:99])], of_probability)
     (values,) = (v["weighted_logloss"] for v in history(lib, model).values())
@@ -188,7 +188,7 @@ def test_a_metric_that_would_misread_what_is_trained_is_refused(lib: Library, ra
     held_out = [(X[:99], y[:99])]
     logloss, kappa_metric = go.weighted_logloss_metric(1), go.qwk_metric((0, 1))
     built_in = make(lib, objective="binary:logistic" if lib is XGB else "binary")
-    with pytest.raises(ValueError, match='hand out predictions.*input_space="probability"'):
+    with pytest.raises(ValueError, match='pass predictions.*input_space="probability"'):
         fit(lib, built_in, X, y, held_out, logloss)
     with pytest.raises(ValueError, match="label units.*use a regressor"):
         fit(lib, make(lib, True), X, y, held_out, kappa_metric)
@@ -397,7 +397,7 @@ def test_built_in_metrics_of_lightgbm_are_refused_where_they_would_misread_log_o
         ["binary_logloss"],
         [go.weighted_logloss_metric(0.5), "average_precision"],
     ):
-        with pytest.raises(ValueError, match="which would take log-odds for probabilities"):
+        with pytest.raises(ValueError, match="which would interpret log-odds as probabilities"):
             fit(LGB, make(LGB, True, objective=objective), X, y, [(X[:99], y[:99])], metric)
 
 
@@ -788,7 +788,7 @@ def test_objectives_of_the_wrong_kind_are_refused_with_the_right_estimator(
     cases = [
         (False, go.offset_logloss_objective(0.5), f"trains log-odds .*use {prefix}Classifier"),
         (True, go.qwk_objective(), f"trains a score in label units.*use {prefix}Regressor"),
-        (True, go.objective(squared), f"{prefix}Classifier cannot know .*use {prefix}Regressor"),
+        (True, go.objective(squared), f"{prefix}Classifier cannot turn .*use {prefix}Regressor"),
     ]
     for classifier, objective, message in cases:
         with pytest.raises(TypeError, match=message):

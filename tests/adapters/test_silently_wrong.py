@@ -121,7 +121,7 @@ def test_lightgbm_dropping_the_init_score_of_a_subset_raises(constructed: bool, 
     if constructed:
         half.construct()
     half.set_init_score(start[rows])
-    with pytest.raises(RuntimeError, match="the start got lost.* set it on the whole Dataset"):
+    with pytest.raises(RuntimeError, match="the start was lost.* set it on the whole Dataset"):
         LGB.train({**LGB.params, "max_bin": 31}, half, 5, objective=go.qwk_objective())
     # what the message says to do
     whole = lgb.Dataset(X, y, init_score=start, free_raw_data=False, params={"verbose": -1})
@@ -138,7 +138,7 @@ def test_lightgbm_dropping_the_init_score_of_an_evaluation_set_raises(ordinal) -
     LGB.train(LGB.params, data, 3, evals=[(held_out, "v")], **call)
     held_out = lgb.Dataset(X, y, free_raw_data=False, reference=whole).subset(range(400, 600))
     held_out.set_init_score(start[400:])
-    with pytest.raises(RuntimeError, match="on an evaluation set.*the start got lost"):
+    with pytest.raises(RuntimeError, match="on an evaluation set.*the start was lost"):
         LGB.train(LGB.params, data, 3, evals=[(held_out, "v")], **call)
 
 
@@ -353,6 +353,8 @@ def test_early_stopping_of_the_user_does_not_look_at_the_training_data(
         evals = [(data, "t"), (held_out, "v")]
         with pytest.raises(ValueError, match="'t', which is the training data"):
             lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="t")], **call)
+        with pytest.raises(ValueError, match="early stopping needs held-out rows: pass them in ev"):
+            lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="u")], **call)
         dart: dict[str, Any] = {"booster": "dart"}
     else:
         dart = {"boosting": "dart"}
@@ -497,13 +499,13 @@ def test_plain_classifiers_refuse_a_score_in_label_units(ordinal) -> None:
     t = (y > 2).astype(int)
     for obj in (go.qwk_objective(t), go.qwk_objective()):
         with pytest.raises(
-            TypeError, match="which XGBClassifier would take for log-odds: import XG"
+            TypeError, match="which XGBClassifier would interpret as log-odds: import XG"
         ):
             xgb.XGBClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
-        with pytest.raises(TypeError, match="would take for log-odds"):
+        with pytest.raises(TypeError, match="would interpret as log-odds"):
             xgb.XGBRFClassifier(objective=obj, **XGB_SKLEARN).fit(X, t)
         with pytest.raises(
-            TypeError, match="which LGBMClassifier would take for log-odds: import LG"
+            TypeError, match="which LGBMClassifier would interpret as log-odds: import LG"
         ):
             lgb.LGBMClassifier(objective=obj, **LGB_SKLEARN).fit(X, t)
     for logit in (go.weighted_logloss_objective(0.5), go.offset_logloss_objective(0.5)):
@@ -514,7 +516,7 @@ def test_plain_classifiers_refuse_a_score_in_label_units(ordinal) -> None:
     class Mine(xgb.XGBClassifier):
         """A user's subclass is no less a classifier."""
 
-    with pytest.raises(TypeError, match="which XGBClassifier would take"):
+    with pytest.raises(TypeError, match="which XGBClassifier would interpret"):
         Mine(objective=go.qwk_objective(t), **XGB_SKLEARN).fit(X, t)
 
 

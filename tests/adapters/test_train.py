@@ -226,7 +226,7 @@ def test_base_score_replaces_the_intercept_in_xgboost(ordinal, rare) -> None:
     ours = XGB.train(params, XGB.data(X, y), 5, objective=obj)
     plain = xgb.train(params, XGB.data(X, y), 5, obj=obj)
     np.testing.assert_array_equal(XGB.predict(ours, X), XGB.predict(plain, X))
-    with pytest.raises(ValueError, match="base_score.* and the data's base_margin are both given"):
+    with pytest.raises(ValueError, match="base_score and base_margin are both given"):
         XGB.train(params, XGB.data(X, y, start=np.ones(len(y))), 5, objective=obj)
     with pytest.raises(ValueError, match="base_score and xgb_model are both given"):
         XGB.train(params, XGB.data(X, y), 5, objective=obj, xgb_model=ours)
@@ -234,6 +234,10 @@ def test_base_score_replaces_the_intercept_in_xgboost(ordinal, rare) -> None:
     logit = XGB.train({"base_score": 0.25, "learning_rate": 1e-9}, XGB.data(Z, t), 1,
                       objective=go.weighted_logloss_objective(1))  # fmt: skip
     np.testing.assert_allclose(XGB.predict(logit, Z), 0.25, atol=1e-6)  # a probability
+    for bad in (0, 1, 1.5, -1):
+        with pytest.raises(ValueError, match="base_score must be a probability above 0 and below"):
+            XGB.train({"base_score": bad}, XGB.data(Z, t), 1,
+                      objective=go.weighted_logloss_objective(1))  # fmt: skip
 
 
 @both
@@ -330,9 +334,9 @@ def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str
         ("evals alone", call(evals=[(data, "v")]), "metric is None"),
         ("stopping alone", call(early_stopping_rounds=3), "needs metric= and evals="),
         ("stopping on training data", call(early_stopping_rounds=3, **evals), "the training data"),
-        ("zero stopping", call(early_stopping_rounds=0, **held_out), "must be at least 1"),
+        ("zero stopping", call(early_stopping_rounds=0, **held_out), "must be a whole number >= 1"),
         ("stopping type", call(early_stopping_rounds=True, **held_out), "must be a whole number"),
-        ("no rounds", call(rounds=0), "num_boost_round must be at least 1, found 0"),
+        ("no rounds", call(rounds=0), "num_boost_round must be a whole number >= 1, found 0"),
         ("rounds type", call(rounds=2.5), "num_boost_round must be a whole number"),
         ("evals not pairs", call(metric=METRIC, evals=[data]), "list of pairs"),
         ("evals one name", call(metric=METRIC, evals=[(data, "v"), (data, "v")]), "must differ"),
@@ -342,7 +346,7 @@ def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str
         ("no labels", call(data=lib.data(np.eye(4))), "data has no labels"),
         ("params list", call(params=[("eta", 1)]), "params must be a dict"),
         ("objective twice", call({"objective": "regression"}), "objective= already says"),
-        ("classes", call({"num_class": 3}), "one margin a row"),
+        ("classes", call({"num_class": 3}), "one margin per row"),
         ("second metric", call({"metric": "l2"} if lib is LGB else {"eval_metric": "rmse"}),
          "nothing but metric="),
         ("pos weight", call({"scale_pos_weight": 5}), "ignores it under a custom objective"),
@@ -452,7 +456,7 @@ def test_lightgbm_name_of_the_training_data(ordinal) -> None:
     X, y, _ = ordinal
     data = lgb.Dataset(X, y)
     held_out = lgb.Dataset(X, y, reference=data)
-    with pytest.raises(ValueError, match="call held-out data otherwise"):
+    with pytest.raises(ValueError, match="give held-out data another name"):
         LGB.train({}, data, 3, metric=METRIC, evals=[(held_out, "training")], **GOOD)
     LGB.train(LGB.params, data, 3, metric=METRIC, evals=[(data, "training")], **GOOD)
 

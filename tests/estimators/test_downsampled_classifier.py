@@ -637,7 +637,7 @@ def test_sparse(data) -> None:
         (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
          "objective='cross_entropy', but correction='offset' sets its own"),
         (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
-         "application='binary', which LightGBM would prefer"),
+         "params['application'] = 'binary' is refused: objective= already says"),
         (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
          "needs sample_weight, but KNeighborsClassifier does not accept it"),
         (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,

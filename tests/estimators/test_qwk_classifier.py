@@ -497,9 +497,9 @@ def test_weights_for_a_regressor_without_are_refused(data) -> None:
 
 def test_what_would_override_or_misread_the_objective_is_refused(data) -> None:
     X, y = data  # labels 2..5
-    for alias in ({"application": "mae"}, {"num_iterations": 300}):
-        with pytest.raises(ValueError, match="LightGBM would prefer"):
-            QWKClassifier(LGBM(**alias), cv=2).fit(X, y)
+    for alias, what in (("application", "objective= already"), ("num_iterations", "n_estimators=")):
+        with pytest.raises(ValueError, match=f"'{alias}'.* = .* is refused: .*{what}"):
+            QWKClassifier(LGBM(**{alias: 300}), cv=2).fit(X, y)
     with pytest.raises(ValueError, match="trains on class positions 0 to 3"):
         QWKClassifier(LGBM(), objective=qwk_objective(y), cv=2).fit(X, y)
     with pytest.raises(ValueError, match="no feature can be split"):

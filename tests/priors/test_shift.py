@@ -121,7 +121,7 @@ def test_sampled_prior_vector() -> None:
 @pytest.mark.parametrize(
     ("tau", "w", "factor"),
     [(0.001, 0.01, 1.099), (0.0001, 0.0001 / 0.9999, 2.0), (0.005, 0.02, 1.245)],
-    ids=["thinned", "balanced", "experiment"],
+    ids=["downsampled", "balanced", "experiment"],
 )
 def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
     """-log(s/tau) leaves the odds wrong by (1-tau)/(1-s); the exact form is log w."""
@@ -402,7 +402,7 @@ def test_bad_class_rates(bad, message) -> None:
         (math.nan, "must be finite"),
         ([0.5, 0.4], "must sum to 1, found 0.9"),
         ([0.5, 0.5, 0.0], "must be above 0 for every class, found 0.0 for class 2"),
-        ([1.5, -0.5], "must be above 0 for every class"),
+        ([1.5, -0.5], "must hold probabilities >= 0, found -0.5"),
         ([0.5, math.nan], "must be finite"),
         ([1.0], "has one class"),
         ([], "is empty"),
@@ -555,6 +555,20 @@ def test_rates_of_two_classes_correct_the_probability_of_label_1() -> None:
     assert threshold == pytest.approx(10 / 11, **EXACT)
 
 
+def test_measured_rates_as_one_rate_or_by_position_name_the_remedy() -> None:
+    rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
+    with pytest.raises(TypeError, match="negative_keep_rate must be .*: write class_keep_rates="):
+        log_odds_shift(negative_keep_rate=rates)
+    with pytest.raises(TypeError, match="needs its arguments by name, found {0.*class_keep_rates="):
+        log_odds_shift(rates)
+    with pytest.raises(TypeError, match="needs its arguments by name, found 0.1: .*negative_keep"):
+        log_odds_shift(0.1)
+    with pytest.raises(TypeError, match="negative_keep_rate must be .*: write class_keep_rates="):
+        correct_probability(0.5, negative_keep_rate=rates)
+    expected = correct_probability(0.5, negative_keep_rate=0.25)
+    assert correct_probability(0.5, class_keep_rates=rates) == expected
+
+
 def test_a_number_beyond_floats_is_refused() -> None:
     with pytest.raises(ValueError, match="negative_keep_rate must be finite, found an integer"):
         log_odds_shift(negative_keep_rate=10**400)
@@ -611,7 +625,7 @@ def test_rates_and_priors_by_name_are_their_shift(correct, value, description) -
 @pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
 def test_exactly_one_description(correct, value) -> None:
     shift = log_odds_shift(negative_keep_rate=0.1)
-    with pytest.raises(ValueError, match="exactly one description .* found none: pass what"):
+    with pytest.raises(ValueError, match="exactly one description .* found none: pass the"):
         correct(value)
     with pytest.raises(ValueError, match="found shift and negative_keep_rate: leave one out"):
         correct(value, shift, negative_keep_rate=0.1)

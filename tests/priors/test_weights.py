@@ -82,11 +82,10 @@ def test_weighted_logistic_regression_is_that_of_all_rows() -> None:
         (np.nan, "target_prior must be finite"),
         ({0: 0.5, 1: 0.4}, "target_prior must sum to 1, found 0.9"),
         ({0: 1.0, 1: 0.0}, "target_prior must be above 0 for labels that occur .* for 1"),
-        ({0: 1.5, 1: -0.5}, "target_prior must be above 0 for labels that occur .* for 1"),
-        ({0: 0.9, 1: 0.2, 2: -0.1}, "target_prior must be above 0 .* found -0.1 for 2"),
+        ({0: 1.5, 1: -0.5}, "target_prior must hold probabilities >= 0, found -0.5 for 1"),
+        ({0: 0.9, 1: 0.2, 2: -0.1}, "target_prior must hold probabilities >= 0, found -0.1 for 2"),
         ({0: 0.5, 1: np.nan}, r"target_prior\[1\] must be finite"),
         ({0: 1.0}, "label 1 occurs in y but not in target_prior"),
-        ({}, "label 0 occurs in y but not in target_prior"),
         ({0: 0.5, 1: 0.3, 2: 0.2}, "target_prior gives 2 the probability 0.2, but no row of y"),
     ],
 )
@@ -99,6 +98,11 @@ def test_bad_priors(target_prior, message) -> None:
 def test_priors_of_the_wrong_kind(target_prior) -> None:
     with pytest.raises(TypeError, match="target_prior must be a number"):
         prior_weights([0, 1, 0], target_prior)
+
+
+def test_an_empty_prior() -> None:
+    with pytest.raises(TypeError, match="target_prior must be a mapping {label: probability}"):
+        prior_weights([0, 1, 0], {})
 
 
 @pytest.mark.parametrize(

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import lightgbm as lgb
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds
+from gbdt_objectives.adapters._start import StartedFolds, run_fpreproc
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
-    explained,
-    finished,
+    explain_errors,
+    finish,
     in_file,
     init_score,
-    shifted,
-    started_objective,
+    shift_metric,
+    start_objective,
     without_traces,
 )
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -37,29 +38,20 @@ def cv(
 ) -> dict[str, Any]:
     """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
-    In each fold boosting starts at the objective's intercept; what the objective takes
-    from labels, such as the centre of ``qwk_objective()``, it takes from the fold's
-    training rows. Early stopping is on the mean of ``metric`` over the folds' validation
-    rows, in the metric's own direction.
+    Per fold, boosting starts at the objective's intercept, and an objective that was made
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. Early
+    stopping is on the mean of ``metric`` over the folds' validation rows.
 
     Parameters
     ----------
-    params : mapping
-        As in :func:`train`.
+    params, num_boost_round, objective, metric, early_stopping_rounds
+        As in :func:`train`; ``metric`` is needed.
     data : lightgbm.Dataset
         With labels.
-    num_boost_round : int
-        Number of rounds, at most.
-    objective : Objective
-        E.g. ``qwk_objective()``, measured in each fold.
-    metric : Metric
-        E.g. ``extended_qwk_metric()``.
-    early_stopping_rounds : int, optional
-        Stop after so many rounds without improvement.
     **kwargs
         Passed to ``lightgbm.cv``: ``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
-        LightGBM stratifies by label unless told ``stratified=False``, which labels with
-        fractions need.
+        LightGBM stratifies by label by default; labels with fractions need
+        ``stratified=False``.
 
     Returns
     -------
@@ -85,39 +77,30 @@ def cv(
     >>> history["valid extended_qwk-mean"][-1] > 0.8
     True
     """
-    _arguments.check_data("data", data, lgb.Dataset)
-    _arguments.check_objective(objective)
-    _arguments.check_metric(metric, objective)
     _arguments.check_arguments(
-        params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, parameters.INSTEAD, "cv",
+        "cv", lgb.Dataset, params, data, num_boost_round, objective, metric, (),
+        early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
-    if kwargs.get("metrics"):
-        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-    callbacks = directed(kwargs.pop("callbacks", None), metric, "valid")
+    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, "valid")
     if early_stopping_rounds is not None:
         callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
-    stops_early = stops(callbacks)
-    parameters.check(params, stops_early=stops_early, from_file=data.data is None or in_file(data))
+    check = partial(parameters.check, stops_early=any_stops_early(callbacks))
+    check(params, from_file=data.data is None or in_file(data))
     check_label(data, "data")
     continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        if own is not None:
-            before = dict(given)
-            train, test, given = own(train, test, given)
-            changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            parameters.check(changed, stops_early=stops_early)
-        folds.add(started_objective(objective, init_score(train), continues), train, test)
+        train, test, given = run_fpreproc(own, check, train, test, given)
+        folds.add(start_objective(objective, init_score(train), continues), train, test)
         return train, test, given
 
-    with explained(), without_traces([data], kwargs.get("init_model")):
+    with explain_errors(), without_traces([data], kwargs.get("init_model")):
         history: dict[str, Any] = lgb.cv(
             {**params, "objective": folds, "metric": "None"},
             data,
             num_boost_round,
-            feval=shifted(metric, folds.shift),
+            feval=shift_metric(metric, folds.shift),
             fpreproc=start,
             callbacks=callbacks,
             **kwargs,
@@ -125,7 +108,7 @@ def cv(
     if "cvbooster" in history:
         trained = history["cvbooster"]
         trained.boosters = [
-            finished(booster, objective.link, fold.shift)
+            finish(booster, objective.link, fold.shift)
             for booster, fold in zip(trained.boosters, folds.folds, strict=True)
         ]
     return history

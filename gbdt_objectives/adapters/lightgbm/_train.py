@@ -18,7 +18,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, lost_start
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -34,34 +34,32 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> lgb.Booster:
-    """Drop-in for ``lightgbm.train`` that starts, stops and predicts right.
+    """Drop-in for ``lightgbm.train`` that starts, stops and predicts correctly.
 
-    Boosting starts at the objective's intercept, which ends up in the leaves of the
-    first tree. With ``early_stopping_rounds`` it stops on ``metric``, on the last of
-    ``evals``, in the metric's own direction, and the model holds the rounds up to the
-    best one only. No other metric is evaluated.
+    Boosting starts at the objective's intercept, which ends up in the leaves of the first
+    tree, and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the
+    conventions, and how to train on negatives kept at rates that differ by row.
 
     Parameters
     ----------
     params : mapping
-        LightGBM's parameters. What LightGBM would silently ignore or misunderstand is
+        LightGBM's parameters. What LightGBM would silently ignore or misinterpret is
         refused, as is ``boosting="rf"``.
     data : lightgbm.Dataset
         Training data with labels. If it has an ``init_score``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
         Threads may share it, if their ``params`` agree on how it is binned.
     num_boost_round : int
-        Number of rounds, at most.
+        Maximum number of rounds.
     objective : Objective
         E.g. ``qwk_objective(y)``.
     metric : Metric, optional
-        E.g. ``extended_qwk_metric()``; needs ``evals``. A metric of classes, such as
-        ``qwk_metric()``, does not move while all rows are in one class; such rounds at the
-        beginning use up no patience, and a best round among the first few warns.
+        E.g. ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
     evals : sequence of (Dataset, str)
         What to evaluate ``metric`` on.
     early_stopping_rounds : int, optional
-        Stop after so many rounds without improvement; needs ``metric``.
+        Stop on the last of ``evals`` after this many rounds without improvement, and keep
+        the rounds up to the best one only; needs ``metric``.
     **kwargs
         Passed to ``lightgbm.train``: ``callbacks``, ``init_model``.
 
@@ -72,25 +70,15 @@ def train(
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
         also after saving and loading without this package. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
-        It names ``regression`` or ``binary`` as its objective, so that converters take it
-        and ``refit`` fits the leaves anew: to squared error, or to plain logloss, whatever
-        the objective's rate.
+        Its objective is called ``regression`` or ``binary``, so that converters accept it
+        and ``refit`` works: on squared error, or on plain logloss without the objective's
+        rate.
 
     Raises
     ------
     TypeError, ValueError
         Arguments of the wrong kind, contradictory starts, refused parameters, and
         whatever the objective finds wrong with the data.
-
-    Notes
-    -----
-    Negatives kept at rates r that differ by row: let c be the population's log-odds,
-    log(positives / sum over kept negatives of 1/r). Set c - log r as the ``init_score`` of
-    every row of ``data``, but c, and a weight of 1/r for negatives, on ``evals``: these are
-    to be measured as the population. Train with ``offset_logloss_objective(1)`` and
-    ``weighted_logloss_metric(1)``, and put c into the model with
-    ``shift_intercept(booster, c)``. It then predicts the population's probabilities without
-    knowing rates.
 
     Examples
     --------
@@ -104,36 +92,32 @@ def train(
     >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
     array([1., 3.])
     """
-    _arguments.check_data("data", data, lgb.Dataset)
-    _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
-        parameters.INSTEAD,
+    datasets = _arguments.check_arguments(
+        "train", lgb.Dataset, params, data, num_boost_round, objective, metric, evals,
+        early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
     if kwargs.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
             "into the model; leave it out, and train on with init_model="
         )
-    datasets = {"data": data, **{f"evals {name!r}": dataset for dataset, name in evals}}
-    for name, dataset in datasets.items():
-        _arguments.check_data(name, dataset, lgb.Dataset)
     callbacks = list(kwargs.pop("callbacks", None) or [])
     if metric is not None:
-        callbacks = directed(callbacks, metric, evals[-1][1])
+        callbacks = direct_callbacks(callbacks, metric, evals[-1][1])
         if early_stopping_rounds is not None:
             callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
-    stops_early = stops(callbacks)
+    stops_early = any_stops_early(callbacks)
     parameters.check(
         params,
         stops_early=stops_early,
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
     if stops_early:
-        _arguments.check_stopping_data(data, evals)
+        _arguments.check_held_out(evals, data)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
-            "never stops early: call held-out data otherwise"
+            "never stops early: give held-out data another name"
         )
     with one_at_a_time() as first_round:
         for name, dataset in datasets.items():
@@ -142,26 +126,26 @@ def train(
         has_score = {name: score is not None for name, score in own_start.items()}
         _arguments.check_same_starts("init_score", has_score)
         continues = kwargs.get("init_model") is not None
-        started = started_objective(objective, own_start["data"], continues)
+        started = start_objective(objective, own_start["data"], continues)
 
         def shift(evaluated: lgb.Dataset) -> float:
             if has_score["data"] and evaluated.get_field("init_score") is None:
                 raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
             return started.shift
 
-        with explained(), without_traces(list(datasets.values()), kwargs.get("init_model")):
+        with explain_errors(), without_traces(list(datasets.values()), kwargs.get("init_model")):
             booster = lgb.train(
                 {**params, "objective": started, "metric": "None"},
                 data,
                 num_boost_round,
-                feval=None if metric is None else shifted(metric, shift),
+                feval=None if metric is None else shift_metric(metric, shift),
                 valid_sets=[dataset for dataset, _ in evals] or None,
                 valid_names=[name for _, name in evals] or None,
                 callbacks=[first_round, *callbacks],
                 keep_training_booster=True,  # else it would be written and read back twice
                 **kwargs,
             )
-    return finished(booster, objective.link, started.shift)
+    return finish(booster, objective.link, started.shift)
 
 
 _construction = RLock()
@@ -169,10 +153,10 @@ _construction = RLock()
 
 @contextmanager
 def one_at_a_time() -> Iterator[Callable[[Any], None]]:
-    """One thread at a time until the callback that this gives is called, in the first round.
+    """One thread at a time until the callback that this yields is called, in the first round.
 
-    Before it LightGBM constructs the data, of which two threads that share a Dataset would
-    free what the other is about to read.
+    Before that LightGBM constructs the data, and two threads that share a Dataset would free
+    what the other is about to read.
     """
     held = True
 
@@ -191,9 +175,7 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
         first_round(None)
 
 
-def started_objective(
-    objective: Objective, score: Array | None, continues: bool
-) -> StartedObjective:
+def start_objective(objective: Objective, score: Array | None, continues: bool) -> StartedObjective:
     """The objective of a training with this init_score, or from an earlier model."""
     if continues:
         return StartedObjective(objective, None)
@@ -202,8 +184,8 @@ def started_objective(
     return StartedObjective(objective, 0.0, shifts=True)
 
 
-def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
-    """The metric of LightGBM's scores and what the objective adds to them."""
+def shift_metric(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
+    """The metric of LightGBM's scores plus what the objective adds to them."""
 
     def measure(score: Array, data: Any) -> tuple[str, float, bool]:
         return metric.lightgbm(score + shift(data), data)
@@ -211,12 +193,12 @@ def shifted(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, A
     return measure
 
 
-def finished(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
+def finish(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
     """A complete model: the best rounds only, the intercept, and the name of the objective whose
     prediction transform is ``link``, without which it could not be converted or refitted.
 
-    It is a booster of its own: one that was trained on a custom objective goes on to say
-    "none" in its parameters, and refuses to refit, whatever model it is given.
+    It is a new booster: one that was trained on a custom objective keeps "none" in its
+    parameters, and refuses to refit, whatever model is loaded into it.
     """
     name = "binary" if link == "logit" else "regression"
     setting = "binary sigmoid:1" if link == "logit" else "regression"
@@ -247,7 +229,7 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 
 def check_label(dataset: lgb.Dataset, name: str) -> None:
-    """Look at labels in memory: a constructed Dataset has 0 for nan, and zeros for none."""
+    """Check labels in memory: once constructed, a Dataset has 0 for NaN, and zeros for none."""
     label = _field(dataset, "label")
     in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
@@ -257,8 +239,8 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
 
 
 def init_score(dataset: lgb.Dataset) -> Array | None:
-    """The user's; what an earlier init_model left there is not, nor are the zeros to which
-    LightGBM sets that back. A start of 0 in every row is the same as none."""
+    """The user's own: not what an earlier init_model left there, nor the zeros to which LightGBM
+    resets that. A start of 0 in every row is the same as none."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)
@@ -272,8 +254,8 @@ def init_score(dataset: lgb.Dataset) -> Array | None:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """LightGBM's failed internal check, said in the user's terms."""
+def explain_errors() -> Iterator[None]:
+    """Rewrite LightGBM's failed internal check in the user's terms."""
     try:
         yield
     except lgb.basic.LightGBMError as error:
@@ -288,7 +270,7 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def without_traces(datasets: Sequence[lgb.Dataset], init_model: object) -> Iterator[None]:
-    """Take back the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
+    """Remove the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
     had = [init_score(dataset) for dataset in datasets] if init_model is not None else []
     try:
         yield

@@ -1,4 +1,4 @@
-"""LightGBM's estimators, started, stopped, weighed and predicting right."""
+"""LightGBM's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gbdt_objectives.adapters._estimators import (
     check_places,
     labels_weights,
     named_arguments,
-    own_metric,
+    own_metrics,
     own_objective,
-    set_for_a_while,
+    set_temporarily,
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
-from gbdt_objectives.adapters.lightgbm._train import explained, finished
+from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, directed, stops
+from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -38,22 +38,20 @@ OWN = {
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
 
-    With an ``objective`` such as ``qwk_objective()`` boosting starts at its intercept,
-    evaluation sets alike, and the intercept is inside ``booster_``; an objective that is
-    not measured yet takes what it needs from the labels and weights of each ``fit``. A
-    ``Metric`` such as ``extended_qwk_metric()`` can be given to ``fit`` as ``eval_metric``
-    as it is: early stopping (by the parameter ``early_stopping_rounds`` or the callback
-    ``lightgbm.early_stopping``) is then on the last evaluation set and on nothing else,
-    and the model holds the best rounds only. Without either it is LightGBM's own
-    estimator.
+    With an ``objective`` such as ``qwk_objective()``, measured in each ``fit`` unless it is
+    already, boosting starts at its intercept, which ends up inside ``booster_``. With a
+    ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric`` of ``fit``, early stopping
+    (by the parameter ``early_stopping_rounds`` or the callback ``lightgbm.early_stopping``)
+    is on the last evaluation set and on nothing else, and the model holds the best rounds
+    only. Without either it is LightGBM's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMRegressor``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMRegressor``.
 
     Examples
     --------
@@ -79,18 +77,17 @@ class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package.
 
     With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
-    log-odds of the labels, evaluation sets alike, the intercept is inside ``booster_``,
-    and ``predict_proba`` gives the probabilities that the objective aims at. A ``Metric``
-    can be given to ``fit`` as ``eval_metric``, as in :class:`LGBMRegressor`. Without
-    either it is LightGBM's own estimator.
+    log-odds of the labels, which end up inside ``booster_``, and ``predict_proba`` gives the
+    probabilities that the objective aims at. ``eval_metric`` is as in :class:`LGBMRegressor`.
+    Without either it is LightGBM's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMClassifier``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMClassifier``.
 
     Examples
     --------
@@ -120,7 +117,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any LightGBM estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any LightGBM estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is not None and rounds is not None:
         X_held, y_held, weight = held_out
@@ -138,12 +135,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    if objective is not None:
-        _check_aliases(estimator.get_params())
     given = named_arguments(library_fit, *args, **kwargs)
-    metrics = given.get("eval_metric", [])
-    metrics = list(metrics) if isinstance(metrics, list | tuple | set) else [metrics]
-    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
+    metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:
         return library_fit(**given)
@@ -154,10 +147,10 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             m if rendered is None else rendered.lightgbm
             for m, rendered in zip(metrics, own, strict=True)
         ]
-        parameters |= _stopping(estimator, metric, given)
-        stops_early = stops(given["callbacks"])
+        parameters |= _direct_stopping(estimator, metric, given)
+        stops_early = any_stops_early(given["callbacks"])
     if objective is None:
-        with set_for_a_while(estimator, parameters):
+        with set_temporarily(estimator, parameters):
             return library_fit(**given)
     if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not classifier:
         pairs = _evaluation_sets(given)  # LightGBM >= 4.7 has other names for them
@@ -167,20 +160,20 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     table.check({name: v for name, v in found if name not in OWN}, stops_early=stops_early)
     if objective.link == "logit":
         _check_built_in_metrics(metrics)
-        parameters["metric"] = "None"  # the default would take log-odds for probabilities
-    started, intercept = _started(estimator, objective, given, classifier)
-    with set_for_a_while(estimator, {**parameters, "objective": started}), explained():
+        parameters["metric"] = "None"  # the default would interpret log-odds as such
+    started, intercept = _start(estimator, objective, given, classifier)
+    with set_temporarily(estimator, {**parameters, "objective": started}), explain_errors():
         library_fit(**given)
-    estimator._Booster = finished(estimator.booster_, objective.link, intercept)
-    # what the model is, so that predict and predict_proba take its output for what it is
+    estimator._Booster = finish(estimator.booster_, objective.link, intercept)
+    # what the model is, for predict and predict_proba to interpret its output correctly
     estimator._objective = "binary" if classifier else objective
     return estimator
 
 
-def _started(
+def _start(
     estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
 ) -> tuple[StartedObjective, float]:
-    """The objective and its intercept; the data are given an init_score of it."""
+    """The objective and its intercept, which all data get as init_score."""
     for name in ("init_score", "eval_init_score"):
         if name in given:
             raise ValueError(
@@ -215,9 +208,9 @@ def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
     return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
 
 
-def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
-    """Early stopping on ``metric`` alone: the callbacks, and the parameters that go."""
-    callbacks, parameters = directed(given.get("callbacks"), metric), dict[str, Any]()
+def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
+    """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
+    callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
     found = estimator.get_params()
     for name in ALIASES["early_stopping_round"]:
         rounds = found.get(name)
@@ -226,8 +219,9 @@ def _stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str
         parameters[name] = 0
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-    if stops(callbacks):
-        _arguments.check_held_out([features for features, _ in _evaluation_sets(given)], given["X"])
+    if any_stops_early(callbacks):
+        sets = [(X, f"valid_{k}") for k, (X, _) in enumerate(_evaluation_sets(given))]
+        _arguments.check_held_out(sets, given["X"])
     given["callbacks"] = callbacks
     return parameters
 
@@ -236,18 +230,7 @@ def _check_built_in_metrics(metrics: list[Any]) -> None:
     names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
     if names:
         raise ValueError(
-            f"eval_metric {names[0]!r} is LightGBM's own, which would take log-odds for "
+            f"eval_metric {names[0]!r} is LightGBM's own, which would interpret log-odds as "
             "probabilities under a custom objective: pass a metric of gbdt_objectives, such as "
             "weighted_logloss_metric(1)"
         )
-
-
-def _check_aliases(parameters: dict[str, Any]) -> None:
-    """Raise for LightGBM's other names of what is set here: it would prefer them."""
-    for ours, name in (("objective", "objective"), ("n_estimators", "num_iterations")):
-        for alias in ALIASES[name]:
-            if alias != ours and parameters.get(alias) is not None:
-                raise ValueError(
-                    f"estimator has {alias}={parameters[alias]!r}, which LightGBM would prefer to "
-                    f"{ours}: leave it out"
-                )

@@ -14,48 +14,39 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.priors import LogOddsShift
 
-IDENTITY = ("regression", "regression_l1", "huber", "fair", "quantile", "mape")
-LOG_ODDS = ("binary", "cross_entropy")
-SOFTMAX = ("multiclass",)
-CUSTOM = ("custom", "none")
+LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
+SHIFTABLE_OBJECTIVES = (
+    *LOGISTIC_OBJECTIVES, "multiclass",
+    "regression", "regression_l1", "huber", "fair", "quantile", "mape",
+)  # fmt: skip
+"""Their margins are label units or log-odds."""
+
+CUSTOM_OBJECTIVES = ("custom", "none")
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
-    """A copy of the booster whose every margin is larger by ``delta``, for good.
+    """``gbdt_objectives.shift_intercept`` for LightGBM: a copy with larger margins, for good.
 
-    Adds it to the leaves of each output's first tree (of every tree in a random forest,
-    which averages them). The result is checked on two rows, and survives saving, loading
-    and pickling; only the bias of the SHAP values moves.
+    Adds ``delta`` to the leaves of each output's first tree (of every tree in a random forest,
+    which averages them).
 
     Parameters
     ----------
     booster : lightgbm.Booster
-        Trained: regression, binary, cross entropy, multi-class or a custom objective.
+        Trained: regression (without ``reg_sqrt``), binary, cross entropy, multi-class (not
+        one-versus-all) or a custom objective.
     delta : float, or array of shape (K,) for K outputs
-        In margin units: label units, or log-odds. For softmax, log-odds up to a constant.
-        With the parameter ``sigmoid`` the log-odds are sigmoid * raw score, and the raw
-        score moves by delta / sigmoid.
+        In margin units. With the parameter ``sigmoid`` the log-odds are sigmoid * raw score,
+        and the raw score moves by delta / sigmoid.
 
     Returns
     -------
     lightgbm.Booster
 
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``booster_``), or ``delta`` is not
-        a number where there is one output.
-    ValueError
-        If ``delta`` has not one element an output, or the shift cannot be represented:
-        a margin that is neither label units nor log-odds (counts, ranking,
-        ``reg_sqrt``), one-versus-all classes, or no tree at all.
-    RuntimeError
-        If the edited model does not predict what it should.
-
     Notes
     -----
-    Lost when predicting with ``start_iteration`` > 0. The raw score and the SHAP values
-    of a random forest are LightGBM's sums over the trees, and move by so many deltas.
+    Lost when predicting with ``start_iteration`` > 0. The raw score and the SHAP values of a
+    random forest are sums over its trees in LightGBM, and move by one delta per tree.
 
     Examples
     --------
@@ -67,12 +58,12 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     >>> bool(np.allclose(moved.predict(X), booster.predict(X) + 10, rtol=1e-12))
     True
     """
-    _check_booster(booster)
+    _arguments.check_booster(booster, lgb.Booster, "booster_")
     text = booster.model_to_string(num_iteration=-1)
     sigmoid = _sigmoid(text)
     if booster.num_trees() == 0:
         raise ValueError("the booster has no tree: there is no leaf to hold the intercept")
-    raw = _arguments.shift(delta, booster.num_model_per_iteration()) / sigmoid
+    raw = _arguments.read_shift(delta, booster.num_model_per_iteration()) / sigmoid
     moved = lgb.Booster(model_str=add_to_leaves(text, raw))
     moved.best_iteration, moved.best_score = booster.best_iteration, booster.best_score
     moved.params = dict(booster.params)  # which old versions do not read from a text
@@ -83,38 +74,29 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
 
 
 def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
-    """What to add to the log-odds to undo LightGBM's parameters against imbalance.
+    """``gbdt_objectives.imbalance_shift`` for LightGBM, where three parameters add up.
 
     ::
 
-        shift = -log(scale_pos_weight)                               positives weighed more
+        shift = -log(scale_pos_weight)
                 -log(negatives / positives)                          if is_unbalance
                 +log(neg_bagging_fraction / pos_bagging_fraction)    if bagging_freq > 0
 
-    Only the objective ``binary`` heeds them; under a custom one the shift is 0. Bagging
-    fractions take effect as the trees learn them: LightGBM starts at the mean of all rows,
-    so that after few rounds the shift is too large.
+    Bagging fractions take effect as the trees learn them: LightGBM starts at the mean of all
+    rows, so that after few rounds the shift is too large.
 
     Parameters
     ----------
     booster : lightgbm.Booster
-        Trained; also after saving and loading.
+        Trained. Only the objective ``binary`` uses these parameters: under ``cross_entropy``
+        and custom ones the shift is 0.
     y : array-like of shape (n,), optional
-        The training labels, 0 and 1. Needed for ``is_unbalance`` only, which weighs the
-        classes by their counts; the model does not store them.
+        The training labels, 0 and 1; needed for ``is_unbalance`` only.
 
     Returns
     -------
     float
-        In log-odds, for :func:`shift_intercept` or ``correct_margin``.
-
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``booster_``).
-    ValueError
-        If the model has no log-odds of a positive class or no parameters, or ``y`` is
-        needed and not given, or has one class only.
+        In log-odds.
 
     Examples
     --------
@@ -126,13 +108,11 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
     >>> round(imbalance_shift(booster, y), 4)
     -1.3863
     """
-    _check_booster(booster)
-    parameters = _parameters(booster)
+    _arguments.check_booster(booster, lgb.Booster, "booster_")
+    parameters = _read_parameters(booster)
     objective = parameters["objective"]
-    if objective in CUSTOM:
-        return LogOddsShift(0.0)
-    if objective not in LOG_ODDS:
-        raise _arguments.no_log_odds(objective)
+    if objective not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
+        _arguments.refuse_no_log_odds(objective)
     if objective != "binary":
         return LogOddsShift(0.0)
     odds = float(parameters["scale_pos_weight"])
@@ -166,7 +146,7 @@ def _add_to_tree(tree: str, delta: float) -> str:
     """What LightGBM does itself to the tree that holds its average.
 
     Linear trees have leaf_const too, and use leaf_value where a feature is missing. refit
-    fits the tree's leaves anew times its shrinkage, which an intercept has not undergone.
+    multiplies new leaves by the tree's shrinkage, which does not apply to an intercept.
     """
     if delta == 0:
         return tree
@@ -178,48 +158,35 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
-def _check_booster(booster: object) -> None:
-    if not isinstance(booster, lgb.Booster):
-        raise TypeError(
-            f"booster must be a lightgbm.Booster, found {type(booster).__name__}: "
-            "from an estimator take booster_"
-        )
-
-
 def _sigmoid(text: str) -> float:
-    """Log-odds per raw score; raises if a shift of the raw score has no such meaning."""
+    """Log-odds per raw score; raises if a shift of the raw score would not mean anything."""
     found = re.search(r"(?m)^objective=(.*)$", text.split("\n\n", 1)[0])
-    if found is None:  # custom: what a margin is, is the user's knowledge
+    if found is None:  # custom: only the user knows what a margin is
         return 1.0
     name, *settings = found[1].split()
     if name == "multiclassova":
         raise ValueError(
             "the booster's objective is 'multiclassova', one model for each class against the "
-            "rest, in which a change of class rates is no constant shift: train 'multiclass'"
+            "rest, for which a change of class rates is not a constant shift: train 'multiclass'"
         )
-    if name not in (*IDENTITY, *LOG_ODDS, *SOFTMAX) or "sqrt" in settings:
-        raise ValueError(
-            f"the booster's objective is {found[1]!r}, whose margin is neither in label units nor "
-            "log-odds: a shift of it has no such meaning"
-        )
+    if name not in SHIFTABLE_OBJECTIVES or "sqrt" in settings:
+        _arguments.refuse_margin(found[1])
     given = dict(setting.split(":") for setting in settings)
     return float(given.get("sigmoid", 1))
 
 
 def _first_margin(booster: lgb.Booster) -> Array:
-    """Raw scores after the first round of a row of missing values and one of zeros, one row."""
+    """Raw scores after the first round, for a row of missing values and a row of zeros, (2, K)."""
     rows = np.repeat([[np.nan], [0.0]], booster.num_feature(), axis=1)
     score = booster.predict(rows, raw_score=True, num_iteration=1)
     return np.asarray(score, np.float64).reshape(2, -1)
 
 
-def _parameters(booster: lgb.Booster) -> dict[str, str]:
+def _read_parameters(booster: lgb.Booster) -> dict[str, str]:
     text = booster.model_to_string(num_iteration=1)
     block = text.partition("\nparameters:\n")[2].partition("\nend of parameters")[0]
     if not block:
-        raise ValueError(
-            "the booster's model holds no parameters: nothing tells how it was trained"
-        )
+        raise ValueError("the booster's model holds no parameters: how it was trained is unknown")
     return dict(re.findall(r"(?m)^\[(\w+): (.*)\]$", block))
 
 

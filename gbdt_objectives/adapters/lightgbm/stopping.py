@@ -46,24 +46,24 @@ class StopEarly:
         )
 
 
-def directed(
+def direct_callbacks(
     callbacks: Sequence[Any] | None, metric: Metric, data_name: str | None = None
 ) -> list[Any]:
-    """The user's callbacks; LightGBM's early stopping among them is ours on ``metric``."""
-    told = []
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
+    directed = []
     for callback in callbacks or ():
         if type(callback).__name__ != "_EarlyStoppingCallback":
-            told.append(callback)
+            directed.append(callback)
             continue
         if callback.min_delta:
             raise ValueError(
                 "callbacks holds an early_stopping with min_delta, but early stopping here counts "
                 "any improvement: leave min_delta out"
             )
-        told.append(StopEarly(metric, callback.stopping_rounds, data_name))
-    return told
+        directed.append(StopEarly(metric, callback.stopping_rounds, data_name))
+    return directed
 
 
-def stops(callbacks: Sequence[Any]) -> bool:
+def any_stops_early(callbacks: Sequence[Any]) -> bool:
     """Whether one of them stops early."""
     return any(isinstance(callback, StopEarly) for callback in callbacks)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import xgboost as xgb
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds
+from gbdt_objectives.adapters._start import StartedFolds, run_fpreproc
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     OBJECTIVE_OF_LINK,
-    check_labelled,
+    check_labels,
     check_one_machine,
-    started_objective,
+    start_objective,
 )
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, stopping, stops
+from gbdt_objectives.adapters.xgboost.stopping import (
+    Exact,
+    any_stops_early,
+    direct_callbacks,
+    stop_on,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -33,25 +39,16 @@ def cv(
 ) -> Any:
     """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
-    In each fold boosting starts at the objective's intercept; what the objective takes
-    from labels, such as the centre of ``qwk_objective()``, it takes from the fold's
-    training rows. Early stopping is on the mean of ``metric`` over the folds' test rows,
-    in the metric's own direction.
+    Per fold, boosting starts at the objective's intercept, and an objective that was made
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. Early
+    stopping is on the mean of ``metric`` over the folds' test rows.
 
     Parameters
     ----------
-    params : mapping
-        As in :func:`train`.
+    params, num_boost_round, objective, metric, early_stopping_rounds
+        As in :func:`train`; ``metric`` is needed.
     data : xgboost.DMatrix
         With labels.
-    num_boost_round : int
-        Number of rounds, at most.
-    objective : Objective
-        E.g. ``qwk_objective()``, measured in each fold.
-    metric : Metric
-        E.g. ``extended_qwk_metric()``.
-    early_stopping_rounds : int, optional
-        Stop after so many rounds without improvement.
     **kwargs
         Passed to ``xgboost.cv``: ``nfold``, ``folds``, ``stratified``, ``seed``, ...
 
@@ -78,33 +75,24 @@ def cv(
     >>> bool(history["test-extended_qwk-mean"][-1] > 0.9)
     True
     """
-    _arguments.check_data("data", data, xgb.DMatrix)
-    _arguments.check_objective(objective)
-    _arguments.check_metric(metric, objective)
-    _arguments.check_arguments(
-        params, objective, metric, [(data, "data")], early_stopping_rounds, num_boost_round,
-        kwargs, parameters.INSTEAD, "cv",
+    datasets = _arguments.check_arguments(
+        "cv", xgb.DMatrix, params, data, num_boost_round, objective, metric, (),
+        early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
-    if kwargs.get("metrics"):
-        raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-    check_labelled("data", data)
+    check_labels(datasets)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    callbacks = directed(kwargs.pop("callbacks", None), metric, save_best=False)
+    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, save_best=False)
     exact = Exact(metric.xgboost, metric)
     if early_stopping_rounds is not None:
-        callbacks.append(stopping(metric, early_stopping_rounds, save_best=False))
-    stops_early = stops(callbacks)
-    parameters.check(params, transform=transform, stops_early=stops_early)
+        callbacks.append(stop_on(metric, early_stopping_rounds, save_best=False))
+    check = partial(parameters.check, transform=transform, stops_early=any_stops_early(callbacks))
+    check(params)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        if own is not None:
-            before = dict(given)
-            train, test, given = own(train, test, given)
-            changed = {k: v for k, v in given.items() if before.get(k) is not v}
-            parameters.check(changed, transform=transform, stops_early=stops_early)
-        fold, base_score = started_objective(given, {"train": train, "test": test}, objective)
+        train, test, given = run_fpreproc(own, check, train, test, given)
+        fold, base_score = start_objective(given, {"train": train, "test": test}, objective)
         folds.add(fold, train, test)
         return train, test, {**given, **base_score}
 

@@ -6,13 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import xgboost as xgb
+from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_odds, sigmoid
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
+from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
+from gbdt_objectives.adapters.xgboost.stopping import (
+    Exact,
+    any_stops_early,
+    direct_callbacks,
+    early_stopping,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -31,12 +37,11 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> xgb.Booster:
-    """Drop-in for ``xgboost.train`` that starts, stops and predicts right.
+    """Drop-in for ``xgboost.train`` that starts, stops and predicts correctly.
 
-    Boosting starts at the objective's intercept, which becomes the ``base_score`` of
-    the returned model. With ``early_stopping_rounds`` it stops on ``metric``, on the
-    last of ``evals``, in the metric's own direction, and the model holds the rounds up
-    to the best one only. No other metric is evaluated.
+    Boosting starts at the objective's intercept, which becomes the model's ``base_score``,
+    and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the
+    conventions, and how to train on negatives kept at rates that differ by row.
 
     Parameters
     ----------
@@ -48,20 +53,19 @@ def train(
         Training data with labels. If it has a ``base_margin``, training starts there
         and the model's own intercept is 0; then all ``evals`` need one.
     num_boost_round : int
-        Number of rounds, at most.
+        Maximum number of rounds.
     objective : Objective
         E.g. ``qwk_objective(y)``.
     metric : Metric, optional
-        E.g. ``extended_qwk_metric()``; needs ``evals``. A metric of classes, such as
-        ``qwk_metric()``, does not move while all rows are in one class; such rounds at the
-        beginning use up no patience, and a best round among the first few warns.
+        E.g. ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
     evals : sequence of (DMatrix, str)
         What to evaluate ``metric`` on.
     early_stopping_rounds : int, optional
-        Stop after so many rounds without improvement; needs ``metric``.
+        Stop on the last of ``evals`` after this many rounds without improvement, and keep
+        the rounds up to the best one only; needs ``metric``.
     **kwargs
         Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
-        ``verbose_eval`` (here False unless given).
+        ``verbose_eval`` (False by default).
 
     Returns
     -------
@@ -76,16 +80,6 @@ def train(
         Arguments of the wrong kind, contradictory starts, refused parameters, and
         whatever the objective finds wrong with the data.
 
-    Notes
-    -----
-    Negatives kept at rates r that differ by row: let c be the population's log-odds,
-    log(positives / sum over kept negatives of 1/r). Set c - log r as the ``base_margin`` of
-    every row of ``data``, but c, and a weight of 1/r for negatives, on ``evals``: these are
-    to be measured as the population. Train with ``offset_logloss_objective(1)`` and
-    ``weighted_logloss_metric(1)``, and put c into the model with
-    ``shift_intercept(booster, c)``. It then predicts the population's probabilities without
-    knowing rates.
-
     Examples
     --------
     >>> import numpy as np, xgboost as xgb
@@ -97,30 +91,27 @@ def train(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
-    _arguments.check_data("data", data, xgb.DMatrix)
-    _arguments.check_arguments(
-        params, objective, metric, evals, early_stopping_rounds, num_boost_round, kwargs,
-        parameters.INSTEAD,
+    matrices = _arguments.check_arguments(
+        "train", xgb.DMatrix, params, data, num_boost_round, objective, metric, evals,
+        early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
-    matrices = {"data": data, **{f"evals {name!r}": matrix for matrix, name in evals}}
-    for name, matrix in matrices.items():
-        check_labelled(name, matrix)
+    check_labels(matrices)
     check_one_machine(metric)
     transform = OBJECTIVE_OF_LINK[objective.link]
-    callbacks = directed(kwargs.pop("callbacks", None), metric)
+    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-    parameters.check(params, transform=transform, stops_early=stops(callbacks))
+    parameters.check(params, transform=transform, stops_early=any_stops_early(callbacks))
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_stopping_data(data, evals, callback.data)
+            _arguments.check_held_out(evals, data, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks = exact.with_callbacks(callbacks)
     if continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
-        started, base_score = started_objective(params, matrices, objective)
+        started, base_score = start_objective(params, matrices, objective)
     return xgb.train(
         {**params, "objective": transform, "disable_default_eval_metric": 1, **base_score},
         data,
@@ -133,22 +124,22 @@ def train(
     )
 
 
-def check_labelled(name: str, data: Any) -> None:
-    _arguments.check_data(name, data, xgb.DMatrix)
-    if data.get_label().size == 0:
-        raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+def check_labels(matrices: Mapping[str, xgb.DMatrix]) -> None:
+    for name, matrix in matrices.items():
+        if matrix.get_label().size == 0:
+            raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
 
 
 def check_one_machine(metric: Metric | None) -> None:
     if metric is not None and xgb.collective.is_distributed():
         raise ValueError(
-            "metric is refused in distributed training: XGBoost would report the mean of each "
-            "worker's own value; evaluate the model after training"
+            "metric is refused in distributed training: XGBoost would report the mean of the "
+            "workers' own values; evaluate the model after training"
         )
 
 
 def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether training goes on from an earlier model, which has its intercept already."""
+    """Whether training continues an earlier model, which has its intercept already."""
     if kwargs.get("xgb_model") is None:
         return False
     if params.get("base_score") is not None:
@@ -156,27 +147,36 @@ def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
     return True
 
 
-def started_objective(
+def start_objective(
     params: Mapping[str, Any], matrices: Mapping[str, xgb.DMatrix], objective: Objective
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, measured, and the base_score (in the units of a prediction) to start at."""
-    has_margin = {name: _has_base_margin(matrix) for name, matrix in matrices.items()}
-    _arguments.check_same_starts("base_margin", has_margin)
-    data, given = next(iter(matrices.values())), params.get("base_score")
-    if _has_base_margin(data):
-        if given is not None:
+    """The objective, measured on the first matrix, and the base_score to start at."""
+    margins = {name: matrix.get_float_info("base_margin") for name, matrix in matrices.items()}
+    _arguments.check_same_starts("base_margin", {name: m.size > 0 for name, m in margins.items()})
+    first = next(iter(matrices))
+    own_start = margins[first] if margins[first].size else None
+    label_weight = _checks.label_weight(matrices[first])
+    return start_at(objective, label_weight, own_start, params.get("base_score"))
+
+
+def start_at(
+    objective: Objective, label_weight: tuple[Any, Any], base_margin: Any, base_score: Any
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective, measured, and the base_score to start at, in the units of a prediction,
+    unless it is given."""
+    if base_margin is not None:
+        if base_score is not None:
             raise ValueError(
-                "params['base_score'] and the data's base_margin are both given: XGBoost would "
-                "ignore the first; leave one of them out"
+                "base_score and base_margin are both given: XGBoost would ignore the first; leave "
+                "one of them out"
             )
-        margins = data.get_float_info("base_margin")
-        return StartedObjective(objective, margins), {"base_score": prediction(0.0, objective)}
-    measured = objective.measured(*_checks.label_weight(data))
-    if given is not None:
-        start = margin(_checks.number("params['base_score']", given), objective)
+        return StartedObjective(objective, base_margin), {"base_score": prediction(0.0, objective)}
+    measured = objective.measured(*label_weight)
+    if base_score is not None:
+        start = margin(_checks.number("base_score", base_score), objective)
         return StartedObjective(measured, start), {}
-    intercept = measured.intercept or 0.0
-    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
+    start = measured.intercept or 0.0
+    return StartedObjective(measured, start), {"base_score": prediction(start, objective)}
 
 
 def prediction(intercept: float, objective: Objective) -> float:
@@ -186,20 +186,23 @@ def prediction(intercept: float, objective: Objective) -> float:
 
 def margin(base_score: float, objective: Objective) -> float:
     """The margin that is this base_score."""
-    return log_odds(base_score) if objective.link == "logit" else base_score
-
-
-def _has_base_margin(data: xgb.DMatrix) -> bool:
-    return data.get_float_info("base_margin").size > 0
+    if objective.link == "identity":
+        return base_score
+    if not 0 < base_score < 1:
+        raise ValueError(
+            f"base_score must be a probability above 0 and below 1, found {base_score:g}: "
+            f"{objective!r} predicts probabilities"
+        )
+    return float(logit(base_score))
 
 
 def _probability(intercept: float) -> float:
-    """sigmoid, if XGBoost can hold it as base_score."""
-    p = sigmoid(intercept)
+    """sigmoid(intercept); raises if XGBoost cannot hold it as base_score."""
+    p = float(expit(intercept))
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
         raise ValueError(
             f"training cannot start at {intercept:g} log-odds: XGBoost limits a logistic "
-            f"base_score to +-{log_odds(1 - LEAST_PROBABILITY):.4g}. Start at a base_margin, "
+            f"base_score to +-{-logit(LEAST_PROBABILITY):.4g}. Start at a base_margin, "
             f"data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, and put it "
             "into the trained model with shift_intercept"
         )

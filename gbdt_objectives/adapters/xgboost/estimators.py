@@ -1,4 +1,4 @@
-"""XGBoost's estimators, started, stopped, weighed and predicting right."""
+"""XGBoost's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
@@ -14,15 +14,20 @@ from gbdt_objectives.adapters._estimators import (
     check_places,
     labels_weights,
     named_arguments,
-    own_metric,
+    own_metrics,
     own_objective,
-    set_for_a_while,
+    set_temporarily,
     signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters as table
-from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, continues, margin, prediction
-from gbdt_objectives.adapters.xgboost.stopping import Exact, directed, early_stopping, stops
+from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, continues, start_at
+from gbdt_objectives.adapters.xgboost.stopping import (
+    Exact,
+    any_stops_early,
+    direct_callbacks,
+    early_stopping,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -37,21 +42,20 @@ OWN = {
 class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package.
 
-    With an ``objective`` such as ``qwk_objective()`` boosting starts at its intercept,
-    which becomes the model's ``base_score``; an objective that is not measured yet takes
-    what it needs from the labels and weights of each ``fit``. A ``Metric`` such as
-    ``extended_qwk_metric()`` can be given as ``eval_metric`` as it is: early stopping (by
-    ``early_stopping_rounds`` or by an ``EarlyStopping`` callback) is then on the last
-    evaluation set in the metric's own direction and full precision, and the model holds
-    the best rounds only. Without either it is XGBoost's own estimator.
+    With an ``objective`` such as ``qwk_objective()``, measured in each ``fit`` unless it is
+    already, boosting starts at its intercept, which becomes the model's ``base_score``. With
+    a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``, early stopping (by
+    ``early_stopping_rounds`` or an ``EarlyStopping`` callback) is on the last evaluation set
+    in the metric's own direction and full precision, and the model holds the best rounds
+    only. Without either it is XGBoost's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBRegressor``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBRegressor``.
 
     Examples
     --------
@@ -77,17 +81,16 @@ class XGBClassifier(xgb.XGBClassifier):
 
     With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
     log-odds of the labels, which become the model's ``base_score``, and ``predict_proba``
-    gives the probabilities that the objective aims at. A ``Metric`` can be given as
-    ``eval_metric``, as in :class:`XGBRegressor`. Without either it is XGBoost's own
-    estimator.
+    gives the probabilities that the objective aims at. ``eval_metric`` is as in
+    :class:`XGBRegressor`. Without either it is XGBoost's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBClassifier``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBClassifier``.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any XGBoost estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any XGBoost estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is None:
         _fit(estimator, estimator.fit, **given)
@@ -126,7 +129,7 @@ def fit_stopped(
     given |= {"eval_set": [tuple(rows)], "verbose": False}
     if weight is not None:
         given["sample_weight_eval_set"] = [weight]
-    with set_for_a_while(estimator, {"eval_metric": metric, "early_stopping_rounds": rounds}):
+    with set_temporarily(estimator, {"eval_metric": metric, "early_stopping_rounds": rounds}):
         _fit(estimator, estimator.fit, **given)
 
 
@@ -134,9 +137,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
     classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    metrics = estimator.eval_metric
-    metrics = list(metrics) if isinstance(metrics, list | tuple) else [metrics]
-    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
+    metrics, own = own_metrics(estimator.eval_metric, estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
     if len(own) - own.count(None) > 1:
         raise ValueError(
@@ -149,13 +150,13 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         _check_eval_set(given.get("eval_set", ()))
     if metric is not None:
         exact = Exact(metric.xgboost, metric)
-        parameters |= _stopping(estimator, exact, given)
+        parameters |= _direct_stopping(estimator, exact, given)
         if len(metrics) > 1:
             parameters["eval_metric"] = [
                 exact if m is not None else other for m, other in zip(own, metrics, strict=True)
             ]
     if objective is not None:
-        stops_early = estimator.early_stopping_rounds is not None or stops(
+        stops_early = estimator.early_stopping_rounds is not None or any_stops_early(
             parameters.get("callbacks", estimator.callbacks) or ()
         )
         table.check(
@@ -163,8 +164,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             transform=OBJECTIVE_OF_LINK[objective.link],
             stops_early=stops_early,
         )
-        parameters |= _started(estimator, objective, given, classifier)
-    with set_for_a_while(estimator, parameters):
+        parameters |= _start(estimator, objective, given, classifier)
+    with set_temporarily(estimator, parameters):
         try:
             return library_fit(**given)
         except xgb.core.XGBoostError as error:
@@ -172,7 +173,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
                 raise
             raise ValueError(
                 f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
-                "know one of the names, or takes a metric of gbdt_objectives alone only"
+                "know one of the names, or accepts a metric of gbdt_objectives only alone"
             ) from error
 
 
@@ -181,50 +182,33 @@ def _check_eval_set(eval_set: Any) -> None:
         raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
 
 
-def _started(
+def _start(
     estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
 ) -> dict[str, Any]:
     """The parameters with which boosting starts where it should."""
-    y, w = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
-    base_score = estimator.base_score
+    label_weight = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
+    base_score, margins = estimator.base_score, given.get("base_margin")
     if continues({"base_score": base_score}, given):
         return {"objective": StartedObjective(objective, None)}
     if given.get("eval_set"):
-        margins = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
-        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(margins)}
-        _arguments.check_same_starts("base_margin", {"X": "base_margin" in given, **has})
-    if "base_margin" in given:
-        if base_score is not None:
-            raise ValueError(
-                "base_score and base_margin are both given: XGBoost would ignore the first; leave "
-                "one of them out"
-            )
-        margins = _checks.vector("base_margin", np.asarray(given["base_margin"]))
-        return {
-            "objective": StartedObjective(objective, margins),
-            "base_score": prediction(0.0, objective),
-        }
-    measured = objective.measured(y, w)
-    if base_score is not None:
-        start = margin(_checks.number("base_score", base_score), objective)
-        return {"objective": StartedObjective(measured, start)}
-    start = measured.intercept or 0.0
-    return {
-        "objective": StartedObjective(measured, start),
-        "base_score": prediction(start, objective),
-    }
+        others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
+        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
+        _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
+    if margins is not None:
+        margins = _checks.vector("base_margin", np.asarray(margins))
+    started, parameters = start_at(objective, label_weight, margins, base_score)
+    return {"objective": started, **parameters}
 
 
-def _stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with which early stopping sees the metric as it is."""
+def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters with which early stopping sees the metric in full precision."""
     metric, rounds = exact.metric, estimator.early_stopping_rounds
-    callbacks = directed(estimator.callbacks, metric)
+    callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    features = [features for features, _ in given.get("eval_set", ())]
+    sets = [(X, f"validation_{k}") for k, (X, _) in enumerate(given.get("eval_set", ()))]
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            seen = [F for k, F in enumerate(features) if callback.data in (None, f"validation_{k}")]
-            _arguments.check_held_out(seen, given["X"])
+            _arguments.check_held_out(sets, given["X"], callback.data)
     callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}

@@ -9,57 +9,48 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.priors import LogOddsShift
 
-PROBABILITY = ("binary:logistic", "reg:logistic")
-"""Objectives whose base_score is a probability; the others here hold a margin."""
+PROBABILITY_OBJECTIVES = ("binary:logistic", "reg:logistic")
+"""Their base_score is a probability; that of the others here is a margin."""
 
-LOG_ODDS = (*PROBABILITY, "binary:logitraw")
-IDENTITY = ("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror")
-SOFTMAX = ("multi:softprob", "multi:softmax")
+LOGISTIC_OBJECTIVES = (*PROBABILITY_OBJECTIVES, "binary:logitraw")
+SHIFTABLE_OBJECTIVES = (
+    *LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax",
+    "reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror",
+)  # fmt: skip
+"""Their margins are label units or log-odds."""
 
 LEAST_PROBABILITY = 1e-6
 """XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
-    """A copy of the booster whose every margin is larger by ``delta``, for good.
+    """``gbdt_objectives.shift_intercept`` for XGBoost: a copy with larger margins, for good.
 
-    Moves ``base_score`` as far as it goes. What a logistic ``base_score`` cannot hold
+    Moves ``base_score`` as far as possible. What a logistic ``base_score`` cannot hold
     (beyond probability 1e-6, and float32 close to 1), and any shift of several outputs,
-    goes into the leaves of each output's first tree. The result is checked on a row, and
-    survives saving, loading and pickling; only the bias of the SHAP values moves.
+    goes into the leaves of each output's first tree.
 
     Parameters
     ----------
     booster : xgboost.Booster
-        Trained: identity, logistic or softmax link.
+        Trained: identity, logistic or softmax link; not with vector leaves.
     delta : float, or array of shape (K,) for K outputs
-        In margin units: label units, or log-odds. For softmax, log-odds up to a constant.
+        In margin units.
 
     Returns
     -------
     xgboost.Booster
 
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``get_booster()``), or ``delta``
-        is not a number where there is one output.
-    ValueError
-        If ``delta`` has not one element an output, or the shift cannot be represented:
-        a margin that is neither label units nor log-odds (counts, survival, ranking),
-        trees with vector leaves, or no leaf where one is needed.
-    RuntimeError
-        If the edited model does not predict what it should.
-
     Notes
     -----
-    Rows predicted with a ``base_margin`` of their own do not see ``base_score``; slices
-    and predictions that leave the first round out do not see its leaves.
+    ``base_score`` does not act on rows predicted with a ``base_margin`` of their own; slices
+    and predictions that leave the first round out miss its leaves.
 
     Examples
     --------
@@ -71,23 +62,20 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     >>> (moved.predict(data) - booster.predict(data)).round(4)
     array([10., 10., 10.], dtype=float32)
     """
-    learner = _learner(booster)
+    learner = _read_learner(booster)
     name = learner["objective"]["name"]
-    if name not in (*IDENTITY, *LOG_ODDS, *SOFTMAX):
-        raise ValueError(
-            f"the booster's objective is {name!r}, whose margin is neither in label units nor "
-            "log-odds: a shift of it has no such meaning"
-        )
+    if name not in SHIFTABLE_OBJECTIVES:
+        _arguments.refuse_margin(name)
     if booster.num_boosted_rounds() == 0:
         raise ValueError("the booster has no tree: train it first")
     before = _first_margin(booster)
-    target = before + _arguments.shift(delta, len(before))
+    target = before + _arguments.read_shift(delta, len(before))
     if not (np.abs(target) < np.finfo(np.float32).max).all():
         raise ValueError(f"delta = {delta!r} moves the margin beyond XGBoost's float32")
     moved = booster.copy()
     if len(before) == 1:
         base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0]
-        moved.set_param({"base_score": _moved_base_score(name, base_score, target - before)})
+        moved.set_param({"base_score": _move_base_score(name, base_score, target - before)})
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
@@ -97,32 +85,19 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
 
 
 def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
-    """What to add to the log-odds to undo ``scale_pos_weight``.
-
-    Positives that weigh c have c times the odds::
-
-        shift = -log(scale_pos_weight)
+    """``gbdt_objectives.imbalance_shift`` for XGBoost: -log(scale_pos_weight).
 
     Parameters
     ----------
     booster : xgboost.Booster
-        Trained on XGBoost's own logistic objective; also after saving and loading.
-        A custom objective ignores ``scale_pos_weight``: if it was set nevertheless, the
-        model does not tell, and there is nothing to undo.
+        Trained on XGBoost's own logistic objective.
     y : array-like of shape (n,), optional
         As for LightGBM; XGBoost never needs the labels.
 
     Returns
     -------
     float
-        In log-odds, for :func:`shift_intercept` or ``correct_margin``.
-
-    Raises
-    ------
-    TypeError
-        If it is not a Booster (from an estimator take ``get_booster()``).
-    ValueError
-        If the model has no log-odds of a positive class, or its positives weighed 0.
+        In log-odds.
 
     Examples
     --------
@@ -133,9 +108,9 @@ def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
     >>> round(imbalance_shift(booster), 4)
     -2.0794
     """
-    objective = _learner(booster)["objective"]
-    if objective["name"] not in LOG_ODDS:
-        raise _arguments.no_log_odds(objective["name"])
+    objective = _read_learner(booster)["objective"]
+    if objective["name"] not in LOGISTIC_OBJECTIVES:
+        _arguments.refuse_no_log_odds(objective["name"])
     weight = float(objective["reg_loss_param"]["scale_pos_weight"])
     if not weight > 0:
         raise ValueError(
@@ -153,26 +128,14 @@ def leaves(booster: xgb.Booster, X: Any) -> Array:
     return np.asarray(booster.predict(data, pred_leaf=True, iteration_range=rounds))
 
 
-def log_odds(p: float) -> float:
-    return math.log(p) - math.log1p(-p)
-
-
-def sigmoid(z: float) -> float:
-    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
-
-
-def _learner(booster: xgb.Booster) -> dict[str, Any]:
-    if not isinstance(booster, xgb.Booster):
-        raise TypeError(
-            f"booster must be an xgboost.Booster, found {type(booster).__name__}: "
-            "from an estimator take get_booster()"
-        )
+def _read_learner(booster: xgb.Booster) -> dict[str, Any]:
+    _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
     return learner
 
 
 def _first_margin(booster: xgb.Booster) -> Array:
-    """Margins (K,) of a row of missing values after the first round: few roundings."""
+    """Margins (K,) of a row of missing values after the first round, with few roundings."""
     row = xgb.DMatrix(np.full((1, booster.num_features()), np.nan))
     margin = booster.predict(
         row, output_margin=True, iteration_range=(0, 1), validate_features=False
@@ -180,11 +143,11 @@ def _first_margin(booster: xgb.Booster) -> Array:
     return np.asarray(margin, np.float64).ravel()
 
 
-def _moved_base_score(name: str, base_score: float, delta: Array) -> float:
-    if name not in PROBABILITY:
+def _move_base_score(name: str, base_score: float, delta: Array) -> float:
+    if name not in PROBABILITY_OBJECTIVES:
         return float(base_score + delta[0])
-    p = sigmoid(log_odds(base_score) + delta[0])
-    return min(max(p, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    p = expit(logit(base_score) + delta[0])
+    return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:

@@ -15,12 +15,12 @@ from gbdt_objectives.metrics import Metric
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's, whose patience starts once the metric has moved."""
+    """XGBoost's, with patience that is used up only once the metric has moved."""
 
     exact: Exact | None = None
 
     def before_training(self, model: Any) -> Any:
-        """Forget an earlier training, as the same callback stays with a refitted estimator."""
+        """Forget an earlier training: a refitted estimator keeps its callbacks."""
         self.stopping_history, self.best_scores, self.current_rounds, self.seen = {}, {}, 0, 0
         if not isinstance(model, xgb.Booster):  # cv has no model to keep
             self.save_best = False
@@ -59,7 +59,7 @@ def early_stopping(
     metric : Metric
         The one whose ``.xgboost`` rendering is the booster's metric.
     rounds : int
-        Stop after so many rounds without improvement.
+        Stop after this many rounds without improvement.
     data_name : str, optional
         Evaluation set to look at; None is the last one.
 
@@ -85,10 +85,10 @@ def early_stopping(
         raise TypeError(
             f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"
         )
-    return stopping(metric, _checks.whole_number("rounds", rounds, 1), data_name, save_best=True)
+    return stop_on(metric, _checks.whole_number("rounds", rounds, 1), data_name, save_best=True)
 
 
-def stopping(
+def stop_on(
     metric: Metric,
     rounds: int,
     data_name: str | None = None,
@@ -106,14 +106,14 @@ def stopping(
     )
 
 
-def directed(
+def direct_callbacks(
     callbacks: Sequence[Any] | None, metric: Metric | None, *, save_best: bool = True
 ) -> list[Any]:
-    """The user's callbacks; an EarlyStopping on ``metric`` is told its direction."""
-    told = []
+    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``."""
+    directed = []
     for callback in callbacks or ():
         if metric is None or not isinstance(callback, xgb.callback.EarlyStopping):
-            told.append(callback)
+            directed.append(callback)
         elif callback.metric_name not in (None, metric.name):
             raise ValueError(
                 f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric is "
@@ -126,19 +126,13 @@ def directed(
                 "leave maximize out"
             )
         else:
-            told.append(
-                stopping(
-                    metric,
-                    callback.rounds,
-                    callback.data,
-                    save_best=save_best,
-                    min_delta=callback._min_delta,
-                )
-            )
-    return told
+            rounds, data = callback.rounds, callback.data
+            min_delta = callback._min_delta
+            directed.append(stop_on(metric, rounds, data, save_best=save_best, min_delta=min_delta))
+    return directed
 
 
-def stops(callbacks: Sequence[Any]) -> bool:
+def any_stops_early(callbacks: Sequence[Any]) -> bool:
     """Whether one of them stops early."""
     return any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks)
 
@@ -147,8 +141,8 @@ class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints them with six decimals and reads them back. This is both the metric that
-    it calls and one of its callbacks, which puts back what was printed; it is the first one,
-    but before 3.0 XGBoost calls them in any order, so early stopping asks for it itself.
+    it calls and a callback that restores the printed values; it is the first one, but before
+    3.0 XGBoost calls them in any order, so early stopping calls it itself.
     """
 
     def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
@@ -168,7 +162,7 @@ class Exact(xgb.callback.TrainingCallback):
         return returned
 
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        """This and the callbacks, of which those that stop early are shown exact values."""
+        """This and the callbacks; those that stop early get to see exact values."""
         for callback in callbacks:
             if isinstance(callback, EarlyStopping):
                 callback.exact = self

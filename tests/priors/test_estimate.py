@@ -46,7 +46,7 @@ def three(n: int, prior: np.ndarray, train_prior: np.ndarray, rng: np.random.Gen
     [(FIVE, 0.5), (np.column_stack([1 - FIVE, FIVE]), [0.5, 0.5])],
 )
 def test_vector(probability, train_prior) -> None:
-    estimate = estimate_prior(probability, train_prior, tolerance=1e-10)
+    estimate = estimate_prior(probability, train_prior, tol=1e-10)
     expected = 0.703178 if train_prior == 0.5 else [0.296822, 0.703178]
     assert estimate.prior == pytest.approx(expected, abs=5e-7)  # as printed
     assert isinstance(estimate.prior, float) == (train_prior == 0.5)
@@ -54,7 +54,7 @@ def test_vector(probability, train_prior) -> None:
     assert not estimate.collapsed
     np.testing.assert_array_equal(estimate.history[0], [0.5, 0.5])
     np.testing.assert_allclose(estimate.history[1], [0.44, 0.56], rtol=1e-14)  # the mean
-    assert len(estimate.history) == estimate.n_iterations + 1
+    assert len(estimate.history) == estimate.n_iter + 1
 
 
 def test_two_columns_and_one_number() -> None:
@@ -63,12 +63,12 @@ def test_two_columns_and_one_number() -> None:
 
 
 def test_stops_on_the_change_relative_to_the_class() -> None:
-    """A step of tolerance, absolute, would be a hundredth of the prior, and fifty are to come."""
+    """A step of tol, absolute, would be a hundredth of the prior, and fifty are to come."""
     _, p = binary(50_000, 0.01, np.random.default_rng(0), separation=1.2)
-    rough, fine = (estimate_prior(p, 0.5, tolerance=t) for t in (1e-4, 1e-12))
+    rough, fine = (estimate_prior(p, 0.5, tol=t) for t in (1e-4, 1e-12))
     assert rough.prior == pytest.approx(fine.prior, rel=0.02)
     assert estimate_prior(p, 0.5).prior == pytest.approx(fine.prior, rel=2e-4)
-    assert rough.n_iterations < fine.n_iterations
+    assert rough.n_iter < fine.n_iter
 
 
 # what it finds
@@ -81,7 +81,7 @@ posteriors = hnp.arrays(np.float64, st.integers(5, 40), elements=st.floats(0.01,
 def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # collapse
-        estimate = estimate_prior(p, train_prior, tolerance=1e-9, max_iterations=3000)
+        estimate = estimate_prior(p, train_prior, tol=1e-9, max_iter=3000)
 
     assume(estimate.converged or estimate.collapsed)  # on flat ground it takes longer
 
@@ -144,8 +144,8 @@ def test_a_certain_model_collapses_to_zero() -> None:
 
 def test_running_out_of_iterations_warns() -> None:
     with pytest.warns(UserWarning, match="no convergence in 3 iterations, the last one changed"):
-        estimate = estimate_prior(FIVE, 0.5, max_iterations=3)
-    assert estimate.n_iterations == 3
+        estimate = estimate_prior(FIVE, 0.5, max_iter=3)
+    assert estimate.n_iter == 3
     assert not estimate.converged
     assert not estimate.collapsed
 
@@ -193,7 +193,7 @@ def test_calibration_matches_the_mean_of_the_labels() -> None:
     """The bias terms make predicted and observed frequencies equal: no shift is left to find."""
     rng = np.random.default_rng(1)
     y, p = binary(5000, 0.3, rng)
-    test = prior_shift_test(p, y.mean(), out_of_fold=(y, p), tolerance=1e-10)
+    test = prior_shift_test(p, y.mean(), out_of_fold=(y, p), tol=1e-10)
     assert test.estimate.prior == pytest.approx(y.mean(), rel=1e-5)
     assert test.statistic < 1e-6
     assert prior_shift_test(p, y.mean()).statistic > 100  # p is for a prior of a half
@@ -212,7 +212,7 @@ def test_the_statistic_is_the_same_for_every_class(P, pi0) -> None:
     P, pi0 = P / P.sum(axis=1, keepdims=True), pi0 / pi0.sum()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # collapse
-        test = prior_shift_test(P, pi0, tolerance=1e-12)
+        test = prior_shift_test(P, pi0, tol=1e-12)
     pi = test.estimate.prior
     new = correct_probability(P, log_odds_shift(train_prior=pi0, target_prior=pi / pi.sum()))
     each = 2 * (np.log(P / pi0).sum(axis=0) - np.log(new / pi).sum(axis=0))
@@ -301,13 +301,13 @@ def test_calibration_of_a_certain_prediction() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1e-6, np.nan])
 def test_bad_tolerance(bad) -> None:
-    with pytest.raises(ValueError, match="tolerance must be"):
-        estimate_prior(FIVE, 0.5, tolerance=bad)
+    with pytest.raises(ValueError, match="tol must be"):
+        estimate_prior(FIVE, 0.5, tol=bad)
 
 
-def test_bad_max_iterations() -> None:
-    with pytest.raises(ValueError, match="max_iterations must be a whole number >= 1, found 0"):
-        estimate_prior(FIVE, 0.5, max_iterations=0)
+def test_bad_max_iter() -> None:
+    with pytest.raises(ValueError, match="max_iter must be a whole number >= 1, found 0"):
+        estimate_prior(FIVE, 0.5, max_iter=0)
 
 
 @pytest.mark.parametrize("out_of_fold", [[0.5, 0.2, 0.3], (0.5,), "ab"])

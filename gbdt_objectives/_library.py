@@ -1,4 +1,4 @@
-"""Which library a thing belongs to: the one place that says so."""
+"""Which library an object belongs to, without importing either: the one place that says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def library_of(thing: object) -> Library | None:
 
 
 def booster_kind(estimator: object, role: Literal["Regressor", "Classifier"]) -> Library | None:
-    """The library of a booster's estimator of a role, also of a subclass, else None."""
+    """The library of a booster's estimator with this role, also of a subclass, else None."""
     for base in type(estimator).__mro__:
         library, kind = ESTIMATORS.get(base.__name__, (None, None))
         if kind == role and base.__module__.split(".")[0] == library:
