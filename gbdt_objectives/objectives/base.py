@@ -5,13 +5,12 @@ Conventions of this folder
 n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
 (n,). ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w
 means the same as w copies of the row, also inside sums over all rows.
-``gradient``, ``hessian``: first derivative and diagonal of the second, one a
+``gradient``, ``hessian``: first derivative and diagonal of the second, one per
 row, shaped like the margin. ``loss``: the total over rows, not the mean.
 
-Rows are worked on a block at a time, twice if the gradient couples rows: first ``_sums``
-adds up what all of them must share, then ``_rows`` writes gradient and hessian. Both are
-given the block's *constants*, all that the loss needs of labels and weights, checked and
-in the precision of the margin; an objective that is bound to its data has them ready.
+In the code: y labels, f margins, w weights. Rows are worked on one block at a time, while
+they are in the processor's cache; :class:`Objective` checks each block of labels and margins
+before the loss sees it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -27,7 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives.objectives.domain import REAL, Domain
 
 Array = NDArray[Any]
 Self = TypeVar("Self", bound="Objective")
@@ -53,8 +53,11 @@ class Objective:
     one for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared.
 
-    A loss implements ``loss``, ``_constants``, ``_rows`` and, if its gradient couples
-    rows, ``_sums`` and ``_totals``; everything else is inherited.
+    A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
+    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``; and ``_measure`` if
+    it knows where boosting should start. A loss whose gradient couples rows implements
+    ``_loss``, ``_sums``, ``_totals`` and ``_write`` instead. Checks, weights, blocks and
+    precision are inherited.
 
     Attributes
     ----------
@@ -62,15 +65,28 @@ class Objective:
         Where boosting should start, in margin units. None: not known before
         :meth:`measured` has seen the labels, or the loss has no such place.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
-        What the returned hessian is, relative to the loss's second derivative. A
-        "constant" one is the weight of the row.
+        What the returned hessian is: the loss's second derivative, the weight of the row,
+        or a number that is nowhere below the second derivative.
+    label_domain, margin_domain : Domain
+        The labels and margins that the loss is defined for; all others are refused.
     link : {"identity", "logit"}
         What a margin is: the prediction itself, or the log-odds of label 1.
+    couples_rows : bool
+        Whether the gradient of a row depends on the other rows.
     """
 
     hessian_kind: ClassVar[HessianKind]
+    margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Literal["identity", "logit"]] = "identity"
     couples_rows: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if not hasattr(cls, "hessian_kind") or cls.label_domain is Objective.label_domain:
+            raise TypeError(f"{cls.__name__} must declare hessian_kind and label_domain")
+
+    @property
+    def label_domain(self) -> Domain:
+        raise NotImplementedError
 
     @property
     def intercept(self) -> float | None:
@@ -83,20 +99,24 @@ class Objective:
 
     def measured(self: Self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """The same objective with all that it takes from the training labels filled in."""
-        return self
+        y, w = self._read_labels(y_true, sample_weight)
+        for rows in blocks(y):
+            self._check_labels(y, rows)
+        return self._measure(y, w)
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Total loss over the rows: what the gradient differentiates."""
-        raise NotImplementedError(f"{type(self).__name__} has no loss, only a gradient")
+        y, f, w = self._read(y_true, margin, sample_weight)
+        return self._measure_if_needed(y, w)._loss(y, f, w)
 
     def gradient_hessian(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Gradient and hessian of every row, in the precision of ``margin``."""
-        y, f, w = self._checked(y_true, margin, sample_weight)
-        return self._ready(y, w)._gradient_hessian(y, f, w, f.dtype)
+        y, f, w = self._read(y_true, margin, sample_weight)
+        return self._measure_if_needed(y, w)._gradient_hessian(y, f, w, f.dtype)
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
@@ -117,8 +137,8 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        y, f, w = self._checked(y_true, margin, sample_weight)
-        ready = self._ready(y, w)
+        y, f, w = self._read(y_true, margin, sample_weight)
+        ready = self._measure_if_needed(y, w)
         ready._warn_of_far_start(f)
         return ready._gradient_hessian(y, f, w, np.dtype(np.float32))
 
@@ -143,45 +163,103 @@ class Objective:
         BoundObjective
             ``bound(margin)`` is the objective's gradient and hessian, float32.
         """
-        y, w = self._checked_labels(y_true, sample_weight)
+        y, w = self._read_labels(y_true, sample_weight)
         start = _checks.number("start", start)
-        ready = self._ready(y, w)
-        return BoundObjective(ready, len(y), ready._bound(y, w, start))
+        ready = self._measure_if_needed(y, w)
+        return BoundObjective(ready, len(y), ready._bind(y, w, start))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
 
-    def _ready(self: Self, y: Array, w: Array | None) -> Self:
-        """This objective with all that its gradient takes from the training labels."""
+    # What a loss implements. Labels and margins were checked.
+
+    def _row_loss(self, y: Array, f: Array) -> Array:
+        """The loss of each row, without its weight."""
+        raise NotImplementedError(f"{type(self).__name__} has no loss, only a gradient")
+
+    def _row_gradient_hessian(self, y: Array, f: Array) -> tuple[Array | float, Array | float]:
+        """Gradient and hessian of each row, without its weight."""
+        raise NotImplementedError
+
+    def _measure(self: Self, y: Array, w: Array | None) -> Self:
+        """This objective with intercept and whatever else the training labels tell."""
         return self
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether loss and gradient need nothing more of the training labels."""
+        return True
+
+    # What a loss whose gradient couples rows implements as well.
+
+    def _loss(self, y: Array, f: Array, w: Array | None) -> float:
+        total = 0.0
+        for rows in blocks(f):
+            margin = self._check_margins(f, f[rows])
+            losses = self._row_loss(self._check_labels(y, rows), margin)
+            total += float(losses.sum(dtype=np.float64)) if w is None else dot(losses, w[rows])
+        return total
+
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
+        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
+        itself, is what ``_write`` finds in place of the margin."""
+        raise NotImplementedError
+
+    def _totals(self, sums: Sums) -> Any:
+        """What ``_write`` needs to know of all rows, from the sums of this worker's."""
+        raise NotImplementedError
+
+    # What a loss of either kind may implement for speed.
+
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """What the loss needs of a block of labels and weights, in the hessian's precision.
+
+        ``hessian`` is the block's own. If ``lasting``, the constants serve for many calls and
+        what is written there stays; if not, it is spare memory until ``_write`` fills it.
+        """
+        return _read_only(y.astype(hessian.dtype)), w
+
+    def _write(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        """Write gradient and hessian of a block; ``f`` may be the gradient's own memory."""
+        y, w = constants
+        gradient[:], hessian[:] = self._row_gradient_hessian(y, _read_only(f))
+        if w is not None:
+            gradient *= w
+            hessian *= w
+
+    # What all inherit.
+
+    def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
+        return self if self._is_complete else self.measured(y, w)
 
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
         _versions.check_loaded()
         _callers.refuse_objective(type(self).__name__, self.link)
 
-    def _checked(
+    def _read(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array | None]:
-        """Arrays of matching shape. What must be read row by row is checked in the row-wise code,
-        while the rows are in the processor's cache."""
+        """Arrays of matching shape; labels and margins are checked later, block by block."""
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
         if f.size == 0:
             raise ValueError("margin is empty: there must be at least one row")
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", len(f))
-        y, w = self._checked_labels(y, sample_weight)
+        y, w = self._read_labels(y, sample_weight)
         return y, f, w
 
     def _check_margin_shape(self, f: Array) -> None:
         if f.ndim != 1:
             hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
             raise ValueError(
-                f"{type(self).__name__} takes one margin a row, found shape {f.shape}{hint}"
+                f"{type(self).__name__} takes one margin per row, found shape {f.shape}{hint}"
             )
 
-    def _checked_labels(
+    def _read_labels(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array | None]:
         y = _checks.real_array("y_true", y_true)
@@ -197,106 +275,89 @@ class Objective:
             _checks.weights("sample_weight", w, len(y))
         return y, w
 
+    def _check_labels(self, y: Array, rows: slice) -> Array:
+        """A block of labels."""
+        if not self.label_domain.contains(y[rows]):
+            self.label_domain.check("y_true", y)
+        return y[rows]
+
+    def _check_margins(self, f: Array, block: Array) -> Array:
+        """A block of margins f, perhaps converted."""
+        if not self.margin_domain.contains(block):
+            self.margin_domain.check("margin", f)
+            self.margin_domain.check("margin", block)
+        return block
+
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         """Into fresh arrays; the blocks' constants are made in the first pass over them."""
         gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        constant, made = self.hessian_kind == "constant", list[Block]()
-
-        def each() -> Iterator[Block]:
-            if not made:
-                for rows in blocks(gradient):
-                    v = None if w is None else w[rows]
-                    constants = self._constants(y[rows], v, dtype, hessian[rows])
-                    block = Block(rows, constants, gradient[rows], hessian[rows])
-                    if self.couples_rows:  # there will be a second pass
-                        made.append(block)
-                    yield block
-                return
-            for block in made:
-                yield block
-                if constant:
-                    block.hessian[:] = 1 if w is None else w[block.rows]
-
-        self._evaluate(each, f, 0.0)
+        self._fill(self._prepare(y, w, gradient, hessian, lasting=False), f)
         return gradient, hessian
 
-    def _bound(
+    def _bind(
         self, y: Array, w: Array | None, start: float
     ) -> Callable[[Array], tuple[Array, Array]]:
         """Margins to gradient and hessian, with all that labels and weights give ready."""
-        dtype = np.dtype(np.float32)
-        gradient, hessian = np.ones((2, len(y)), dtype)
-        if w is not None:
-            hessian[:] = w
-        ready = [
-            Block(
-                rows,
-                self._constants(y[rows], None if w is None else w[rows], dtype),
-                gradient[rows],
-                hessian[rows],
-            )
-            for rows in blocks(gradient)
-        ]
+        gradient, hessian = np.empty((2, len(y)), np.float32)
+        prepared = list(self._prepare(y, w, gradient, hessian, lasting=True))
+        strict = True
 
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
-            self._evaluate(lambda: ready, f, start, strict=False)
+            nonlocal strict
+            self._fill(prepared, f, start, strict)
+            strict = False
             return gradient, hessian
 
         return gradient_hessian
 
-    def _evaluate(
-        self, each: Callable[[], Iterable[Block]], f: Array, start: float, strict: bool = True
-    ) -> None:
-        """Fill gradient and hessian of all blocks.
+    def _prepare(
+        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
+    ) -> Iterator[Block]:
+        for rows in blocks(gradient):
+            labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
+            constants = self._constants(labels, weights, hessian[rows], lasting)
+            yield Block(rows, constants, gradient[rows], hessian[rows])
 
-        Sums tell of NaN as well: if not ``strict``, nothing else looks at the margins, and
-        an infinite one that is clipped is what it is clipped to.
+    def _fill(
+        self, prepared: Iterable[Block], f: Array, start: float = 0.0, strict: bool = True
+    ) -> None:
+        """Write gradient and hessian of all blocks; in two passes if rows are coupled.
+
+        If not ``strict``, as in all bound calls but the first, nothing but their sums tells
+        that coupled margins are NaN, and an infinite one that is clipped goes unnoticed.
         """
         if not self.couples_rows:
-            for rows, constants, gradient, hessian in each():
-                margin = _margin(f[rows], start, gradient)
-                check_finite(margin)
-                self._rows(constants, margin, None, gradient, hessian)
+            for rows, constants, gradient, hessian in prepared:
+                margin = self._check_margins(f, _convert(f[rows], start, gradient))
+                self._write(constants, margin, None, gradient, hessian)
             return
-        parts = []
-        for rows, constants, gradient, _ in each():
-            margin = _margin(f[rows], start, gradient)
+        seen, parts = [], []
+        for block in prepared:
+            rows, constants, gradient, _ = block
+            margin = _convert(f[rows], start, gradient)
             if strict:
-                check_finite(margin)
+                self._check_margins(f, margin)
             parts.append(self._sums(constants, margin, gradient))
-        sums = parts[0] if len(parts) == 1 else added(parts)
+            seen.append(block)
+        sums = add_sums(parts)
         if not math.isfinite(sum(sums)):
-            _checks.finite("margin", f)
+            self.margin_domain.check("margin", f)
         totals = self._totals(sums)
-        for _, constants, gradient, hessian in each():
-            self._rows(constants, gradient, totals, gradient, hessian)
+        for _, constants, gradient, hessian in seen:
+            self._write(constants, gradient, totals, gradient, hessian)
 
-    def _constants(
-        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
-    ) -> Constants:
-        """What the loss needs of a block of labels and weights; raises for wrong labels.
-
-        ``spare`` is memory for one of its arrays, until ``_rows`` writes the hessian there.
-        """
-        raise NotImplementedError
-
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
-        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
-        itself, is what ``_rows`` finds in place of the margin."""
-        raise NotImplementedError
-
-    def _totals(self, sums: Sums) -> Any:
-        """What ``_rows`` needs to know of all rows, from the sums of this worker's."""
-        raise NotImplementedError
-
-    def _rows(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        """Write gradient and hessian of a block; ``f`` may be the gradient's own memory. A
-        constant hessian is there already."""
-        raise NotImplementedError
+    def _sum_blocks(self, y: Array, f: Array, w: Array | None) -> Sums:
+        """The sums over all rows of this worker."""
+        kept, spare = np.empty((2, min(len(f), BLOCK_BYTES // f.itemsize)), f.dtype)
+        sums = []
+        for rows in blocks(f):
+            margin = self._check_margins(f, f[rows])
+            labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
+            constants = self._constants(labels, weights, spare[: len(margin)], lasting=False)
+            sums.append(self._sums(constants, margin, kept[: len(margin)]))
+        return add_sums(sums)
 
     def _warn_of_far_start(self, f: Array) -> None:
         """Boosters call first with every margin at their own start: 0, 0.5 or base_score."""
@@ -345,22 +406,16 @@ class BoundObjective:
         return self._compute(margin)
 
 
-def added(parts: Iterable[Sums]) -> Sums:
+def add_sums(parts: Sequence[Sums]) -> Sums:
     """The sums over all blocks."""
-    return tuple(map(sum, zip(*parts, strict=True)))
+    return parts[0] if len(parts) == 1 else tuple(map(sum, zip(*parts, strict=True)))
 
 
-def _margin(f: Array, start: float, out: Array) -> Array:
+def _convert(f: Array, start: float, out: Array) -> Array:
     """f + start in the precision of ``out``, without a copy if it can be."""
     if start or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
     return f
-
-
-def check_finite(f: Array) -> None:
-    """Raise if a margin of a block is NaN or infinite; cheap where none is."""
-    if not math.isfinite(dot(f, f)):
-        _checks.finite("margin", f)
 
 
 GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]
@@ -371,17 +426,16 @@ LossFunction = Callable[[Array, Array, "Array | None"], float]
 class FunctionObjective(Objective):
     """A user's own gradient function as an :class:`Objective`; see :func:`objective`."""
 
-    hessian_kind: ClassVar[HessianKind] = "undeclared"
+    hessian_kind = "undeclared"
+    label_domain = REAL
     function: GradientFunction
     loss_function: LossFunction | None = None
     intercept: float | None = None
 
-    def loss(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:
-            return super().loss(y_true, margin, sample_weight)
-        y, f, w = self._checked(y_true, margin, sample_weight)
+            return super()._loss(y, f, w)
+        self._check_finite(y, f)
         return float(self.loss_function(y, f, w))
 
     def _check_caller(self) -> None:
@@ -399,21 +453,9 @@ class FunctionObjective(Objective):
     def _gradient_hessian(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        return self._called(_read_only(y), f, None if w is None else _read_only(w), dtype)
-
-    def _bound(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
+        """As the function returns them; what it reads is the booster's own memory."""
+        self._check_finite(y, f)
         y, w = _read_only(y), None if w is None else _read_only(w)
-        dtype = np.dtype(np.float32)
-        return lambda f: self._called(y, f + start if start else f, w, dtype)
-
-    def _called(
-        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        """The function's gradient and hessian; what it reads is the booster's own memory."""
-        _checks.finite("y_true", y)
-        _checks.finite("margin", f)
         returned = self.function(y, _read_only(f), w)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
@@ -431,6 +473,17 @@ class FunctionObjective(Objective):
                 "build no tree and say nothing; use an upper bound or a constant instead"
             )
         return gradient, hessian
+
+    def _bind(
+        self, y: Array, w: Array | None, start: float
+    ) -> Callable[[Array], tuple[Array, Array]]:
+        self.label_domain.check("y_true", y)
+        dtype = np.dtype(np.float32)
+        return lambda f: self._gradient_hessian(y, f + start if start else f, w, dtype)
+
+    def _check_finite(self, y: Array, f: Array) -> None:
+        self.label_domain.check("y_true", y)
+        self.margin_domain.check("margin", f)
 
     def _converted(
         self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]

@@ -11,48 +11,49 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._workers import sum_over_workers, workers
-from gbdt_objectives.objectives.base import (
-    Array,
-    Constants,
-    HessianKind,
-    Objective,
-    Sums,
-    added,
-    check_finite,
-)
+from gbdt_objectives.objectives.base import Array, Constants, Objective, Sums
+from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 Reduce = Callable[[Array], Array]
 
 
 class QWKConstants(NamedTuple):
-    """What the gradient needs of a block: y - a, a, the label range if it clips, weights."""
+    """What the gradient needs of a block: y - a, a, the label range if it clips, weights.
+
+    If not ``lasting``, y - a lies in the hessian's memory.
+    """
 
     y: Array
     a: Array
-    bounds: tuple[Array, ...] | None
+    bounds: tuple[Array, ...]
     w: Array | None
+    lasting: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class QWKObjective(Objective):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    hessian_kind: ClassVar[HessianKind] = "constant"
-    couples_rows: ClassVar[bool] = True
+    hessian_kind = "constant"
+    couples_rows = True
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
     scale: Literal["residual", "kappa"] = "residual"
     clip: bool = True
     reduce: Reduce | None = None
+
+    @property
+    def label_domain(self) -> Domain:
+        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
 
     @property
     def intercept(self) -> float | None:
@@ -62,19 +63,31 @@ class QWKObjective(Objective):
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
 
-    def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> QWKObjective:
-        """Centre, spread and label range, as far as not given, from the training labels."""
-        needs_range = self.clip and self.label_range is None
-        if self.center is not None and self.spread is not None and not needs_range:
+    def sums(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Array:
+        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
+        y, p, w = self._read(y_true, margin, sample_weight)
+        return np.array(self._measure_if_needed(y, w)._sum_blocks(y, p, w))
+
+    @property
+    def _needs_range(self) -> bool:
+        return self.clip and self.label_range is None
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.center is not None and self.spread is not None and not self._needs_range
+
+    def _measure(self, y: Array, w: Array | None) -> QWKObjective:
+        """Centre, spread and label range, as far as not given."""
+        if self._is_complete:
             return self
-        if needs_range and not self._one_machine():
+        if self._needs_range and not self._one_machine():
             raise ValueError(
                 "label_range is not given and no worker sees all labels: "
                 "give label_range=(lowest, highest) to qwk_objective"
             )
-        y = _checks.vector("y_true", y_true)
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        found = (float(y.min()), float(y.max())) if needs_range else self.label_range
+        found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
         origin = 0.0 if found is None else found[0]  # the same on every worker
         a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w, origin)), origin)
         return dataclasses.replace(
@@ -84,72 +97,46 @@ class QWKObjective(Objective):
             label_range=found,
         )
 
-    def sums(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
-        y, p, w = self._checked(y_true, margin, sample_weight)
-        return np.array(self.measured(y, w)._all_sums(y, p, w))
-
-    def loss(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """n F/G, with p clipped to the label range if ``clip``."""
-        y, p, w = self._checked(y_true, margin, sample_weight)
-        ready = self.measured(y, w)
-        n, F, G = ready._totals(ready._all_sums(y, p, w))
-        return n * F / G
-
     def _check_caller(self) -> None:
         _versions.check_loaded()
         reduces = self.reduce is not None
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
-    def _ready(self, y: Array, w: Array | None) -> QWKObjective:
-        return self.measured(y, w)
-
-    def _bound(
+    def _bind(
         self, y: Array, w: Array | None, start: float
     ) -> Callable[[Array], tuple[Array, Array]]:
         if self.reduce is None and not workers():
-            return dataclasses.replace(self, reduce=_unchanged)._bound(y, w, start)
-        return super()._bound(y, w, start)
+            return dataclasses.replace(self, reduce=_unchanged)._bind(y, w, start)
+        return super()._bind(y, w, start)
 
-    def _all_sums(self, y: Array, p: Array, w: Array | None) -> Sums:
-        parts = []
-        kept = np.empty(min(len(p), BLOCK_BYTES), p.dtype)
-        for rows in blocks(p):
-            f = p[rows]
-            check_finite(f)
-            constants = self._constants(y[rows], None if w is None else w[rows], p.dtype)
-            parts.append(self._sums(constants, f, kept[: len(f)]))
-        return added(parts)
+    def _loss(self, y: Array, p: Array, w: Array | None) -> float:
+        """n F/G, with p clipped to the label range if ``clip``."""
+        n, F, G = self._totals(self._sum_blocks(y, p, w))
+        return n * F / G
 
-    def _constants(
-        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
-    ) -> Constants:
-        if self.label_range is None:
-            if not math.isfinite(dot(y, y)):
-                _checks.finite("y_true", y)
-        elif not (y.min() >= self.label_range[0] and y.max() <= self.label_range[1]):
-            _checks.finite("y_true", y)
-            _checks.in_label_range("y_true", y, self.label_range)
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         assert self.center is not None
+        dtype = hessian.dtype
         a = np.array(self.center, dtype)  # numbers as arrays: numpy is twice as quick to read them
-        centered = np.subtract(y, a, out=spare, dtype=dtype, casting="same_kind")
-        bounds = self.label_range if self.clip else None
+        w = None if w is None else w.astype(dtype, copy=False)
+        if lasting:
+            hessian[:] = 1 if w is None else w
+        out = None if lasting else hessian
         return QWKConstants(
-            y=centered,
+            y=np.subtract(y, a, out=out, dtype=dtype, casting="same_kind"),
             a=a,
-            bounds=None if bounds is None else tuple(np.array(bound, dtype) for bound in bounds),
-            w=None if w is None else w.astype(dtype, copy=False),
+            bounds=tuple(np.array(bound, dtype) for bound in self.label_range or ())
+            if self.clip
+            else (),
+            w=w,
+            lasting=lasting,
         )
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
         """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
-        y, a, bounds, w = constants
+        y, a, bounds, w, _ = constants
         t, p = kept, f
-        if bounds is not None:
+        if bounds:
             p = f.clip(*bounds, out=t)
         np.subtract(p, a, out=t)
         r = t - y  # (p-a) - (y-a)
@@ -169,17 +156,19 @@ class QWKObjective(Objective):
             )
         return n, F, G
 
-    def _rows(
+    def _write(
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         n, F, G = totals
-        y, _, _, w = constants
+        y, _, _, w, lasting = constants
         np.multiply(f, np.array(1 - F / G, f.dtype), out=gradient)
         gradient -= y  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
         if self.scale == "kappa":
             gradient *= n / G
         if w is not None:
             gradient *= w
+        if not lasting:
+            hessian[:] = 1 if w is None else w
 
     def _reduced(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)

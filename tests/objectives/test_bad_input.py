@@ -42,7 +42,7 @@ USER = go.objective(squared_error)
         ([], [], None, "empty"),
         ([[0, 1]], [0, 0], None, r"y_true must be one-dimensional, found shape \(1, 2\)"),
         (["a", "b"], [0, 0], None, "y_true must hold real numbers, found dtype"),
-        ([0, 1], [[[0], [0]]], None, "margin|one margin a row"),
+        ([0, 1], [[[0], [0]]], None, "margin|one margin per row"),
     ],
 )
 def test_rejected_in_a_direct_call(obj, y, margin, weight, message) -> None:
@@ -76,7 +76,7 @@ def test_bad_value_in_a_late_block_is_found() -> None:
 
 def test_two_outputs_and_swapped_arguments() -> None:
     with pytest.raises(
-        ValueError, match=r"one margin a row, found shape \(2, 3\): remove num_class"
+        ValueError, match=r"one margin per row, found shape \(2, 3\): remove num_class"
     ):
         QWK([0, 1], np.zeros((2, 3)))
     data = xgb.DMatrix(np.eye(2), label=[0, 1])

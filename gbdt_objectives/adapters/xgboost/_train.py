@@ -169,7 +169,7 @@ def started_objective(
                 "params['base_score'] and the data's base_margin are both given: XGBoost would "
                 "ignore the first; leave one of them out"
             )
-        margins = data.get_float_info("base_margin")
+        margins = _checks.vector("base_margin", data.get_float_info("base_margin"))
         return StartedObjective(objective, margins), {"base_score": prediction(0.0, objective)}
     measured = objective.measured(*_checks.label_weight(data))
     if given is not None:
