@@ -43,9 +43,11 @@ class Interval(Domain):
         wrong = (values < self.low) | (values > self.high)
         if wrong.any():
             row = int(np.argmax(wrong))
+            ends = ((">=", self.low), ("<=", self.high))
+            must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
             raise ValueError(
-                f"{name} must be between {self.low:g} and {self.high:g}, found {values[row]} at "
-                f"row {row}: correct these rows or leave them out"
+                f"{name} must be {must}, found {values[row]} at row {row}: correct these rows or "
+                "leave them out"
             )
 
 

@@ -224,7 +224,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 
 def check_refuses_bad_input(case: ObjectiveCase) -> None:
     assert bool(case.refused) == (case.objective.label_domain != REAL)
-    wrong = [*WRONG, *((f"label {y:g}", {"y": y}, f"y_true must .*found {y}") for y in case.refused)]
+    wrong = [
+        *WRONG,
+        *((f"label {y:g}", {"y": y}, f"y_true must .*found {y}") for y in case.refused),
+    ]
     for entry, call in ENTRIES.items():
         if entry == "sums" and not hasattr(case.objective, "sums"):
             continue
