@@ -20,29 +20,24 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives.domain import REAL, Domain
 
-Array = NDArray[Any]
+FLOAT32 = np.dtype(np.float32)
 Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
-
-
-class Block(NamedTuple):
-    """A stretch of rows: where it is, its constants, and where its results go."""
-
-    rows: slice
-    constants: Constants
-    gradient: Array
-    hessian: Array
+Block = tuple[slice, Constants, Array, Array]
+"""A stretch of rows: where it is, its constants, and where gradient and hessian go."""
+Bound = Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +111,7 @@ class Objective:
     ) -> tuple[Array, Array]:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         y, f, w = self._read(y_true, margin, sample_weight)
-        return self._measure_if_needed(y, w)._gradient_hessian(y, f, w, f.dtype)
+        return self._measure_if_needed(y, w)._bind(y, w, 0.0, f.dtype, lasting=False)(f)
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
@@ -140,7 +135,7 @@ class Objective:
         y, f, w = self._read(y_true, margin, sample_weight)
         ready = self._measure_if_needed(y, w)
         ready._warn_of_far_start(f)
-        return ready._gradient_hessian(y, f, w, np.dtype(np.float32))
+        return ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
 
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: float = 0.0
@@ -166,7 +161,7 @@ class Objective:
         y, w = self._read_labels(y_true, sample_weight)
         start = _checks.number("start", start)
         ready = self._measure_if_needed(y, w)
-        return BoundObjective(ready, len(y), ready._bind(y, w, start))
+        return BoundObjective(ready, len(y), ready._bind(y, w, start, FLOAT32, lasting=True))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
@@ -288,20 +283,17 @@ class Objective:
             self.margin_domain.check("margin", block)
         return block
 
-    def _gradient_hessian(
-        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        """Into fresh arrays; the blocks' constants are made in the first pass over them."""
-        gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        self._fill(self._prepare(y, w, gradient, hessian, lasting=False), f)
-        return gradient, hessian
-
     def _bind(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        """Margins to gradient and hessian, with all that labels and weights give ready."""
-        gradient, hessian = np.empty((2, len(y)), np.float32)
-        prepared = list(self._prepare(y, w, gradient, hessian, lasting=True))
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        """Margins to gradient and hessian, with all that labels and weights give ready.
+
+        If not ``lasting`` it is for one call, and gets ready in the first pass over the rows.
+        """
+        gradient, hessian = np.empty((2, len(y)), dtype)  # two contiguous rows: one allocation
+        prepared: Iterable[Block] = self._prepare(y, w, gradient, hessian, lasting)
+        if lasting:
+            prepared = list(prepared)
         strict = True
 
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
@@ -318,11 +310,9 @@ class Objective:
         for rows in blocks(gradient):
             labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
             constants = self._constants(labels, weights, hessian[rows], lasting)
-            yield Block(rows, constants, gradient[rows], hessian[rows])
+            yield rows, constants, gradient[rows], hessian[rows]
 
-    def _fill(
-        self, prepared: Iterable[Block], f: Array, start: float = 0.0, strict: bool = True
-    ) -> None:
+    def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
         """Write gradient and hessian of all blocks; in two passes if rows are coupled.
 
         If not ``strict``, as in all bound calls but the first, nothing but their sums tells
@@ -389,9 +379,7 @@ class BoundObjective:
         With all that its gradient takes from the data filled in.
     """
 
-    def __init__(
-        self, objective: Objective, rows: int, compute: Callable[[Array], tuple[Array, Array]]
-    ) -> None:
+    def __init__(self, objective: Objective, rows: int, compute: Bound) -> None:
         self.objective = objective
         self._shape = (rows,)
         self._compute = compute
@@ -435,7 +423,8 @@ class FunctionObjective(Objective):
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:
             return super()._loss(y, f, w)
-        self._check_finite(y, f)
+        self.label_domain.check("y_true", y)
+        self.margin_domain.check("margin", f)
         return float(self.loss_function(y, f, w))
 
     def _check_caller(self) -> None:
@@ -450,12 +439,17 @@ class FunctionObjective(Objective):
         if f.ndim not in (1, 2):
             raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
 
-    def _gradient_hessian(
+    def _bind(
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        self.label_domain.check("y_true", y)
+        y, w = _read_only(y), None if w is None else _read_only(w)  # the booster's own memory
+        return lambda f: self._call(y, f + start if start else f, w, dtype)
+
+    def _call(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        """As the function returns them; what it reads is the booster's own memory."""
-        self._check_finite(y, f)
-        y, w = _read_only(y), None if w is None else _read_only(w)
+        self.margin_domain.check("margin", f)
         returned = self.function(y, _read_only(f), w)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
@@ -473,17 +467,6 @@ class FunctionObjective(Objective):
                 "build no tree and say nothing; use an upper bound or a constant instead"
             )
         return gradient, hessian
-
-    def _bind(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        self.label_domain.check("y_true", y)
-        dtype = np.dtype(np.float32)
-        return lambda f: self._gradient_hessian(y, f + start if start else f, w, dtype)
-
-    def _check_finite(self, y: Array, f: Array) -> None:
-        self.label_domain.check("y_true", y)
-        self.margin_domain.check("margin", f)
 
     def _converted(
         self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]

@@ -15,8 +15,9 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.objectives.base import Array, Constants, Objective, Sums, add_sums
+from gbdt_objectives.objectives.base import Constants, Objective, Sums, add_sums
 from gbdt_objectives.objectives.domain import BINARY
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}

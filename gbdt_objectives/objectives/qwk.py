@@ -7,10 +7,9 @@ disagreement, R = F/G, n the sum of the weights.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,8 +17,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers, workers
-from gbdt_objectives.objectives.base import Array, Constants, Objective, Sums
+from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 Reduce = Callable[[Array], Array]
@@ -90,7 +90,7 @@ class QWKObjective(Objective):
         found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
         origin = 0.0 if found is None else found[0]  # the same on every worker
         a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w, origin)), origin)
-        return dataclasses.replace(
+        return replace(
             self,
             center=a if self.center is None else self.center,
             spread=b if self.spread is None else self.spread,
@@ -103,11 +103,11 @@ class QWKObjective(Objective):
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _bind(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        if self.reduce is None and not workers():
-            return dataclasses.replace(self, reduce=_unchanged)._bind(y, w, start)
-        return super()._bind(y, w, start)
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        if lasting and self.reduce is None and not workers():  # not to be asked in each call
+            return replace(self, reduce=_unchanged)._bind(y, w, start, dtype, lasting)
+        return super()._bind(y, w, start, dtype, lasting)
 
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""
