@@ -57,8 +57,8 @@ class Objective:
     Attributes
     ----------
     intercept : float or None
-        Where boosting should start, in margin units. None: not known before
-        :meth:`measured` has seen the labels, or the loss has no such place.
+        Where boosting should start, in margin units. None if :meth:`measured` has not
+        seen the labels yet, or if the loss has no such value.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
         What the returned hessian is: the loss's second derivative, the weight of the row,
         or a number that is nowhere below the second derivative.
@@ -93,7 +93,7 @@ class Objective:
         return None
 
     def measured(self: Self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """The same objective with all that it takes from the training labels filled in."""
+        """The same objective, with what depends on the training labels filled in."""
         y, w = self._read_labels(y_true, sample_weight)
         for rows in blocks(y):
             self._check_labels(y, rows)
@@ -116,7 +116,7 @@ class Objective:
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Gradient and hessian, float32, called in either form that boosters use.
+        """Gradient and hessian, float32, for either form in which boosters call.
 
         ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``,
         ``(y_true, margin, sample_weight)`` from the scikit-learn interfaces.
@@ -142,21 +142,20 @@ class Objective:
     ) -> BoundObjective:
         """This objective with the labels and weights that it is trained on.
 
-        They are read, checked and converted once, what is taken from them is measured
-        once, and buffers are reused.
+        They are checked, converted and measured once, and buffers are reused.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
         start : float
-            What is added to every margin: a booster that starts at 0 is trained as if
-            it started there.
+            Added to every margin, so that a booster that starts at 0 trains as if it
+            started there.
 
         Returns
         -------
         BoundObjective
-            ``bound(margin)`` is the objective's gradient and hessian, float32.
+            ``bound(margin)`` returns gradient and hessian, float32.
         """
         y, w = self._read_labels(y_true, sample_weight)
         start = _checks.number("start", start)
@@ -340,7 +339,8 @@ class Objective:
 
     def _sum_blocks(self, y: Array, f: Array, w: Array | None) -> Sums:
         """The sums over all rows of this worker."""
-        kept, spare = np.empty((2, min(len(f), BLOCK_BYTES // f.itemsize)), f.dtype)
+        size = min(len(f), BLOCK_BYTES // f.itemsize)
+        kept, spare = np.empty(size, f.dtype), np.empty(size, f.dtype)
         sums = []
         for rows in blocks(f):
             margin = self._check_margins(f, f[rows])
@@ -350,12 +350,12 @@ class Objective:
         return add_sums(sums)
 
     def _warn_of_far_start(self, f: Array) -> None:
-        """Boosters call first with every margin at their own start: 0, 0.5 or base_score."""
+        """In their first call boosters pass their own start in every row: 0, 0.5 or base_score."""
         intercept, tolerance = self.intercept, self.start_tolerance
         if intercept is None or tolerance is None:
             return
         start = float(f[0])
-        glance = f[:: max(1, len(f) // 16)]  # tells in all calls but the first, at no cost
+        glance = f[:: max(1, len(f) // 16)]  # settles all calls but the first, at no cost
         if not (glance == start).all():
             return
         if abs(start - intercept) > tolerance and (f == start).all():
@@ -363,7 +363,7 @@ class Objective:
                 f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
                 "this objective can fail to learn: import train, cv or the estimator from "
                 "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
-                f"intercept in the model (in XGBoost base_score={intercept:g} does, too; "
+                f"intercept in the model (in XGBoost base_score={intercept:g} does so too; "
                 "LightGBM's init_score would be missing from the predictions)",
                 UserWarning,
                 stacklevel=3,
@@ -371,12 +371,12 @@ class Objective:
 
 
 class BoundObjective:
-    """An objective with its data, as trainers hand it to a booster; see :meth:`Objective.bind`.
+    """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
 
     Attributes
     ----------
     objective : Objective
-        With all that its gradient takes from the data filled in.
+        The objective, measured on the data.
     """
 
     def __init__(self, objective: Objective, rows: int, compute: Bound) -> None:
@@ -385,7 +385,7 @@ class BoundObjective:
         self._compute = compute
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
-        """Gradient and hessian, float32; the same arrays are filled again by the next call."""
+        """Gradient and hessian, float32; the next call overwrites the same arrays."""
         if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
         if margin.shape != self._shape:
@@ -429,7 +429,7 @@ class FunctionObjective(Objective):
 
     def _check_caller(self) -> None:
         _versions.check_loaded()
-        _callers.refuse_objective(self._name, None)  # what its margin means is the user's knowledge
+        _callers.refuse_objective(self._name, None)  # only the user knows what its margin is
 
     @property
     def _name(self) -> str:
@@ -463,8 +463,8 @@ class FunctionObjective(Objective):
         if hessian.min() < 0 or not hessian.any():
             raise ValueError(
                 f"the hessian returned by {self._name} must be >= 0 and not 0 everywhere, found a "
-                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters then "
-                "build no tree and say nothing; use an upper bound or a constant instead"
+                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
+                "silently build no trees; use an upper bound or a constant instead"
             )
         return gradient, hessian
 
@@ -504,13 +504,13 @@ def objective(
     function : callable
         ``function(y_true, margin, sample_weight) -> (gradient, hessian)``. Labels of
         shape (n,), margins and results of shape (n,) or (n, K), ``sample_weight`` of
-        shape (n,) or None. Weights are the function's business: boosters do not apply
-        them to custom gradients. Defined at module level it pickles; a lambda does not.
+        shape (n,) or None. The function applies the weights: boosters do not apply them
+        to custom gradients. Defined at module level it can be pickled; a lambda cannot.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
     intercept : float, optional
-        Where ``train`` starts boosting, in margin units; None starts at 0.
+        Where ``train`` starts boosting, in margin units; 0 if None.
 
     Returns
     -------
@@ -539,7 +539,7 @@ def objective(
     if not callable(function):
         raise TypeError(f"function must be callable, found {type(function).__name__}")
     if isinstance(function, Objective):
-        raise TypeError(f"function is already an objective, {function!r}: use it as it is")
+        raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
     try:
         inspect.signature(function).bind(None, None, None)
     except TypeError:

@@ -35,8 +35,8 @@ class Interval(Domain):
     def contains(self, values: Array) -> bool:
         if self.low == -math.inf and self.high == math.inf:
             return math.isfinite(dot(values, values))
-        low, high = values.min(), values.max()
-        return bool(self.low <= low and high <= self.high and math.isfinite(low + high))
+        low, high = float(values.min()), float(values.max())
+        return self.low <= low and high <= self.high and math.isfinite(low + high)
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)

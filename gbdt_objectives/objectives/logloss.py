@@ -1,4 +1,4 @@
-"""Logistic losses for training data in which only some negatives were kept.
+"""Logistic losses for training data in which only some of the negatives were kept.
 
 Symbols: z margin (log-odds), y label 0 or 1, w weight, r the rate at which negatives
 were kept, sigma the logistic function.
@@ -47,8 +47,8 @@ class LoglossObjective(Objective):
         negative, positive = sum_over_workers(counted).tolist()
         if not (positive > 0 and negative > 0):
             raise ValueError(
-                f"y_true has one class only, found weight {positive:g} of label 1 and "
-                f"{negative:g} of label 0: both must occur"
+                f"y_true has one class only, found weight {positive:g} for label 1 and "
+                f"{negative:g} for label 0: both must occur"
             )
         odds = positive / (self.negative_weight * negative)
         return dataclasses.replace(self, intercept=math.log(odds) - self.offset)
@@ -129,7 +129,7 @@ def softplus(q: Array) -> Array:
 
 
 def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
-    """Logistic loss in which each kept negative stands for all it was drawn from.
+    """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     ::
 
@@ -142,7 +142,7 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that is in the training data.
+        r, the fraction of the negatives that was kept in the training data.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
 
     See Also
     --------
-    offset_logloss_objective : the same margin without large weights; usually better.
+    offset_logloss_objective : The same margin without large weights; usually better.
 
     References
     ----------
@@ -188,7 +188,7 @@ def offset_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that is in the training data.
+        r, the fraction of the negatives that was kept in the training data.
 
     Returns
     -------

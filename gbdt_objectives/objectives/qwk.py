@@ -26,10 +26,8 @@ Reduce = Callable[[Array], Array]
 
 
 class QWKConstants(NamedTuple):
-    """What the gradient needs of a block: y - a, a, the label range if it clips, weights.
-
-    If not ``lasting``, y - a lies in the hessian's memory.
-    """
+    """Of a block: y - a, in the hessian's memory unless ``lasting``; a; the label range, if it
+    clips; weights."""
 
     y: Array
     a: Array
@@ -79,17 +77,17 @@ class QWKObjective(Objective):
         return self.center is not None and self.spread is not None and not self._needs_range
 
     def _measure(self, y: Array, w: Array | None) -> QWKObjective:
-        """Centre, spread and label range, as far as not given."""
+        """With centre, spread and label range where they are not given."""
         if self._is_complete:
             return self
         if self._needs_range and not self._one_machine():
             raise ValueError(
                 "label_range is not given and no worker sees all labels: "
-                "give label_range=(lowest, highest) to qwk_objective"
+                "pass label_range=(lowest, highest) to qwk_objective"
             )
         found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
         origin = 0.0 if found is None else found[0]  # the same on every worker
-        a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w, origin)), origin)
+        a, b = _mean_variance("y_true", y, w, origin, self._reduce)
         return replace(
             self,
             center=a if self.center is None else self.center,
@@ -105,7 +103,7 @@ class QWKObjective(Objective):
     def _bind(
         self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
-        if lasting and self.reduce is None and not workers():  # not to be asked in each call
+        if lasting and self.reduce is None and not workers():  # ask once, not in every call
             return replace(self, reduce=_unchanged)._bind(y, w, start, dtype, lasting)
         return super()._bind(y, w, start, dtype, lasting)
 
@@ -121,13 +119,11 @@ class QWKObjective(Objective):
         w = None if w is None else w.astype(dtype, copy=False)
         if lasting:
             hessian[:] = 1 if w is None else w
-        out = None if lasting else hessian
+        out, bounds = None if lasting else hessian, self.label_range if self.clip else None
         return QWKConstants(
             y=np.subtract(y, a, out=out, dtype=dtype, casting="same_kind"),
             a=a,
-            bounds=tuple(np.array(bound, dtype) for bound in self.label_range or ())
-            if self.clip
-            else (),
+            bounds=tuple(np.array(bound, dtype) for bound in bounds or ()),
             w=w,
             lasting=lasting,
         )
@@ -146,7 +142,7 @@ class QWKObjective(Objective):
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = sums if self.reduce is _unchanged else self._reduced(np.array(sums)).tolist()
+        n, F, D = sums if self.reduce is _unchanged else self._reduce(np.array(sums)).tolist()
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -170,12 +166,12 @@ class QWKObjective(Objective):
         if not lasting:
             hessian[:] = 1 if w is None else w
 
-    def _reduced(self, sums: Array) -> Array:
+    def _reduce(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
 
     def _one_machine(self) -> bool:
-        """Whether the reduction leaves a number as it is: then there is one worker, this one."""
-        return float(self._reduced(np.ones(1))[0]) == 1.0
+        """Whether this is the only worker: then the reduction leaves a number as it is."""
+        return float(self._reduce(np.ones(1))[0]) == 1.0
 
 
 def qwk_objective(
@@ -209,9 +205,9 @@ def qwk_objective(
     Parameters
     ----------
     labels : array-like of shape (n,), optional
-        The training labels, any finite numbers in order of grade. They give what is
-        not given below: ``center`` = weighted mean, ``spread`` = weighted variance,
-        ``label_range`` = (min, max). None: taken from the training data in each call.
+        The training labels, any finite numbers. They give what is not given below:
+        ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
+        (min, max). None: taken from the training data in each call.
     sample_weight : array-like of shape (n,), optional
         Weights of ``labels``; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -220,11 +216,11 @@ def qwk_objective(
     center, spread : float, optional
         a and b, in label units and squared label units; they win over ``labels``.
     label_range : (float, float), optional
-        Lowest and highest label. Labels outside are refused.
+        Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
-        "residual" has the units of a residual, like squared error: learning rates
-        carry over and multiplying labels and scores by a constant changes nothing.
-        Its gradient is the loss's times G/n. "kappa" is the published form.
+        "residual" has the units of a residual, as in squared error: learning rates
+        carry over, and multiplying labels and scores by a constant changes nothing.
+        Its gradient is that of the loss times G/n. "kappa" is the published form.
     clip : bool
         Evaluate at p clipped to ``label_range``, as published: rows beyond the range
         get the gradient of its edge.
@@ -248,9 +244,12 @@ def qwk_objective(
 
     References
     ----------
-    The write-up of 2020-11-09 on the 2019 Data Science Bowl, which introduced the
-    extended metric; Lin (1989), Biometrics 45, for the concordance correlation
+    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced
+    this objective. Lin (1989), Biometrics 45, for the concordance correlation
     coefficient, which kappa~ is when a and b are the sample's mean and variance.
+    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of
+    Irkutsk State University, Series Mathematics 23, 36-45: the optimum is the linear
+    map of E[y|x] that makes means and variances equal.
 
     Examples
     --------
@@ -280,10 +279,8 @@ def qwk_objective(
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
-        mean = float(prior @ prior_labels)
-        center = mean if center is None else center
-        if spread is None:
-            spread = _positive("target_prior", float(prior @ (prior_labels - mean) ** 2), mean)
+        a, b = _mean_variance("target_prior", prior_labels, prior, float(prior_labels[0]))
+        center, spread = a if center is None else center, b if spread is None else spread
     if labels is not None:
         y = _checks.vector("labels", labels)
         w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -291,7 +288,7 @@ def qwk_objective(
             low, high = float(y.min()), float(y.max())
             if low == high:
                 raise ValueError(
-                    f"labels are constant, all {low:g}: kappa is undefined with a single class"
+                    f"labels are constant, all {low:g}: kappa is undefined for a single class"
                 )
             label_range = (low, high)
         _checks.in_label_range("labels", y, label_range)
@@ -302,9 +299,8 @@ def qwk_objective(
                 "probability, 0 if it will never occur"
             )
         if center is None or spread is None:
-            a, b = _mean_variance("labels", _label_sums(y, w, label_range[0]), label_range[0])
-            center = a if center is None else center
-            spread = b if spread is None else spread
+            a, b = _mean_variance("labels", y, w, label_range[0])
+            center, spread = a if center is None else center, b if spread is None else spread
     _check_moments(center, spread, label_range)
     return QWKObjective(
         center=center,
@@ -320,37 +316,29 @@ def _unchanged(sums: Array) -> Array:
     return sums
 
 
-def _label_sums(y: Array, w: Array | None, origin: float) -> Array:
-    """Additive float64 (n, sum w d, sum w d^2), d = y - origin."""
-    total = np.zeros(3)
+def _mean_variance(
+    name: str, y: Array, w: Array | None, origin: float, reduce: Reduce = _unchanged
+) -> tuple[float, float]:
+    """Of the labels of all workers, from sums over d = y - origin."""
+    own = np.zeros(3)
     for rows in blocks(y):
         d = np.subtract(y[rows], origin, dtype=np.float64)
         v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
-        total += v.sum(), dot(v, d), dot(v, d * d)
-    return total
-
-
-def _mean_variance(name: str, label_sums: Array, origin: float) -> tuple[float, float]:
-    n, s1, s2 = label_sums
-    d = float(s1 / n)
-    variance = float(s2 / n) - d**2
-    rounding = 1e-12 * float(s2 / n)
-    return origin + d, _positive(name, variance if variance > rounding else 0.0, origin + d)
-
-
-def _positive(name: str, variance: float, mean: float) -> float:
-    if not variance > 0:
+        own += v.sum(), dot(v, d), dot(v, d * d)
+    n, s1, s2 = map(float, reduce(own))
+    mean, variance = origin + s1 / n, s2 / n - (s1 / n) ** 2
+    if not variance > 1e-12 * s2 / n:  # more than rounding
         raise ValueError(
-            f"{name}: the labels that count are constant, all {mean:g}: kappa is undefined with a "
-            "single class"
+            f"{name}: the labels of positive weight are constant, all {mean:g}: kappa is undefined "
+            "for a single class"
         )
-    return variance
+    return mean, variance
 
 
 def _check_moments(
     center: float | None, spread: float | None, label_range: tuple[float, float] | None
 ) -> None:
-    """A mean lies in the range, and a variance is at most (high - mean) (mean - low)."""
+    """Raise unless low <= mean <= high and variance <= (high - mean) (mean - low)."""
     if label_range is None or center is None:
         return
     low, high = label_range
