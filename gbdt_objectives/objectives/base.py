@@ -49,10 +49,9 @@ class Objective:
     It is frozen, so it can be pickled, cloned, compared and shared.
 
     A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
-    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``; and ``_measure`` if
-    it knows where boosting should start. A loss whose gradient couples rows implements
-    ``_loss``, ``_sums``, ``_totals`` and ``_write`` instead. Checks, weights, blocks and
-    precision are inherited.
+    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_measure`` if
+    it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
+    and ``_write`` instead. Checks, weights, blocks and precision are inherited.
 
     Attributes
     ----------
@@ -60,8 +59,8 @@ class Objective:
         Where boosting should start, in margin units. None if :meth:`measured` has not
         seen the labels yet, or if the loss has no such value.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
-        What the returned hessian is: the loss's second derivative, the weight of the row,
-        or a number that is nowhere below the second derivative.
+        What the returned hessian is: the second derivative of the loss, the weight of the
+        row, nowhere below the second derivative, or anything.
     label_domain, margin_domain : Domain
         The labels and margins that the loss is defined for; all others are refused.
     link : {"identity", "logit"}
@@ -165,7 +164,7 @@ class Objective:
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
 
-    # What a loss implements. Labels and margins were checked.
+    # What a loss implements; labels and margins were checked.
 
     def _row_loss(self, y: Array, f: Array) -> Array:
         """The loss of each row, without its weight."""
@@ -176,15 +175,15 @@ class Objective:
         raise NotImplementedError
 
     def _measure(self: Self, y: Array, w: Array | None) -> Self:
-        """This objective with intercept and whatever else the training labels tell."""
+        """This objective with its intercept, and what else depends on the training labels."""
         return self
 
     @property
     def _is_complete(self) -> bool:
-        """Whether loss and gradient need nothing more of the training labels."""
+        """Whether loss and gradient are known before the training labels are measured."""
         return True
 
-    # What a loss whose gradient couples rows implements as well.
+    # What a loss that couples rows implements instead.
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         total = 0.0
@@ -200,16 +199,16 @@ class Objective:
         raise NotImplementedError
 
     def _totals(self, sums: Sums) -> Any:
-        """What ``_write`` needs to know of all rows, from the sums of this worker's."""
+        """What ``_write`` needs of the rows of all workers, from the sums of this one's."""
         raise NotImplementedError
 
-    # What a loss of either kind may implement for speed.
+    # What a loss may implement for speed only.
 
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         """What the loss needs of a block of labels and weights, in the hessian's precision.
 
-        ``hessian`` is the block's own. If ``lasting``, the constants serve for many calls and
-        what is written there stays; if not, it is spare memory until ``_write`` fills it.
+        ``hessian`` is the block's own. If ``lasting``, the constants serve many calls, and what
+        is written there stays; if not, it is spare memory until ``_write`` fills it.
         """
         return _read_only(y.astype(hessian.dtype)), w
 
@@ -223,7 +222,7 @@ class Objective:
             gradient *= w
             hessian *= w
 
-    # What all inherit.
+    # What every loss inherits.
 
     def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
         return self if self._is_complete else self.measured(y, w)
@@ -285,10 +284,8 @@ class Objective:
     def _bind(
         self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
-        """Margins to gradient and hessian, with all that labels and weights give ready.
-
-        If not ``lasting`` it is for one call, and gets ready in the first pass over the rows.
-        """
+        """A function from margins to gradient and hessian; unless ``lasting``, for one call only,
+        which prepares the blocks in its first pass over them."""
         gradient, hessian = np.empty((2, len(y)), dtype)  # two contiguous rows: one allocation
         prepared: Iterable[Block] = self._prepare(y, w, gradient, hessian, lasting)
         if lasting:
@@ -312,10 +309,10 @@ class Objective:
             yield rows, constants, gradient[rows], hessian[rows]
 
     def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
-        """Write gradient and hessian of all blocks; in two passes if rows are coupled.
+        """Write gradient and hessian of all blocks, in two passes if rows are coupled.
 
-        If not ``strict``, as in all bound calls but the first, nothing but their sums tells
-        that coupled margins are NaN, and an infinite one that is clipped goes unnoticed.
+        If not ``strict``, as in all bound calls but the first, coupled margins are checked by
+        their sums alone: an infinite one that is clipped goes unnoticed.
         """
         if not self.couples_rows:
             for rows, constants, gradient, hessian in prepared:
@@ -422,7 +419,7 @@ class FunctionObjective(Objective):
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:
-            return super()._loss(y, f, w)
+            raise NotImplementedError(f"{self._name} has no loss: pass loss= to objective()")
         self.label_domain.check("y_true", y)
         self.margin_domain.check("margin", f)
         return float(self.loss_function(y, f, w))

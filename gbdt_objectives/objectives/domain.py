@@ -1,9 +1,12 @@
-"""Which labels and margins an objective takes: data on its class, checked by ``Objective``."""
+"""Which labels and margins an objective takes: data on its class, checked by ``Objective``.
+
+``contains(values)`` is a quick look at a block, which may say False when in doubt;
+``check(name, values)`` raises ValueError if a value is not in the domain.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +16,8 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 
 
-class Domain(ABC):
-    """A set of finite numbers."""
-
-    @abstractmethod
-    def contains(self, values: Array) -> bool:
-        """Whether all values are in it: a quick look, which may say False when in doubt."""
-
-    @abstractmethod
-    def check(self, name: str, values: Array) -> None:
-        """Raise ValueError if a value is not in it."""
-
-
 @dataclass(frozen=True)
-class Interval(Domain):
+class Interval:
     """The finite numbers from ``low`` to ``high``, both included."""
 
     low: float = -math.inf
@@ -61,16 +52,10 @@ class MeasuredRange(Interval):
 
 
 @dataclass(frozen=True)
-class Values(Domain):
+class Values:
     """A few numbers, such as the classes 0, 1 and 2."""
 
     values: tuple[float, ...]
-
-    def _find(self, values: Array) -> Array:
-        found: Array = values == self.values[0]
-        for value in self.values[1:]:
-            found |= values == value
-        return found
 
     def contains(self, values: Array) -> bool:
         return bool(self._find(values).all())
@@ -84,12 +69,20 @@ class Values(Domain):
                 f"{row}: encode the classes as these numbers"
             )
 
+    def _find(self, values: Array) -> Array:
+        found: Array = values == self.values[0]
+        for value in self.values[1:]:
+            found |= values == value
+        return found
+
 
 @dataclass(frozen=True)
 class _Binary(Values):
     def check(self, name: str, values: Array) -> None:
         _checks.binary_labels(name, values)
 
+
+Domain = Interval | Values
 
 REAL = Interval()
 """Every finite number."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,17 +23,6 @@ from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 Reduce = Callable[[Array], Array]
-
-
-class QWKConstants(NamedTuple):
-    """Of a block: y - a, in the hessian's memory unless ``lasting``; a; the label range, if it
-    clips; weights."""
-
-    y: Array
-    a: Array
-    bounds: tuple[Array, ...]
-    w: Array | None
-    lasting: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +69,7 @@ class QWKObjective(Objective):
         """With centre, spread and label range where they are not given."""
         if self._is_complete:
             return self
-        if self._needs_range and not self._one_machine():
+        if self._needs_range and self._reduce(np.ones(1))[0] != 1:  # there are other workers
             raise ValueError(
                 "label_range is not given and no worker sees all labels: "
                 "pass label_range=(lowest, highest) to qwk_objective"
@@ -113,20 +102,18 @@ class QWKObjective(Objective):
         return n * F / G
 
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """y - a, in the hessian's memory unless ``lasting``; a; the range of p, if it is clipped;
+        w; ``lasting``. Numbers as arrays, which numpy reads twice as fast."""
         assert self.center is not None
         dtype = hessian.dtype
-        a = np.array(self.center, dtype)  # numbers as arrays: numpy is twice as quick to read them
+        a = np.array(self.center, dtype)
+        bounds = self.label_range if self.clip else None
         w = None if w is None else w.astype(dtype, copy=False)
         if lasting:
             hessian[:] = 1 if w is None else w
-        out, bounds = None if lasting else hessian, self.label_range if self.clip else None
-        return QWKConstants(
-            y=np.subtract(y, a, out=out, dtype=dtype, casting="same_kind"),
-            a=a,
-            bounds=tuple(np.array(bound, dtype) for bound in bounds or ()),
-            w=w,
-            lasting=lasting,
-        )
+        out = None if lasting else hessian
+        centered = np.subtract(y, a, out=out, dtype=dtype, casting="same_kind")
+        return centered, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w, lasting
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
         """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
@@ -168,10 +155,6 @@ class QWKObjective(Objective):
 
     def _reduce(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
-
-    def _one_machine(self) -> bool:
-        """Whether this is the only worker: then the reduction leaves a number as it is."""
-        return float(self._reduce(np.ones(1))[0]) == 1.0
 
 
 def qwk_objective(
