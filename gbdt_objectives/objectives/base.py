@@ -1,13 +1,5 @@
 """Objective: what a loss must offer, and how the boosters call it.
 
-Conventions of this folder
---------------------------
-n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
-(n,). ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w
-means the same as w copies of the row, also inside sums over all rows.
-``gradient``, ``hessian``: first derivative and diagonal of the second, one per
-row, shaped like the margin. ``loss``: the total over rows, not the mean.
-
 In the code: y labels, f margins, w weights. Rows are worked on one block at a time, while
 they are in the processor's cache; :class:`Objective` checks each block of labels and margins
 before the loss sees it.
@@ -454,7 +446,7 @@ class FunctionObjective(Objective):
                 f"{type(returned).__name__}"
             )
         gradient, hessian = (
-            self._converted(f"the {part} returned by {self._name}", values, f.shape, dtype)
+            self._check_result(f"the {part} returned by {self._name}", values, f.shape, dtype)
             for part, values in zip(("gradient", "hessian"), returned, strict=True)
         )
         if hessian.min() < 0 or not hessian.any():
@@ -465,7 +457,7 @@ class FunctionObjective(Objective):
             )
         return gradient, hessian
 
-    def _converted(
+    def _check_result(
         self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> Array:
         array = _checks.real_array(name, values)

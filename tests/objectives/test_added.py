@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.domain import BINARY, REAL, Interval, Values
 from tests.contract import ObjectiveCase
@@ -52,11 +54,42 @@ class LogCosh(Objective):
         return np.tanh(f - y), 1.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class LogSquaredError(Objective):
+    """n/2 log S, S = sum w (f-y)^2: a loss that couples rows."""
+
+    hessian_kind = "upper_bound"
+    label_domain = REAL
+    couples_rows = True
+    shift: float = 0.0
+
+    def _loss(self, y, f, w):
+        n, S = self._totals(self._sum_blocks(y, f, w))
+        return n / 2 * np.log(S)
+
+    def _sums(self, constants, f, kept):
+        y, w = constants
+        r = np.subtract(f, y, out=kept)
+        return (len(r), dot(r, r)) if w is None else (float(w.sum()), dot(r, w * r))
+
+    def _totals(self, sums):
+        return sum_over_workers(np.array(sums))
+
+    def _write(self, constants, f, totals, gradient, hessian):
+        _, w = constants
+        n, S = totals
+        v = n / S if w is None else n / S * w
+        np.multiply(f, v, out=gradient, casting="same_kind")
+        hessian[:] = v
+
+
 FOCAL = ObjectiveCase("focal", Focal(), (0, 1), (-30, 30), (-1.0, 0.5, 2.0))
 LOG_COSH = ObjectiveCase("log-cosh", LogCosh(), (0.0, 1.0, 2.0, 3.0), (-40, 40), (-1.0, -0.01))
 
+COUPLED = ObjectiveCase("log-squared-error", LogSquaredError(), (0.0, 1.0, 3.0), (-4, 4), ())
 
-@pytest.mark.parametrize("case", [FOCAL, LOG_COSH], ids=repr)
+
+@pytest.mark.parametrize("case", [FOCAL, LOG_COSH, COUPLED], ids=repr)
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
 def test_a_loss_of_a_few_lines_keeps_the_contract(check, case) -> None:
     check(case)
@@ -95,6 +128,11 @@ class OtherHessian(Focal):
 class TooSmallBound(LogCosh):
     def _row_gradient_hessian(self, y, f):
         return np.tanh(f - y), 0.5
+
+
+class UnweightedSums(LogSquaredError):
+    def _sums(self, constants, f, kept):
+        return super()._sums((constants[0], None), f, kept)
 
 
 class NotExact(LogCosh):
@@ -144,6 +182,8 @@ class WritesToMargin(LogCosh):
         (NotConstant, FOCAL, checks.check_hessian),
         (NotDeclared, FOCAL, checks.check_hessian),
         (NotStable, LOG_COSH, checks.check_all_labels_of_its_domain_are_finite_in_both_tails),
+        (UnweightedSums, COUPLED, checks.check_weight_is_repetition),
+        (UnweightedSums, COUPLED, checks.check_gradient),
         (WritesToMargin, LOG_COSH, checks.check_gradient),
     ],
 )
