@@ -59,12 +59,16 @@ class Objective:
         What a margin is: the prediction itself, or the log-odds of label 1.
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
+    sums_reveal_nan : bool
+        Whether the sums over coupled rows are NaN if a margin is: then bound calls, all but
+        the first, look at the margins no more (an infinite one that is clipped passes).
     """
 
     hessian_kind: ClassVar[HessianKind]
     margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Literal["identity", "logit"]] = "identity"
     couples_rows: ClassVar[bool] = False
+    sums_reveal_nan: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if not hasattr(cls, "hessian_kind") or cls.label_domain is Objective.label_domain:
@@ -287,7 +291,7 @@ class Objective:
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
             nonlocal strict
             self._fill(prepared, f, start, strict)
-            strict = False
+            strict = not self.sums_reveal_nan
             return gradient, hessian
 
         return gradient_hessian
@@ -301,11 +305,8 @@ class Objective:
             yield rows, constants, gradient[rows], hessian[rows]
 
     def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
-        """Write gradient and hessian of all blocks, in two passes if rows are coupled.
-
-        If not ``strict``, as in all bound calls but the first, coupled margins are checked by
-        their sums alone: an infinite one that is clipped goes unnoticed.
-        """
+        """Write gradient and hessian of all blocks, in two passes if rows are coupled; unless
+        ``strict``, only the sums tell whether coupled margins are finite."""
         if not self.couples_rows:
             for rows, constants, gradient, hessian in prepared:
                 margin = self._check_margins(f, _convert(f[rows], start, gradient))

@@ -31,6 +31,7 @@ class QWKObjective(Objective):
 
     hessian_kind = "constant"
     couples_rows = True
+    sums_reveal_nan = True
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None

@@ -135,6 +135,14 @@ class UnweightedSums(LogSquaredError):
         return super()._sums((constants[0], None), f, kept)
 
 
+class HidesNaN(LogSquaredError):
+    sums_reveal_nan = True
+
+    def _sums(self, constants, f, kept):
+        n, _ = super()._sums(constants, f, kept)
+        return n, float(np.nansum(kept**2))
+
+
 class NotExact(LogCosh):
     hessian_kind = "exact"
 
@@ -184,6 +192,7 @@ class WritesToMargin(LogCosh):
         (NotStable, LOG_COSH, checks.check_all_labels_of_its_domain_are_finite_in_both_tails),
         (UnweightedSums, COUPLED, checks.check_weight_is_repetition),
         (UnweightedSums, COUPLED, checks.check_gradient),
+        (HidesNaN, COUPLED, checks.check_bound_to_its_data_it_is_the_same),
         (WritesToMargin, LOG_COSH, checks.check_gradient),
     ],
 )
