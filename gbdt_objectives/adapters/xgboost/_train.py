@@ -170,6 +170,7 @@ def start_at(
                 "base_score and base_margin are both given: XGBoost would ignore the first; leave "
                 "one of them out"
             )
+        base_margin = _checks.vector("base_margin", base_margin)
         return StartedObjective(objective, base_margin), {"base_score": prediction(0.0, objective)}
     measured = objective.measured(*label_weight)
     if base_score is not None:
