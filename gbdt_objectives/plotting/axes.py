@@ -31,8 +31,8 @@ def axes_or_new(ax: Axes | None) -> Axes:
         )
     if ax.name != "rectilinear":
         raise ValueError(
-            f"ax has the projection {ax.name!r}, on which this cannot be read: pass axes without "
-            "one, or None for a new figure"
+            f"ax has the projection {ax.name!r}, which would distort the picture: pass axes "
+            "without one, or None for a new figure"
         )
     return ax
 

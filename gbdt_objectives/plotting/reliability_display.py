@@ -87,7 +87,7 @@ class ReliabilityDisplay:
     curves : dict of str to ReliabilityCurve
         What is shown.
     scale : str
-        How.
+        How it is shown.
     ax_, counts_ax_ : matplotlib Axes
         The axes of the curves and of the counts, after :meth:`plot`.
     figure_ : matplotlib Figure
@@ -170,8 +170,8 @@ class ReliabilityDisplay:
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         ax : matplotlib Axes, optional
-            Where, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
+            new figure.
 
         Returns
         -------
@@ -184,9 +184,9 @@ class ReliabilityDisplay:
             more than 7, bad ``n_bins``, a confidence level outside (0, 1), unknown words,
             bad weights.
         TypeError
-            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
         ImportError
-            Without matplotlib.
+            If matplotlib is missing.
 
         References
         ----------
@@ -230,13 +230,13 @@ class ReliabilityDisplay:
         return cls(curves=curves, scale=scale).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ReliabilityDisplay:
-        """Draw, again if need be.
+        """Draw the picture, on other axes if wanted.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
+            new figure.
 
         Returns
         -------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives import _checks
@@ -194,8 +193,6 @@ def _start(
         others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
         has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
         _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
-    if margins is not None:
-        margins = _checks.vector("base_margin", np.asarray(margins))
     started, parameters = start_at(objective, label_weight, margins, base_score)
     return {"objective": started, **parameters}
 
