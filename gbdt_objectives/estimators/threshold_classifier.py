@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import numbers
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, positions, shown
+from gbdt_objectives._checks import Array, ordered_labels, shown
 from gbdt_objectives.estimators import _json
+from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import (
     ThresholdCrossValidation,
-    ThresholdMetric,
     Thresholds,
     apply_thresholds,
     cross_validate_thresholds,
     optimize_thresholds,
-    threshold_metric,
 )
-from gbdt_objectives.thresholds.cross_validation import (
+from gbdt_objectives.thresholds.methods import (
     METHODS,
+    MetricArgument,
+    checked_labels,
+    checked_method,
+    checked_metric,
     comparable_methods,
-    rounding_thresholds,
 )
-from gbdt_objectives.thresholds.optimize import checked_metric
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 FORMAT = "gbdt_objectives.ThresholdClassifier/1"
@@ -43,7 +43,8 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
+    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}, optional
+        None: "plugin" for QWK, "exact" for the other metrics, "nelder-mead" for functions.
         "auto" compares by cross-validation and takes the plug-in thresholds (for other
         metrics: the exact ones) unless another method is better by more than one
         standard error; "rounding", the nearest label, is among them if the labels are
@@ -51,7 +52,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     labels : array-like of shape (K,), optional
         All classes in order of grade, of any type. None: the integers from min to max
         of ``y``.
-    metric : str, ThresholdMetric or callable
+    metric : str, Metric or callable
         As in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         For "auto": as in ``cross_validate_thresholds``.
@@ -84,10 +85,10 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        method: str = "plugin",
+        method: str | None = None,
         *,
         labels: ArrayLike | None = None,
-        metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
+        metric: MetricArgument = "qwk",
         cv: Any = 5,
         random_state: int = 0,
     ) -> None:
@@ -122,15 +123,18 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ThresholdClassifier
             Itself.
         """
-        _checks.choice("method", self.method, (*METHODS, "auto"))
+        if self.method is not None:
+            _checks.choice("method", self.method, (*METHODS, "auto"))
         if groups is not None and self.method != "auto":
             raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
         s = one_score(score)
-        if self.labels is None:
+        target = checked_metric(self.metric)
+        labels = checked_labels(self.labels, target)
+        if labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
         else:
-            order = ordered_labels(self.labels)
+            order = ordered_labels(labels)
         method, comparison = self.method, None
         if method == "auto":
             comparison = cross_validate_thresholds(
@@ -147,13 +151,8 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             method = comparison.best
             thresholds = comparison.thresholds[comparison.methods.index(method)]
-        elif method == "rounding":
-            checked_metric(self.metric, "nelder-mead")
-            rows = len(positions("y_true", y, order))
-            _checks.same_length("score", s, "the labels", rows)
-            _checks.weights("sample_weight", sample_weight, rows)
-            thresholds = rounding_thresholds(order)
         else:
+            method = checked_method(method, target)
             thresholds = optimize_thresholds(
                 y,
                 s,
@@ -213,9 +212,9 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float
         """
         predicted = self.predict(score)
-        if not isinstance(self.metric, str | ThresholdMetric):
-            return float(self.metric(_checks.as_array("y", y), predicted, sample_weight))
-        metric = threshold_metric(self.metric)
+        metric = checked_metric(self.metric)
+        if not isinstance(metric, ClassMetric):
+            return float(metric(_checks.as_array("y", y), predicted, sample_weight))
         value = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 
@@ -280,7 +279,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             If it is no text.
         """
         data = _json.read(text, FORMAT, KEYS)
-        method = _checks.choice("method", data["method"], METHODS)
+        method = _checks.choice("method", data["method"], tuple(METHODS))
         metric = data["metric"]
         if not isinstance(metric, str):
             raise ValueError(f"metric must be a name, found {shown(metric)}")

@@ -1,10 +1,4 @@
-"""Metric: a scikit-learn style metric, and its renderings for the boosters.
-
-Conventions of this folder
---------------------------
-n rows. ``y_true``: labels, shape (n,). ``y_pred``: predictions, shape (n,), in the
-metric's ``input_space``. ``sample_weight``: shape (n,), >= 0, or None for all ones.
-"""
+"""Metric: a scikit-learn style metric, and its renderings for the boosters."""
 
 from __future__ import annotations
 
@@ -23,7 +17,7 @@ Link = Literal["identity", "logit"]
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A number that says how good predictions are: the base of every metric here.
+    """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary
     scikit-learn metric. Boosters want other shapes: ``metric.xgboost`` is for
@@ -74,8 +68,8 @@ class Metric:
     def xgboost(self) -> XGBoostMetric:
         """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise,
-        which a metric whose greater values are better refuses: use ``train``, ``cv`` or the
+        XGBoost's early stopping guesses the direction from the name and would minimise.
+        A metric of which greater is better refuses that: use ``train``, ``cv`` or the
         estimators of ``adapters.xgboost``, pass ``adapters.xgboost.early_stopping(metric,
         rounds)`` among the ``callbacks``, or minimise ``metric.loss.xgboost``.
         """
@@ -90,8 +84,8 @@ class Metric:
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
 
-        What only minimises is early stopping in XGBoost's own estimators, or a tuner
-        without a direction.
+        Such places are early stopping in XGBoost's own estimators, and tuners without a
+        direction.
 
         Examples
         --------
@@ -127,8 +121,10 @@ class MetricLoss(Metric):
     def link(self) -> Link | None:  # type: ignore[override]  # as the name
         return self.metric.link
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        return 1 - self.metric._value(y, p, w)
+    def _checked(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        return 1 - self.metric._checked(y_true, y_pred, sample_weight)
 
 
 def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
@@ -138,7 +134,7 @@ def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -
     else:
         y_true, y_pred = a, b
     value = metric._checked(y_true, y_pred, sample_weight)
-    if np.isnan(value):  # no comparison with nan holds: boosters would stop anywhere
+    if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
         raise ValueError(
             f"{metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is undefined "
             "there (a single class); evaluate on data with several classes"

@@ -1,7 +1,5 @@
-"""Cumulative curves over the distinct scores: everything a threshold can change.
+"""Cumulative curves over the pools: everything a threshold can change.
 
-A *pool* is the set of rows that no threshold separates: one distinct score, or one bin.
-d pools in order of score; a *cut* is a number i in 0..d, the number of pools below it.
 ``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
 three are the score itself where a pool is one distinct score.
 """
@@ -14,7 +12,6 @@ import numpy as np
 
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +41,20 @@ class ClassCurve:
         return total
 
 
-def label_curve(rows: Rows) -> LabelCurve:
-    """The curve of rows, from one sort."""
-    class_weight = rows.class_weight
-    order = np.argsort(rows.score)
-    score, y = rows.score[order], rows.position[order]
-    if rows.weight is None:
-        del order
+def label_curve(
+    score: Array, position: Array, weight: Array | None, class_weight: Array
+) -> LabelCurve:
+    """The curve of rows in ascending order of score."""
+    if weight is None:
         N = np.arange(len(score) + 1, dtype=np.float64)
-        S = from_zero(y)
+        S = from_zero(position)
         if not (score[1:] == score[:-1]).any():
             return LabelCurve(score, score, score, N, S, class_weight)
         last = last_of_ties(score)
     else:
-        w = rows.weight[order].astype(np.float64)
+        w = weight.astype(np.float64)
         N = from_zero(w)
-        w *= y
+        w *= position
         S = from_zero(w)
         last = last_of_ties(score)
         last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding do not exist
@@ -69,15 +64,13 @@ def label_curve(rows: Rows) -> LabelCurve:
     return LabelCurve(score, score, score, N, S, class_weight)
 
 
-def class_curve(rows: Rows) -> ClassCurve:
-    """The curves of all classes, from one sort."""
-    order = np.argsort(rows.score)
-    score, y = rows.score[order], rows.position[order]
-    w = None if rows.weight is None else rows.weight[order]
+def class_curve(score: Array, position: Array, weight: Array | None, K: int) -> ClassCurve:
+    """The curves of all classes, of rows in ascending order of score."""
     last = last_of_ties(score)
-    C = np.empty((len(rows.labels), len(last) + 1))
-    for k in range(len(C)):
-        C[k] = at_ends(from_zero(y == k if w is None else w * (y == k)), last)
+    C = np.empty((K, len(last) + 1))
+    for k in range(K):
+        of_class = position == k
+        C[k] = at_ends(from_zero(of_class if weight is None else weight * of_class), last)
     return ClassCurve(score[last], score[last], C)
 
 
@@ -94,7 +87,7 @@ def at_ends(sums: Array, last: Array) -> Array:
 def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
     """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
 
-    high[i-1] < threshold <= low[i], also where the midpoint rounds to the lower score.
+    high[i-1] < threshold <= low[i], even where the midpoint rounds to the lower score.
     """
     thresholds = np.where(cuts == 0, -np.inf, np.inf)
     inside = (cuts > 0) & (cuts < len(low))

@@ -235,7 +235,7 @@ def test_bad_input(parameters, score, y, error, message) -> None:
 
 
 def test_groups_without_auto_are_refused(rows) -> None:
-    with pytest.raises(ValueError, match="groups are for method='auto', found method='plugin'"):
+    with pytest.raises(ValueError, match="groups are for method='auto', found method=None"):
         ThresholdClassifier().fit(*rows, groups=rows[1])
 
 
