@@ -7,8 +7,6 @@ can be exactly optimal. The distance of two classes is that of their positions 0
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, ordered_labels, positions, shown, whole_numbers
 from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives.metrics.base import Link, Metric
-from gbdt_objectives.metrics.kappa import kappa_of_classes
+from gbdt_objectives.metrics.kappa import kappa_of_classes, undefined
 
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
@@ -69,14 +67,7 @@ class ClassMetric(Metric):
         F, G = self.ratio_costs(counts.sum(axis=1))
         below = float((G * counts).sum())
         if below == 0:
-            from sklearn.exceptions import UndefinedMetricWarning
-
-            warnings.warn(
-                f"{self.name} is 0/0 for these classes, returned as nan",
-                UndefinedMetricWarning,
-                stacklevel=3,
-            )
-            return math.nan
+            return undefined(f"{self.name} is 0/0 for these classes")
         return self.value(float((F * counts).sum()) / below)
 
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
@@ -100,22 +91,25 @@ class ClassMetric(Metric):
                 "labels= says that y_pred holds classes, but the metric has thresholds to cut "
                 "scores with: leave one of the two out"
             )
-        order = self.agreed_labels(ordered_labels(labels))
+        order = self.agreed_labels(labels)
+        assert order is not None
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
         _checks.same_length("y_pred", p, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(y))
         return self.of_classes(y, p, w, 0, len(order) - 1)
 
-    def agreed_labels(self, labels: Array) -> Array:
-        """The labels, which must be those of ``label_range`` if there is one."""
-        if self.label_range is not None:
-            low, high = self.label_range
-            if not same_mark(labels, np.arange(low, high + 1)):
-                raise ValueError(
-                    f"labels are {shown(labels.tolist())}, but the metric has label_range "
-                    f"{self.label_range}: leave one of the two out"
-                )
-        return labels
+    def agreed_labels(self, labels: ArrayLike | None) -> Array | None:
+        """The labels given, or those of ``label_range``: the same, if there are both."""
+        order = None if labels is None else ordered_labels(labels)
+        if self.label_range is None:
+            return order
+        low, high = self.label_range
+        if order is not None and not same_mark(order, range(low, high + 1)):
+            raise ValueError(
+                f"labels are {shown(order.tolist())}, but the metric has label_range "
+                f"{self.label_range}: leave one of the two out"
+            )
+        return np.arange(low, high + 1) if order is None else order
 
     def _checked(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
@@ -357,12 +351,7 @@ def qwk_metric(
     return QWKMetric(**class_fields(label_range, thresholds))
 
 
-def cost_metric(
-    matrix: ArrayLike,
-    label_range: tuple[int, int] | None = None,
-    *,
-    thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+def cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Mean cost of a decision, given what each confusion costs. Less is better.
 
     ::
@@ -374,8 +363,6 @@ def cost_metric(
     matrix : array-like of shape (K, K)
         ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in
         any unit; a gain is a negative cost.
-    label_range, thresholds
-        As in :func:`qwk_metric`.
 
     Returns
     -------
@@ -397,15 +384,10 @@ def cost_metric(
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
-    return ExpectedCost(cost=_tuples(_square(matrix)), **class_fields(label_range, thresholds))
+    return ExpectedCost(cost=_tuples(_square(matrix)))
 
 
-def kappa_cost(
-    matrix: ArrayLike,
-    label_range: tuple[int, int] | None = None,
-    *,
-    thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+def kappa_cost(matrix: ArrayLike) -> ClassMetric:
     """Weighted kappa with any cost of disagreement.
 
     ::
@@ -419,8 +401,6 @@ def kappa_cost(
     matrix : array-like of shape (K, K)
         ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is
         true; 0 on the diagonal.
-    label_range, thresholds
-        As in :func:`qwk_metric`.
 
     Returns
     -------
@@ -451,15 +431,10 @@ def kappa_cost(
             f"matrix must be 0 on the diagonal, found {shown(array.diagonal().tolist())}: "
             "agreement costs nothing"
         )
-    return WeightedKappa(cost=_tuples(array), **class_fields(label_range, thresholds))
+    return WeightedKappa(cost=_tuples(array))
 
 
-def f_beta(
-    beta: float,
-    label_range: tuple[int, int] | None = None,
-    *,
-    thresholds: ArrayLike | None = None,
-) -> ClassMetric:
+def f_beta(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
     ::
@@ -470,9 +445,6 @@ def f_beta(
     ----------
     beta : float
         > 0: how many times as much recall counts as precision; 1 is F1.
-    label_range, thresholds
-        As in :func:`qwk_metric`. ``label_range=(0, 1), thresholds=[0.0]`` is for the
-        log-odds of a binary objective.
 
     Returns
     -------
@@ -500,7 +472,7 @@ def f_beta(
     beta = _checks.number("beta", beta)
     if beta <= 0:
         raise ValueError(f"beta must be > 0, found {beta}: 1 weighs recall like precision")
-    return FBeta(beta=beta, **class_fields(label_range, thresholds))
+    return FBeta(beta=beta)
 
 
 NAMED: dict[str, ClassMetric] = {
@@ -520,7 +492,7 @@ def threshold_metric(
     *,
     thresholds: ArrayLike | None = None,
 ) -> ClassMetric:
-    """A metric of ordered classes, by name.
+    """A metric of ordered classes, by name, and where it cuts scores.
 
     Parameters
     ----------
@@ -528,9 +500,10 @@ def threshold_metric(
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
         cost), "accuracy", "mae" (mean absolute difference of positions),
         "macro_recall" (of the classes that occur), "youden" (two classes). Or a metric
-        of classes, to be given a range or thresholds.
+        of classes such as ``f_beta(1)``, to be given a range or thresholds.
     label_range, thresholds
-        As in :func:`qwk_metric`.
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
+        such as the log-odds of a binary objective.
 
     Returns
     -------

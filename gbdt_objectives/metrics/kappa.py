@@ -101,15 +101,16 @@ def kappa_of_classes(y: Array, p: Array, w: Array | None) -> float:
             s_dd += dot(x, d * d)
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 0:  # both are constant and equal to the origin: no rounding at all
-        from sklearn.exceptions import UndefinedMetricWarning
-
-        warnings.warn(
-            "y_true and y_pred hold one and the same class only: kappa is 0/0, returned as nan",
-            UndefinedMetricWarning,
-            stacklevel=3,
-        )
-        return math.nan
+        return undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return 1 - s_dd / expected
+
+
+def undefined(reason: str) -> float:
+    """NaN, with scikit-learn's warning."""
+    from sklearn.exceptions import UndefinedMetricWarning
+
+    warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=4)
+    return math.nan
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -244,10 +244,11 @@ def cross_validate_thresholds(
     in_sample = [np.searchsorted(cuts, s, side="right") for cuts in thresholds]
     interval = None
     if n_bootstrap:
-        number, units = (np.arange(len(y)), len(y)) if group is None else (group, group.max() + 1)
+        number = np.arange(len(y)) if group is None else group
+        unit, units = number[rows.order], int(number.max()) + 1
         draws = np.empty((n_bootstrap, *thresholds.shape))
         for b in range(n_bootstrap):
-            resample = draw_resample(rng, rows, number[rows.order], int(units))
+            resample = draw_resample(rng, rows, unit, units)
             draws[b] = [fit_thresholds(name, resample, target) for name in methods]
         draws.sort(axis=0)
         outside = math.floor(n_bootstrap * (1 - level) / 2)  # order statistics: cuts may be inf

@@ -41,6 +41,39 @@ class ClassCurve:
         return total
 
 
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Pools of several scores each: their range, mean score and weight of each class (d, K)."""
+
+    labels: Array
+    low: Array
+    high: Array
+    score: Array
+    counts: Array
+
+    def take(self, at: Array, counts: Array) -> Bins:
+        """Some bins, with other counts, without the empty ones."""
+        keep = counts.any(axis=1)
+        i = at[keep]
+        return Bins(self.labels, self.low[i], self.high[i], self.score[i], counts[keep])
+
+    @property
+    def label_curve(self) -> LabelCurve:
+        """What thresholds for QWK need of the bins."""
+        N = from_zero(self.counts.sum(axis=1))
+        S = from_zero(self.counts @ np.arange(len(self.labels)))
+        i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
+        low, high, score = self.low[i], self.high[i], self.score[i]
+        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.counts.sum(axis=0))
+
+    @property
+    def class_curve(self) -> ClassCurve:
+        """What thresholds for any other metric need of the bins."""
+        zero = np.zeros((1, len(self.labels)))
+        C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
+        return ClassCurve(self.low, self.high, C)
+
+
 def label_curve(
     score: Array, position: Array, weight: Array | None, class_weight: Array
 ) -> LabelCurve:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.metrics import ClassMetric, Metric, threshold_metric
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, cut_to_threshold
+from gbdt_objectives.thresholds.curve import Bins, ClassCurve, LabelCurve, cut_to_threshold
 from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
 from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
 
 Method = Literal["plugin", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
@@ -24,15 +24,8 @@ Target = ClassMetric | Callable[..., Any]
 """A checked metric: one of ours, or a user's function of which greater is better."""
 
 
-class Scored(Protocol):
-    """What the methods need: rows, or the bins of ``ThresholdStatistics``."""
-
-    @property
-    def labels(self) -> Array: ...
-    @property
-    def label_curve(self) -> LabelCurve: ...
-    @property
-    def class_curve(self) -> ClassCurve: ...
+Scored = ScoredRows | Bins
+"""What the methods need: labels and two curves."""
 
 
 def plugin(rows: Scored, metric: Target) -> Array:
@@ -119,12 +112,7 @@ def checked_method(method: str | None, metric: Target) -> str:
 
 def checked_labels(labels: Any, metric: Target) -> Any:
     """The labels argument, or the labels of the metric's ``label_range``."""
-    if not isinstance(metric, ClassMetric) or metric.label_range is None:
-        return labels
-    if labels is not None:
-        return metric.agreed_labels(_checks.ordered_labels(labels))
-    low, high = metric.label_range
-    return np.arange(low, high + 1)
+    return metric.agreed_labels(labels) if isinstance(metric, ClassMetric) else labels
 
 
 def comparable_methods(metric: MetricArgument, labels: Array) -> tuple[str, ...]:
@@ -163,14 +151,3 @@ def warn_if_one_class(thresholds: Array, labels: Array) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def midpoints(labels: Array) -> Array:
-    """Midway between neighbouring labels that are numbers, (K-1,)."""
-    numbers = labels.astype(np.float64)
-    return 0.5 * (numbers[1:] + numbers[:-1])
-
-
-def are_rising_numbers(labels: Array) -> bool:
-    """Whether rounding to the nearest label makes sense."""
-    return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())

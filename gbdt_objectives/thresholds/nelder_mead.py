@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import ClassCurve, threshold_to_cut
 from gbdt_objectives.thresholds.dynamic_program import cost_ratio
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds.rows import ScoredRows, midpoints
 
 Loss = Callable[[Array], float]
 WORST = sys.float_info.max  # finite: scipy subtracts losses
@@ -81,8 +81,7 @@ def search_starts(
     """
     found: list[tuple[Array, dict[str, Any]]] = []
     if labels.dtype.kind in "iuf":
-        numbers = labels.astype(np.float64)
-        found.append((0.5 * (numbers[1:] + numbers[:-1]), {}))
+        found.append((midpoints(labels), {}))
     score = curve.low.astype(np.float64)
     below = curve.C.sum(axis=0) / curve.C[:, -1].sum()
     weight = np.diff(below)

@@ -163,6 +163,17 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     return np.arange(low, high + 1)
 
 
+def midpoints(labels: Array) -> Array:
+    """Midway between neighbouring labels that are numbers, (K-1,)."""
+    numbers = labels.astype(np.float64)
+    return 0.5 * (numbers[1:] + numbers[:-1])
+
+
+def are_rising_numbers(labels: Array) -> bool:
+    """Whether rounding a score to the nearest label makes sense."""
+    return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())
+
+
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
     """What each class is to be multiplied by for its frequency to be its prior, (K,)."""
     if not isinstance(target_prior, Mapping) or not target_prior:

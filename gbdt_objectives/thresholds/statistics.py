@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array, ordered_labels, positions, shown
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
+from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
     METHODS,
@@ -211,7 +210,7 @@ class ThresholdStatistics:
             _checks.choice("method", method, ("exact", "plugin"))
         chosen = checked_method(method, target)
         checked_labels(self.labels, target)
-        found = METHODS[chosen](self._pools(target_prior), target)
+        found = METHODS[chosen](self._bins(target_prior), target)
         warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)
 
@@ -231,61 +230,26 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        pools = self._pools(target_prior)
+        bins = self._bins(target_prior)
         if self.edges is None:
             return 0.0
-        d, K = pools.counts.shape
+        d, K = bins.counts.shape
         apart = np.zeros((d * K, K))
-        apart[np.arange(d * K), np.tile(np.arange(K), d)] = pools.counts.ravel()
-        each = np.repeat(np.arange(d), K)
-        by_class = pools_of(
-            self.labels, pools.low[each], pools.high[each], pools.score[each], apart
-        )
-        binned, sorted_ = pools.label_curve, by_class.label_curve
-        gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(sorted_, exact_cuts(sorted_))
+        apart[np.arange(d * K), np.tile(np.arange(K), d)] = bins.counts.ravel()
+        binned = bins.label_curve
+        by_class = bins.take(np.repeat(np.arange(d), K), apart).label_curve
+        gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
         return max(0.0, gain)
 
-    def _pools(self, target_prior: Mapping[Any, float] | None) -> Pools:
-        """The bins reweighted to the prior."""
+    def _bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
+        """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         check_several_classes(total, self.labels)
         factor: Any = 1.0
         if target_prior is not None:
             factor = prior_factors(target_prior, self.labels, total)
-        return pools_of(self.labels, self.low, self.high, self.score, self.counts * factor)
-
-
-@dataclass(frozen=True, eq=False)
-class Pools:
-    """Bins that are not empty, as the methods need them; made by :func:`pools_of`."""
-
-    labels: Array
-    low: Array
-    high: Array
-    score: Array
-    counts: Array
-
-    @property
-    def label_curve(self) -> LabelCurve:
-        """What thresholds for QWK need of the bins."""
-        N = from_zero(self.counts.sum(axis=1))
-        S = from_zero(self.counts @ np.arange(len(self.labels)))
-        i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
-        low, high, score = self.low[i], self.high[i], self.score[i]
-        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.counts.sum(axis=0))
-
-    @property
-    def class_curve(self) -> ClassCurve:
-        """What thresholds for any other metric need of the bins."""
-        zero = np.zeros((1, len(self.labels)))
-        C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
-        return ClassCurve(self.low, self.high, C)
-
-
-def pools_of(labels: Array, low: Array, high: Array, score: Array, counts: Array) -> Pools:
-    """The bins that are not empty."""
-    i = np.flatnonzero(counts.any(axis=1))
-    return Pools(labels, low[i], high[i], score[i], counts[i])
+        bins = Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
+        return bins.take(np.arange(len(self.low)), bins.counts)
 
 
 def divide(part: Array, whole: Array) -> Array:
