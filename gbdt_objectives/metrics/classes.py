@@ -41,12 +41,10 @@ class ClassMetric(Metric):
         Lowest and highest label. None: those of the rows that are scored.
     thresholds : tuple of float or None
         Where scores are cut; None: midway between the labels.
-    exact_method : {"isotonic", "dynamic program"}
-        How ``optimize_thresholds`` finds the exact optimum.
     """
 
     greater_is_better: ClassVar[bool] = True
-    exact_method: ClassVar[str] = "dynamic program"
+    exact_method: ClassVar[str | None] = "dynamic program"
     label_range: tuple[int, int] | None = None
     thresholds: tuple[float, ...] | None = None
 
@@ -73,7 +71,10 @@ class ClassMetric(Metric):
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
         """The metric of checked integer classes in low..high."""
         K = high - low + 1
-        pair = (y.astype(np.intp) - low) * K + (p.astype(np.intp) - low)
+        pair = y.astype(np.intp)
+        pair *= K
+        pair += p.astype(np.intp, copy=False)
+        pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
         return self.of_counts(np.bincount(pair, w, minlength=K * K).reshape(K, K))
 
     def __call__(
@@ -219,7 +220,7 @@ class WeightedKappa(ClassMetric):
 class QWKMetric(WeightedKappa):
     """Quadratic weighted kappa; made by :func:`qwk_metric`."""
 
-    exact_method: ClassVar[str] = "isotonic"
+    exact_method: ClassVar[str | None] = "isotonic"
     cost: Cost = field(default="squared", init=False, repr=False)
 
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:

@@ -194,12 +194,9 @@ def cross_validate_thresholds(
     """
     target = checked_metric(metric)
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"method must name different methods, found {shown(method)}")
-    if method is not None:
-        for name in names:
-            _checks.choice("method", name, tuple(METHODS))
     methods = tuple(checked_method(name, target) for name in names)
+    if not methods or len(set(methods)) < len(methods):
+        raise ValueError(f"method must name different methods, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.number("confidence_level", confidence_level)
     if not 0 < level < 1:

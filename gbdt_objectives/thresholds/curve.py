@@ -74,39 +74,6 @@ class Bins:
         return ClassCurve(self.low, self.high, C)
 
 
-def label_curve(
-    score: Array, position: Array, weight: Array | None, class_weight: Array
-) -> LabelCurve:
-    """The curve of rows in ascending order of score."""
-    if weight is None:
-        N = np.arange(len(score) + 1, dtype=np.float64)
-        S = from_zero(position)
-        if not (score[1:] == score[:-1]).any():
-            return LabelCurve(score, score, score, N, S, class_weight)
-        last = last_of_ties(score)
-    else:
-        w = weight.astype(np.float64)
-        N = from_zero(w)
-        w *= position
-        S = from_zero(w)
-        last = last_of_ties(score)
-        last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding do not exist
-    if len(last) < len(score):
-        score = score[last]
-        N, S = at_ends(N, last), at_ends(S, last)
-    return LabelCurve(score, score, score, N, S, class_weight)
-
-
-def class_curve(score: Array, position: Array, weight: Array | None, K: int) -> ClassCurve:
-    """The curves of all classes, of rows in ascending order of score."""
-    last = last_of_ties(score)
-    C = np.empty((K, len(last) + 1))
-    for k in range(K):
-        of_class = position == k
-        C[k] = at_ends(from_zero(of_class if weight is None else weight * of_class), last)
-    return ClassCurve(score[last], score[last], C)
-
-
 def last_of_ties(score: Array) -> Array:
     """The last row of each distinct score, given sorted scores."""
     return np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)

@@ -67,15 +67,18 @@ def checked_metric(metric: MetricArgument) -> Target:
     """The metric of classes, or the function, that thresholds are to be fitted for."""
     if isinstance(metric, str):
         return threshold_metric(metric)
-    if isinstance(metric, Metric) and not isinstance(metric, ClassMetric):
+    if isinstance(metric, ClassMetric):
+        if metric.thresholds is not None:
+            raise ValueError(
+                f"metric {metric.name!r} has thresholds of its own, {shown(metric.thresholds)}: "
+                "make it without thresholds="
+            )
+        return metric
+    ours = str(getattr(metric, "__module__", "")).startswith("gbdt_objectives.")  # e.g. not called
+    if ours or isinstance(metric, Metric):
         raise ValueError(
-            f"metric {metric.name!r} is not a metric of classes, so thresholds cannot optimise it: "
-            "pass one that is, e.g. metric='qwk' or 'accuracy', or cost_metric(matrix)"
-        )
-    if isinstance(metric, ClassMetric) and metric.thresholds is not None:
-        raise ValueError(
-            f"metric {metric.name!r} has thresholds of its own, found {shown(metric.thresholds)}: "
-            "make it without thresholds="
+            f"metric must be a metric of classes, found {shown(metric)}: pass for instance 'qwk', "
+            "'accuracy', qwk_metric((0, 5)) or cost_metric(matrix), without .loss or .xgboost"
         )
     if not callable(metric):
         raise TypeError(

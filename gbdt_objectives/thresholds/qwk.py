@@ -142,7 +142,8 @@ def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     u, uu, uy = 0.0, 0.0, 0.0
     for k in range(i, j, BLOCK):
         stop = min(k + BLOCK, j)
-        d = (curve.score[k:stop].astype(np.float64) - origin) / spread
+        d = np.subtract(curve.score[k:stop], origin, dtype=np.float64)
+        d /= spread
         n, s = np.diff(curve.N[k : stop + 1]), np.diff(curve.S[k : stop + 1])
         u += dot(n, d)
         uy += dot(s, d)

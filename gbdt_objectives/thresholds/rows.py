@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import (
     INTEGER_HINT,
     Array,
@@ -19,15 +20,15 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, class_curve, label_curve
+from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
     """Rows of weight > 0 in ascending order of score; made by :func:`sort_rows`.
 
-    ``weight`` is None if all weights are 1. ``order``: the rows' numbers before sorting, None
-    where nobody needs them.
+    ``weight`` is None if all weights are 1; ``order`` holds the rows' numbers before sorting,
+    if they are needed.
     """
 
     score: Array
@@ -45,13 +46,35 @@ class ScoredRows:
     def label_curve(self) -> LabelCurve:
         """What thresholds for QWK need of the rows."""
         self.check_classes()
-        return label_curve(self.score, self.position, self.weight, self.class_weight)
+        score = self.score
+        if self.weight is None:
+            N = np.arange(len(score) + 1, dtype=np.float64)
+            S = from_zero(self.position)
+            if not (score[1:] == score[:-1]).any():
+                return LabelCurve(score, score, score, N, S, self.class_weight)
+            last = last_of_ties(score)
+        else:
+            w = self.weight.astype(np.float64)
+            N = from_zero(w)
+            w *= self.position
+            S = from_zero(w)
+            last = last_of_ties(score)
+            last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding
+        if len(last) < len(score):
+            score = score[last]
+            N, S = at_ends(N, last), at_ends(S, last)
+        return LabelCurve(score, score, score, N, S, self.class_weight)
 
     @cached_property
     def class_curve(self) -> ClassCurve:
         """What thresholds for any other metric need of the rows."""
         self.check_classes()
-        return class_curve(self.score, self.position, self.weight, len(self.labels))
+        last = last_of_ties(self.score)
+        C = np.empty((len(self.labels), len(last) + 1))
+        for k in range(len(C)):
+            row = self.position == k
+            C[k] = at_ends(from_zero(row if self.weight is None else self.weight * row), last)
+        return ClassCurve(self.score[last], self.score[last], C)
 
     def check_classes(self) -> None:
         """Raise unless there are at least two classes, and as many rows as classes."""

@@ -531,8 +531,10 @@ BAD = [
     (dict(metric=f_beta(1), method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric="youden", method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric=[[0, 1], [1, 0]], method="exact"), TypeError, "use cost_metric"),
-    (dict(metric=extended_qwk_metric()), ValueError, "'extended_qwk' is not a metric of classes"),
-    (dict(metric=qwk_metric().loss), ValueError, "'qwk_loss' is not a metric of classes.*pass one"),
+    (dict(metric=extended_qwk_metric()), ValueError, "metric of classes, found Extended.*pass for"),
+    (dict(metric=qwk_metric().loss), ValueError, "metric of classes, found MetricLoss.*out .loss"),
+    (dict(metric=qwk_metric), ValueError, "metric of classes, found <function qwk_metric"),
+    (dict(metric=qwk_metric().lightgbm), ValueError, "metric of classes, found LightGBMMetric"),
     (
         dict(metric=qwk_metric((0, 2), thresholds=[0.5, 1.5])),
         ValueError,
