@@ -256,7 +256,7 @@ def cost_matrix(cost: Cost, K: int) -> Array:
         if len(matrix) != K:
             raise ValueError(
                 f"the cost matrix has shape {matrix.shape}, but there are {K} classes: give a row "
-                "and a column to each class"
+                "and a column to each class, and labels or label_range if not all classes occur"
             )
         return matrix
     k = np.arange(K, dtype=np.float64)

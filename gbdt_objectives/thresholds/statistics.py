@@ -206,9 +206,7 @@ class ThresholdStatistics:
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
         target = checked_metric(metric)
-        if method is not None or not isinstance(target, ClassMetric):
-            _checks.choice("method", method, ("exact", "plugin"))
-        chosen = checked_method(method, target)
+        chosen = _checks.choice("method", checked_method(method, target), ("exact", "plugin"))
         checked_labels(self.labels, target)
         found = METHODS[chosen](self._bins(target_prior), target)
         warn_if_one_class(found, self.labels)
