@@ -28,7 +28,7 @@ class ClassMetric(Metric):
 
     Made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
     :func:`kappa_cost` or :func:`f_beta`. Called as
-    ``metric(y_true, y_pred, sample_weight=None, *, labels=None)``, where
+    ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
     - with ``labels``, all classes in ascending order and of any type, both hold classes;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
@@ -82,8 +82,7 @@ class ClassMetric(Metric):
         y_true: ArrayLike,
         y_pred: ArrayLike,
         sample_weight: ArrayLike | None = None,
-        *,
-        labels: ArrayLike | None = None,
+        labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
