@@ -161,6 +161,12 @@ def extended_qwk_metric(
     ValueError
         As :func:`qwk_objective`.
 
+    References
+    ----------
+    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of Irkutsk
+    State University, Series Mathematics 23, 36-45: the best score is the conditional mean,
+    stretched until means and variances are equal.
+
     Examples
     --------
     >>> from gbdt_objectives import extended_qwk_metric
