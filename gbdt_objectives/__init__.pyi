@@ -30,11 +30,15 @@ from gbdt_objectives.estimators import (
 )
 from gbdt_objectives.metrics import (
     Metric as Metric,
+    cost_metric as cost_metric,
     extended_qwk_metric as extended_qwk_metric,
+    f_beta as f_beta,
+    kappa_cost as kappa_cost,
     normalized_entropy_metric as normalized_entropy_metric,
     quadratic_weighted_kappa as quadratic_weighted_kappa,
     qwk_metric as qwk_metric,
     squared_error_metric as squared_error_metric,
+    threshold_metric as threshold_metric,
     weighted_logloss_metric as weighted_logloss_metric,
 )
 from gbdt_objectives.objectives import (
@@ -62,15 +66,10 @@ from gbdt_objectives.priors import (
     resample as resample,
 )
 from gbdt_objectives.thresholds import (
-    ThresholdMetric as ThresholdMetric,
     ThresholdStatistics as ThresholdStatistics,
     apply_thresholds as apply_thresholds,
-    cost_metric as cost_metric,
     cross_validate_thresholds as cross_validate_thresholds,
-    f_beta as f_beta,
-    kappa_cost as kappa_cost,
     optimize_thresholds as optimize_thresholds,
-    threshold_metric as threshold_metric,
 )
 
 __version__: str

@@ -14,7 +14,12 @@ Split = tuple[Array, Array]
 
 
 def held_out_once(
-    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: int | None = None
+    y: Array,
+    cv: Any,
+    group: Array | None,
+    *,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None = None,
 ) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once, of class positions y."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv

@@ -125,12 +125,33 @@ class MetricCase:
         return y, rng.uniform(*self.predictions, n), rng.integers(1, 4, n).astype(float)
 
 
+COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
+
 METRICS = [
     MetricCase("qwk", go.qwk_metric((0, 3)), labels_between(0, 3), (-1, 4)),
     MetricCase("qwk-measured", go.qwk_metric(), labels_between(1, 6), (0, 7)),
     MetricCase(
         "qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4), (0, 5)
     ),
+    *(
+        MetricCase(name, go.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
+        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall")
+    ),
+    MetricCase("accuracy-measured", go.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)),
+    MetricCase(
+        "mae-cut",
+        go.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
+        labels_between(1, 4),
+        (0, 5),
+    ),
+    MetricCase("linear-loss", go.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)),
+    MetricCase("youden", go.threshold_metric("youden"), (0, 1), (-1, 2)),
+    MetricCase("f-beta", go.f_beta(2), (0, 1), (-1, 2)),
+    MetricCase(
+        "f-beta-cut", go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-0.4]), (0, 1), (-3, 3)
+    ),
+    MetricCase("cost", go.cost_metric(COST), labels_between(0, 3), (-1, 4)),
+    MetricCase("kappa-cost", go.kappa_cost(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
     MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),

@@ -42,8 +42,13 @@ from gbdt_objectives.thresholds import (
     apply_thresholds,
     cross_validate_thresholds,
 )
-from gbdt_objectives.thresholds.cross_validation import METHODS, comparable_methods, placed, rises
-from gbdt_objectives.thresholds.rows import consecutive_labels
+from gbdt_objectives.thresholds.methods import (
+    METHODS,
+    comparable_methods,
+    fit_thresholds,
+    score_rises,
+)
+from gbdt_objectives.thresholds.rows import consecutive_labels, sort_rows
 
 
 class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -303,8 +308,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self, position: Array, oof: Array, w: Array | None, K: int, splits: Sequence[Split]
     ) -> tuple[str, Array, ThresholdCrossValidation | None]:
         """Method and thresholds, of class positions."""
-        labels = np.arange(K)
-        if not rises(oof, position, w):
+        labels, metric = np.arange(K), qwk_metric()
+        rows = sort_rows(oof, position, w, labels)
+        if not score_rises(rows):
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
                 "nothing that holds on new rows",
@@ -315,7 +321,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             comparison = cross_validate_thresholds(
                 position,
                 oof,
-                method=comparable_methods("qwk", labels),
+                method=comparable_methods(metric, labels),
                 cv=list(splits),
                 labels=labels,
                 sample_weight=w,
@@ -324,7 +330,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             best = comparison.best
             return best, comparison.thresholds[comparison.methods.index(best)], comparison
         method = "plugin" if self.thresholds == "auto" else self.thresholds
-        return method, placed(method, position, oof, labels, w, "qwk"), None
+        return method, fit_thresholds(method, rows, metric), None
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""

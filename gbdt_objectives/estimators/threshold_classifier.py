@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,23 +12,24 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, ordered_labels, positions, shown
+from gbdt_objectives._checks import Array, RandomState, ordered_labels, shown
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import (
-    ThresholdMetric,
     Thresholds,
     apply_thresholds,
     cross_validate_thresholds,
     optimize_thresholds,
-    threshold_metric,
 )
-from gbdt_objectives.thresholds.cross_validation import (
+from gbdt_objectives.thresholds.methods import (
     METHODS,
+    MetricArgument,
+    checked_labels,
+    checked_method,
+    checked_metric,
     comparable_methods,
-    rounding_thresholds,
 )
-from gbdt_objectives.thresholds.optimize import checked_metric
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
@@ -58,7 +58,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to max
         of ``y``.
-    metric : str, ThresholdMetric or callable
+    metric : str, Metric or callable
         As in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         For "auto": as in ``cross_validate_thresholds``.
@@ -94,7 +94,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         method: str | None = None,
         *,
         labels: ArrayLike | None = None,
-        metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
+        metric: MetricArgument = "qwk",
         cv: Any = 5,
         random_state: RandomState = 0,
     ) -> None:
@@ -134,13 +134,14 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         if groups is not None and self.method != "auto":
             raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
         s = check_score(score)
-        if self.labels is None:
+        target = checked_metric(self.metric)
+        labels = checked_labels(self.labels, target)
+        if labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
         else:
-            order = ordered_labels(self.labels)
-        method = self.method or comparable_methods(self.metric, order)[0]
-        comparison = None
+            order = ordered_labels(labels)
+        method, comparison = self.method, None
         if method == "auto":
             comparison = cross_validate_thresholds(
                 y,
@@ -156,13 +157,8 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
             )
             method = comparison.best
             thresholds = comparison.thresholds[comparison.methods.index(method)]
-        elif method == "rounding":
-            checked_metric(self.metric, "nelder-mead")
-            rows = len(positions("y_true", y, order))
-            _checks.same_length("score", s, "the labels", rows)
-            _checks.weights("sample_weight", sample_weight, rows)
-            thresholds = rounding_thresholds(order)
         else:
+            method = checked_method(method, target)
             thresholds = optimize_thresholds(
                 y,
                 s,
@@ -215,9 +211,9 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         float
         """
         predicted = self.predict(score)
-        if not isinstance(self.metric, str | ThresholdMetric):
-            return float(self.metric(_checks.as_array("y", y), predicted, sample_weight))
-        metric = threshold_metric(self.metric)
+        metric = checked_metric(self.metric)
+        if not isinstance(metric, ClassMetric):
+            return float(metric(_checks.as_array("y", y), predicted, sample_weight))
         value = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 

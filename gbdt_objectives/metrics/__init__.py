@@ -1,20 +1,34 @@
-"""Metrics: labels, predictions and weights to a float. numpy only."""
+"""Metrics: one object for early stopping, scoring and thresholds. numpy only.
+
+Conventions of this room: n rows. ``y_true``: labels, shape (n,). ``y_pred``: predictions,
+shape (n,), in the metric's ``input_space``. ``sample_weight``: shape (n,), >= 0, or None for
+all ones; w means the same as w copies of the row.
+"""
 
 from gbdt_objectives.metrics.base import Metric
-from gbdt_objectives.metrics.kappa import (
-    extended_qwk_metric,
-    quadratic_weighted_kappa,
+from gbdt_objectives.metrics.classes import (
+    ClassMetric,
+    cost_metric,
+    f_beta,
+    kappa_cost,
     qwk_metric,
+    threshold_metric,
 )
+from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighted_kappa
 from gbdt_objectives.metrics.logloss import normalized_entropy_metric, weighted_logloss_metric
 from gbdt_objectives.metrics.squared_error import squared_error_metric
 
 __all__ = [
+    "ClassMetric",
     "Metric",
+    "cost_metric",
     "extended_qwk_metric",
+    "f_beta",
+    "kappa_cost",
     "normalized_entropy_metric",
     "quadratic_weighted_kappa",
     "qwk_metric",
     "squared_error_metric",
+    "threshold_metric",
     "weighted_logloss_metric",
 ]

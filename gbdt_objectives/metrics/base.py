@@ -1,10 +1,4 @@
-"""Metric: a scikit-learn style metric, and its renderings for the boosters.
-
-Conventions of this folder
---------------------------
-n rows. ``y_true``: labels, shape (n,). ``y_pred``: predictions, shape (n,), in the
-metric's ``input_space``. ``sample_weight``: shape (n,), >= 0, or None for all ones.
-"""
+"""Metric: a scikit-learn style metric, and its renderings for the boosters."""
 
 from __future__ import annotations
 
@@ -23,7 +17,7 @@ Link = Literal["identity", "logit"]
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A number that says how good predictions are: the base of every metric here.
+    """A number that says how good predictions are: the base class of every metric.
 
     Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary
     scikit-learn metric. Boosters want other shapes: ``metric.xgboost`` is for
@@ -41,11 +35,15 @@ class Metric:
     link : {"identity", "logit"} or None
         What a margin is: a score in label units, or the log-odds of label 1. Where it is
         neither, a trainer cannot tell whether the metric fits the objective.
+    exact_method : {"isotonic", "dynamic program"} or None
+        How ``optimize_thresholds`` finds the exact optimum; None if the metric is not one
+        of classes.
     """
 
     name: ClassVar[str]
     greater_is_better: ClassVar[bool]
     link: ClassVar[Link | None] = None
+    exact_method: ClassVar[str | None] = None
     input_space: InputSpace = "margin"
 
     def __call__(
@@ -74,8 +72,8 @@ class Metric:
     def xgboost(self) -> XGBoostMetric:
         """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise,
-        which a metric whose greater values are better refuses: use ``train``, ``cv`` or the
+        XGBoost's early stopping guesses the direction from the name and would minimise.
+        A metric of which greater is better refuses that: use ``train``, ``cv`` or the
         estimators of ``adapters.xgboost``, pass ``adapters.xgboost.early_stopping(metric,
         rounds)`` among the ``callbacks``, or minimise ``metric.loss.xgboost``.
         """
@@ -90,8 +88,8 @@ class Metric:
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
 
-        What only minimises is early stopping in XGBoost's own estimators, or a tuner
-        without a direction.
+        Such places are early stopping in XGBoost's own estimators, and tuners without a
+        direction.
 
         Examples
         --------
@@ -127,57 +125,60 @@ class MetricLoss(Metric):
     def link(self) -> Link | None:  # type: ignore[override]  # as the name
         return self.metric.link
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        return 1 - self.metric._value(y, p, w)
-
-
-def _evaluate(metric: Metric, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
-    """The metric, called with (prediction, dataset) or with (labels, prediction, weights)."""
-    if hasattr(b, "get_label"):
-        y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
-    else:
-        y_true, y_pred = a, b
-    value = metric._checked(y_true, y_pred, sample_weight)
-    if np.isnan(value):  # no comparison with nan holds: boosters would stop anywhere
-        raise ValueError(
-            f"{metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is undefined "
-            "there (a single class); evaluate on data with several classes"
-        )
-    return value
+    def _checked(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        return 1 - self.metric._checked(y_true, y_pred, sample_weight)
 
 
 @dataclass(frozen=True)
-class XGBoostMetric:
-    """A metric in the shapes that XGBoost calls and expects."""
+class RenderedMetric:
+    """A metric as one booster calls it: (prediction, dataset) or (labels, prediction, weights)."""
 
     metric: Metric
+    library: ClassVar[str]
 
     @property
     def __name__(self) -> str:
         return self.metric.name
+
+    def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
+        _callers.refuse_rendering(self.metric.name, self.library)
+        if hasattr(b, "get_label"):
+            y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
+        else:
+            y_true, y_pred = a, b
+        value = self.metric._checked(y_true, y_pred, sample_weight)
+        if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
+            raise ValueError(
+                f"{self.metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "
+                "undefined there (a single class); evaluate on data with several classes"
+            )
+        return value
+
+
+@dataclass(frozen=True)
+class XGBoostMetric(RenderedMetric):
+    """A metric in the shapes that XGBoost calls and expects."""
+
+    library: ClassVar[str] = "xgboost"
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float] | float:
-        _callers.refuse_rendering(self.metric.name, "xgboost")
         _callers.refuse_direction(self.metric.name, self.metric.greater_is_better)
-        value = _evaluate(self.metric, a, b, sample_weight)
+        value = self._evaluate(a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 
 
 @dataclass(frozen=True)
-class LightGBMMetric:
+class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
-    metric: Metric
-
-    @property
-    def __name__(self) -> str:
-        return self.metric.name
+    library: ClassVar[str] = "lightgbm"
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float, bool]:
-        _callers.refuse_rendering(self.metric.name, "lightgbm")
-        value = _evaluate(self.metric, a, b, sample_weight)
+        value = self._evaluate(a, b, sample_weight)
         return self.metric.name, value, self.metric.greater_is_better

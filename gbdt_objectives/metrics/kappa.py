@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
-from gbdt_objectives._checks import (
-    Array,
-    ordered_labels,
-    positions,
-    sorted_thresholds,
-    whole_numbers,
-)
-from gbdt_objectives._marked import mark_of, same_mark
+from gbdt_objectives._checks import Array, ordered_labels, positions, whole_numbers
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -46,10 +39,10 @@ def quadratic_weighted_kappa(
     ----------
     y_true, y_pred : array-like of shape (n,)
         Classes. Without ``labels`` they are integers and i-j is their difference, so
-        a class that is missing changes nothing.
+        a missing class changes nothing.
     labels : array-like of shape (K,), optional
-        All classes in order of grade, of any type (strings, uneven codes); i-j is then
-        the difference of positions in this list.
+        All classes in ascending order, of any type (strings, unevenly spaced codes); i-j
+        is then the difference of their positions in this list.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
@@ -57,14 +50,14 @@ def quadratic_weighted_kappa(
     -------
     float
         1 for perfect agreement, 0 for a constant prediction, negative if worse. NaN,
-        with scikit-learn's UndefinedMetricWarning, if both hold one and the same class
-        only, as kappa is then 0/0.
+        with scikit-learn's UndefinedMetricWarning, if both hold only one and the same
+        class, as kappa is then 0/0.
 
     Raises
     ------
     ValueError
-        Lengths that differ, empty input, fractions (apply thresholds or round first),
-        classes that are not in ``labels``, labels given twice, bad weights.
+        Different lengths, empty input, fractions (apply thresholds or round first),
+        classes that are not in ``labels``, repeated labels, bad weights.
 
     References
     ----------
@@ -85,10 +78,10 @@ def quadratic_weighted_kappa(
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return _kappa(y, p, w)
+    return kappa_of_classes(y, p, w)
 
 
-def _kappa(y: Array, p: Array, w: Array | None) -> float:
+def kappa_of_classes(y: Array, p: Array, w: Array | None) -> float:
     """1 - F/G of classes, from additive sums around a common origin."""
     origin = float(y[0 if w is None else np.argmax(w)])  # a value that counts
     n = s_y = s_p = s_yy = s_pp = s_dd = 0.0
@@ -108,100 +101,16 @@ def _kappa(y: Array, p: Array, w: Array | None) -> float:
             s_dd += dot(x, d * d)
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 0:  # both are constant and equal to the origin: no rounding at all
-        from sklearn.exceptions import UndefinedMetricWarning
-
-        warnings.warn(
-            "y_true and y_pred hold one and the same class only: kappa is 0/0, returned as nan",
-            UndefinedMetricWarning,
-            stacklevel=3,
-        )
-        return math.nan
+        return undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return 1 - s_dd / expected
 
 
-@dataclass(frozen=True, kw_only=True)
-class QWKMetric(Metric):
-    """QWK of rounded or cut scores; made by :func:`qwk_metric`."""
+def undefined(reason: str) -> float:
+    """NaN, with scikit-learn's warning."""
+    from sklearn.exceptions import UndefinedMetricWarning
 
-    name: ClassVar[str] = "qwk"
-    greater_is_better: ClassVar[bool] = True
-    link: ClassVar[Link | None] = "identity"
-    label_range: tuple[int, int] | None = None
-    thresholds: tuple[float, ...] | None = None
-
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        y = whole_numbers("y_true", y)
-        low, high = self.label_range or (int(y.min()), int(y.max()))
-        _checks.in_label_range("y_true", y, (low, high))
-        if self.thresholds is None:
-            classes = np.floor(p + 0.5).clip(low, high)
-        else:
-            classes = low + np.searchsorted(self.thresholds, p, side="right")
-        return _kappa(y, classes, w)
-
-
-def qwk_metric(
-    label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
-) -> QWKMetric:
-    """QWK of scores turned into classes: by rounding, or by thresholds.
-
-    Takes scores in label units. Without ``thresholds`` the class is the nearest label
-    in the range (halves upwards); with them it is class k (counted from the lowest
-    label) where ``thresholds[k-1] <= score < thresholds[k]``.
-
-    To stop early prefer :func:`extended_qwk_metric`: rounded scores are all one class at
-    first, and their kappa does not move until some cross a threshold.
-
-    Parameters
-    ----------
-    label_range : (int, int), optional
-        Lowest and highest label. None: those of the rows that are scored.
-    thresholds : array-like of shape (K-1,), optional
-        Sorted cuts for the K integer labels in ``label_range``, which is then required.
-
-    Returns
-    -------
-    Metric
-        ``name`` "qwk", greater is better, input space "margin" (label units).
-
-    Raises
-    ------
-    ValueError
-        A range that is no range, thresholds that are not sorted or not K-1 of them;
-        when called, labels that are fractions or outside the range.
-
-    Examples
-    --------
-    >>> from gbdt_objectives import qwk_metric
-    >>> round(qwk_metric((0, 3))([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7]), 4)
-    0.9
-    >>> qwk_metric((0, 3), thresholds=[0.5, 1.3, 2.5])([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7])
-    1.0
-    """
-    whole = None
-    if label_range is not None:
-        low, high = _checks.label_range("label_range", label_range)
-        if low != int(low) or high != int(high):
-            raise ValueError(f"label_range must hold integers, found {label_range!r}")
-        whole = (int(low), int(high))
-    cuts = None
-    if thresholds is not None:
-        if whole is None:
-            raise ValueError("thresholds need label_range=(lowest, highest) as well")
-        array = sorted_thresholds("thresholds", thresholds)
-        carried = mark_of(thresholds)
-        if carried is not None and not same_mark(carried, np.arange(whole[0], whole[1] + 1)):
-            raise ValueError(
-                f"thresholds are for the labels {_checks.shown(carried.tolist())}, but label_range "
-                f"is {whole}: give the range of these labels"
-            )
-        if len(array) != whole[1] - whole[0]:
-            raise ValueError(
-                f"thresholds must be {whole[1] - whole[0]} numbers for labels {whole[0]} to "
-                f"{whole[1]}, found {len(array)}"
-            )
-        cuts = tuple(array.tolist())
-    return QWKMetric(label_range=whole, thresholds=cuts)
+    warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=4)
+    return math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,9 +136,9 @@ def extended_qwk_metric(
     center: float | None = None,
     spread: float | None = None,
 ) -> ExtendedQWKMetric:
-    """QWK extended to continuous scores: smooth, and equal to QWK on whole labels.
+    """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
-    The metric to stop early on, as it moves with every round.
+    The metric for early stopping, as it changes with every round.
 
     ::
 
@@ -239,8 +148,8 @@ def extended_qwk_metric(
     ----------
     labels, target_prior, center, spread
         As in :func:`qwk_objective`: where the mean a and the variance b of the labels
-        come from. None at all: from the rows that are scored, and kappa~ is then Lin's
-        concordance correlation coefficient.
+        come from. If all are None: from the rows that are scored, and kappa~ is then
+        Lin's concordance correlation coefficient.
 
     Returns
     -------
@@ -251,6 +160,12 @@ def extended_qwk_metric(
     ------
     ValueError
         As :func:`qwk_objective`.
+
+    References
+    ----------
+    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of Irkutsk
+    State University, Series Mathematics 23, 36-45: the best score is the conditional mean,
+    stretched until means and variances are equal.
 
     Examples
     --------

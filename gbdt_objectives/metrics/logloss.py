@@ -1,7 +1,4 @@
-"""Logloss of the full population, measured on rows of which some negatives were dropped.
-
-Also as a share of the base rate's, which is the normalized entropy.
-"""
+"""Logloss of the full population from downsampled rows, and as a share of the base rate's."""
 
 from __future__ import annotations
 
@@ -48,16 +45,11 @@ class WeightedLoglossMetric(Metric):
         counts = c > 0
         return float(-np.average(log_likelihood[counts], weights=c[counts]))
 
-    def _class_weights(self, y: Array, w: Array | None) -> tuple[float, float]:
-        """sum w c of the negatives and of the positives."""
-        negatives, positives = np.bincount(y.astype(np.int8), w, minlength=2).tolist()
-        return negatives / self.negative_keep_rate, positives
-
 
 def weighted_logloss_metric(
     negative_keep_rate: float, *, input_space: InputSpace = "margin"
 ) -> WeightedLoglossMetric:
-    """Mean logloss of the full population, from rows with only some negatives kept.
+    """Mean logloss of the full population, from rows with downsampled negatives.
 
     ::
 
@@ -66,7 +58,7 @@ def weighted_logloss_metric(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that is in the rows that are scored; 1 if none
+        r, the fraction of negatives that was kept in the rows to be scored; 1 if none
         were dropped.
     input_space : {"margin", "probability"}
         What is scored: log-odds, as boosters hand out under a custom objective
@@ -96,25 +88,19 @@ def weighted_logloss_metric(
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalizedEntropyMetric(Metric):
+class NormalizedEntropyMetric(WeightedLoglossMetric):
     """Logloss over the entropy of the labels; made by :func:`normalized_entropy_metric`."""
 
     name: ClassVar[str] = "normalized_entropy"
-    greater_is_better: ClassVar[bool] = False
-    link: ClassVar[Link | None] = "logit"
-    negative_keep_rate: float
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        metric = WeightedLoglossMetric(
-            negative_keep_rate=self.negative_keep_rate, input_space=self.input_space
-        )
-        logloss = metric._value(y, p, w)
-        negatives, positives = metric._class_weights(y, w)
-        q = positives / (negatives + positives)
+        logloss = super()._value(y, p, w)
+        negatives, positives = map(float, np.bincount(y.astype(np.int8), w, minlength=2))
+        q = positives / (negatives / self.negative_keep_rate + positives)
         if q in (0, 1):
             raise ValueError(
-                f"y_true holds the single class {q:g}: its entropy is 0, and nothing can be "
-                "divided by it; evaluate on rows of both"
+                f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
+                "divided by it: evaluate on rows of both"
             )
         return logloss / -(q * math.log(q) + (1 - q) * math.log1p(-q))
 
@@ -122,24 +108,21 @@ class NormalizedEntropyMetric(Metric):
 def normalized_entropy_metric(
     negative_keep_rate: float = 1.0, *, input_space: InputSpace = "margin"
 ) -> NormalizedEntropyMetric:
-    """Logloss of the full population over that of its base rate predicted to everyone.
+    """Logloss of the full population over that of predicting its base rate for every row.
 
     ::
 
         logloss / (-q log q - (1-q) log(1-q)),   q = sum w c y / sum w c
 
     with the logloss and c of :func:`weighted_logloss_metric`. On one set of rows the
-    divisor is a constant: early stopping is that of the logloss, but the figure can be
-    read (1 is no better than the base rate) and compared between data.
+    divisor is constant, so training stops where it would on the logloss, but the figure
+    means something (1 is no better than the base rate) and can be compared between data
+    sets.
 
     Parameters
     ----------
-    negative_keep_rate : float in (0, 1]
-        The fraction of negatives that is in the rows that are scored; 1 if none were
-        dropped.
-    input_space : {"margin", "probability"}
-        What is scored: log-odds, as boosters hand out under a custom objective, or
-        probabilities, as under a built-in one.
+    negative_keep_rate, input_space
+        As in :func:`weighted_logloss_metric`.
 
     Returns
     -------
@@ -164,6 +147,7 @@ def normalized_entropy_metric(
     >>> round(metric([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
     1.0
     """
-    rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    _checks.choice("input_space", input_space, ("margin", "probability"))
-    return NormalizedEntropyMetric(negative_keep_rate=rate, input_space=input_space)
+    logloss = weighted_logloss_metric(negative_keep_rate, input_space=input_space)
+    return NormalizedEntropyMetric(
+        negative_keep_rate=logloss.negative_keep_rate, input_space=input_space
+    )

@@ -12,15 +12,10 @@ from gbdt_objectives._checks import Array, sorted_thresholds
 from gbdt_objectives._marked import mark_of
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
 from gbdt_objectives.thresholds import optimize_thresholds
-from gbdt_objectives.thresholds.curve import (
-    LabelCurve,
-    cut_to_threshold,
-    label_curve,
-    threshold_to_cut,
-)
+from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
-from gbdt_objectives.thresholds.quadratic import exact_cuts, hull, moments, ratio
-from gbdt_objectives.thresholds.rows import Rows, checked_rows
+from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
+from gbdt_objectives.thresholds.rows import ScoredRows, scored_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +42,7 @@ class ThresholdDisplay:
 
     Parameters
     ----------
-    rows : Rows
+    rows : ScoredRows
         The checked rows, as :meth:`from_predictions` makes them.
     thresholds : ndarray of shape (K-1,)
         Sorted.
@@ -86,7 +81,7 @@ class ThresholdDisplay:
     ax_: Axes
     figure_: Figure | SubFigure
 
-    def __init__(self, *, rows: Rows, thresholds: Array, kind: Kind = "histogram") -> None:
+    def __init__(self, *, rows: ScoredRows, thresholds: Array, kind: Kind = "histogram") -> None:
         self.rows = rows
         self.thresholds = thresholds
         self.kind = kind
@@ -161,7 +156,7 @@ class ThresholdDisplay:
         _checks.choice("kind", kind, ("histogram", "profile", "hull"))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = mark_of(thresholds) if labels is None else labels
-        rows = checked_rows(y_true, score, carried, sample_weight, None)
+        rows = scored_rows(y_true, score, carried, sample_weight)
         if thresholds is None:
             found = optimize_thresholds(
                 y_true, score, method=method, labels=labels, sample_weight=sample_weight
@@ -200,7 +195,7 @@ def _colors(count: int) -> Array:
     return colors
 
 
-def _histogram(ax: Axes, rows: Rows, thresholds: Array) -> None:
+def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     from matplotlib import patheffects
 
     K = len(rows.labels)
@@ -254,10 +249,10 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     )
 
 
-def _profile(ax: Axes, rows: Rows, thresholds: Array) -> None:
-    curve = label_curve(rows)
+def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
+    curve = rows.label_curve
     cuts = threshold_to_cut(curve.low, thresholds)
-    kappa = 1 - ratio(curve, cuts)
+    kappa = 1 - qwk_ratio(curve, cuts)
     colors = _colors(len(cuts))
     for k, color in enumerate(colors):
         at, values = _along(curve, cuts, k)
@@ -287,7 +282,7 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
     values = np.empty(len(tried))
     for i, cut in enumerate(tried):
         moved[k] = cut
-        values[i] = 1 - ratio(curve, moved)
+        values[i] = 1 - qwk_ratio(curve, moved)
     return at, values
 
 
@@ -295,14 +290,14 @@ def _border(labels: Array, k: int) -> str:
     return f"{labels[k]} | {labels[k + 1]}"
 
 
-def _hull(ax: Axes, rows: Rows, thresholds: Array) -> None:
-    curve = label_curve(rows)
+def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
+    curve = rows.label_curve
     mu, _ = moments(curve)
     W = curve.N[-1]
     N, D = curve.N / W, (curve.S - mu * curve.N) / W
-    vertices, best = hull(curve), exact_cuts(curve)
+    vertices, best = isotonic_ends(curve), exact_cuts(curve)
     cuts = threshold_to_cut(curve.low, thresholds)
-    R = ratio(curve, best)
+    R = qwk_ratio(curve, best)
     shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
@@ -324,6 +319,6 @@ def _hull(ax: Axes, rows: Rows, thresholds: Array) -> None:
     )
     ax.set_xlabel("share of rows with a lower score")
     ax.set_ylabel("cumulative (label position - mean), per row")
-    ax.set_title(f"kappa {1 - ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
+    ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
     ax.margins(y=0.1)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)

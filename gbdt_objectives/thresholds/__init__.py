@@ -1,30 +1,27 @@
-"""Thresholds: from a continuous score to ordered classes, exactly."""
+"""Thresholds: from a continuous score to ordered classes, exactly.
+
+Conventions of this room: n rows, K ordered classes at positions 0..K-1, whatever their
+labels. ``score``: shape (n,), on any scale, rising with the class. ``thresholds``: shape
+(K-1,), sorted, in score units. Rows of weight 0 do not exist.
+
+A *pool* is a set of rows that no threshold separates: those of one distinct score, or of one
+bin. There are d pools in ascending order of score; a *cut* is a number i in 0..d, the number
+of pools below it.
+"""
 
 from gbdt_objectives.thresholds.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
 )
 from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.metrics import (
-    ThresholdMetric,
-    cost_metric,
-    f_beta,
-    kappa_cost,
-    threshold_metric,
-)
 from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
     "ThresholdCrossValidation",
-    "ThresholdMetric",
     "ThresholdStatistics",
     "Thresholds",
     "apply_thresholds",
-    "cost_metric",
     "cross_validate_thresholds",
-    "f_beta",
-    "kappa_cost",
     "optimize_thresholds",
-    "threshold_metric",
 ]

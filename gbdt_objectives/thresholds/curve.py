@@ -1,7 +1,5 @@
-"""Cumulative curves over the distinct scores: everything a threshold can change.
+"""Cumulative curves over the pools: everything a threshold can change.
 
-A *pool* is the set of rows that no threshold separates: one distinct score, or one bin.
-d pools in order of score; a *cut* is a number i in 0..d, the number of pools below it.
 ``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
 three are the score itself where a pool is one distinct score.
 """
@@ -14,7 +12,6 @@ import numpy as np
 
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,41 +41,37 @@ class ClassCurve:
         return total
 
 
-def label_curve(rows: Rows) -> LabelCurve:
-    """The curve of rows, from one sort."""
-    class_weight = rows.class_weight
-    order = np.argsort(rows.score)
-    score, y = rows.score[order], rows.position[order]
-    if rows.weight is None:
-        del order
-        N = np.arange(len(score) + 1, dtype=np.float64)
-        S = from_zero(y)
-        if not (score[1:] == score[:-1]).any():
-            return LabelCurve(score, score, score, N, S, class_weight)
-        last = last_of_ties(score)
-    else:
-        w = rows.weight[order].astype(np.float64)
-        N = from_zero(w)
-        w *= y
-        S = from_zero(w)
-        last = last_of_ties(score)
-        last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding do not exist
-    if len(last) < len(score):
-        score = score[last]
-        N, S = at_ends(N, last), at_ends(S, last)
-    return LabelCurve(score, score, score, N, S, class_weight)
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Pools of several scores each: their range, mean score and weight of each class (d, K)."""
 
+    labels: Array
+    low: Array
+    high: Array
+    score: Array
+    counts: Array
 
-def class_curve(rows: Rows) -> ClassCurve:
-    """The curves of all classes, from one sort."""
-    order = np.argsort(rows.score)
-    score, y = rows.score[order], rows.position[order]
-    w = None if rows.weight is None else rows.weight[order]
-    last = last_of_ties(score)
-    C = np.empty((len(rows.labels), len(last) + 1))
-    for k in range(len(C)):
-        C[k] = at_ends(from_zero(y == k if w is None else w * (y == k)), last)
-    return ClassCurve(score[last], score[last], C)
+    def take(self, at: Array, counts: Array) -> Bins:
+        """Some bins, with other counts, without the empty ones."""
+        keep = counts.any(axis=1)
+        i = at[keep]
+        return Bins(self.labels, self.low[i], self.high[i], self.score[i], counts[keep])
+
+    @property
+    def label_curve(self) -> LabelCurve:
+        """What thresholds for QWK need of the bins."""
+        N = from_zero(self.counts.sum(axis=1))
+        S = from_zero(self.counts @ np.arange(len(self.labels)))
+        i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
+        low, high, score = self.low[i], self.high[i], self.score[i]
+        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.counts.sum(axis=0))
+
+    @property
+    def class_curve(self) -> ClassCurve:
+        """What thresholds for any other metric need of the bins."""
+        zero = np.zeros((1, len(self.labels)))
+        C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
+        return ClassCurve(self.low, self.high, C)
 
 
 def last_of_ties(score: Array) -> Array:
@@ -94,7 +87,7 @@ def at_ends(sums: Array, last: Array) -> Array:
 def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
     """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
 
-    high[i-1] < threshold <= low[i], also where the midpoint rounds to the lower score.
+    high[i-1] < threshold <= low[i], even where the midpoint rounds to the lower score.
     """
     thresholds = np.where(cuts == 0, -np.inf, np.inf)
     inside = (cuts > 0) & (cuts < len(low))

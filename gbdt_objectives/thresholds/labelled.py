@@ -12,17 +12,17 @@ from gbdt_objectives._marked import MarkedArray, mark_of, same_mark
 class Thresholds(MarkedArray):
     """Thresholds with the classes that they separate: an ndarray of shape (K-1,).
 
-    What ``optimize_thresholds`` returns, for ``apply_thresholds``. The labels stay with
-    copies, pickles and element-wise arithmetic (``thresholds.round(2)``,
-    ``thresholds + 0.1``). Slices, means over folds, lists and anything else of another
-    shape are plain arrays, for which ``apply_thresholds`` asks for the labels.
+    What ``optimize_thresholds`` returns, for ``apply_thresholds``. Copies, pickles and
+    element-wise arithmetic (``thresholds.round(2)``, ``thresholds + 0.1``) keep the
+    labels. Slices, means over folds, lists and anything of another shape are plain
+    arrays, for which ``apply_thresholds`` asks for the labels.
 
     Parameters
     ----------
     thresholds : array-like of shape (K-1,)
         Sorted.
     labels : array-like of shape (K,)
-        All classes in order of grade.
+        All classes in ascending order.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Thresholds(MarkedArray):
 
     @property
     def labels(self) -> Array | None:
-        """All classes in order of grade, (K,); None of an array of another shape."""
+        """All classes in ascending order, (K,); None of an array of another shape."""
         labels: Array | None = self.mark
         return labels
 
@@ -56,7 +56,7 @@ def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) ->
         if carried is None:
             raise ValueError(
                 f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
-                f"optimize_thresholds do: pass labels=[...], all {K} classes in order of grade, "
+                f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
                 f"or labels=range({K}) for class positions"
             )
         return carried

@@ -1,22 +1,17 @@
-"""Rows as the maths wants them: scores, class positions and weights, checked.
-
-Conventions of this folder
---------------------------
-n rows, K ordered classes at positions 0..K-1, whatever their labels. ``score``: shape
-(n,), any scale, rising with the class. ``thresholds``: shape (K-1,), sorted, in score
-units. Rows of weight 0 do not exist.
-"""
+"""Rows as the maths wants them: checked once, sorted once by score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import (
     INTEGER_HINT,
     Array,
@@ -25,27 +20,81 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
+from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows that count: scores, class positions, weights (None: all ones), ordered labels."""
+class ScoredRows:
+    """Rows of weight > 0 in ascending order of score; made by :func:`sort_rows`.
+
+    ``weight`` is None if all weights are 1; ``order`` holds the rows' numbers before sorting,
+    if they are needed.
+    """
 
     score: Array
     position: Array
     weight: Array | None
     labels: Array
+    order: Array | None = None
 
-    @property
+    @cached_property
     def class_weight(self) -> Array:
         """Total weight of each class, float64 (K,)."""
         return class_weights(self.position, self.weight, len(self.labels))
 
-    @property
-    def y_true(self) -> Array:
-        """The labels of the rows."""
-        labels: Array = self.labels[self.position]
-        return labels
+    @cached_property
+    def label_curve(self) -> LabelCurve:
+        """What thresholds for QWK need of the rows."""
+        self.check_classes()
+        score = self.score
+        if self.weight is None:
+            N = np.arange(len(score) + 1, dtype=np.float64)
+            S = from_zero(self.position)
+            if not (score[1:] == score[:-1]).any():
+                return LabelCurve(score, score, score, N, S, self.class_weight)
+            last = last_of_ties(score)
+        else:
+            w = self.weight.astype(np.float64)
+            N = from_zero(w)
+            w *= self.position
+            S = from_zero(w)
+            last = last_of_ties(score)
+            last = last[np.diff(N[1:][last], prepend=0.0) > 0]  # weights lost in rounding
+        if len(last) < len(score):
+            score = score[last]
+            N, S = at_ends(N, last), at_ends(S, last)
+        return LabelCurve(score, score, score, N, S, self.class_weight)
+
+    @cached_property
+    def class_curve(self) -> ClassCurve:
+        """What thresholds for any other metric need of the rows."""
+        self.check_classes()
+        last = last_of_ties(self.score)
+        C = np.empty((len(self.labels), len(last) + 1))
+        for k in range(len(C)):
+            row = self.position == k
+            C[k] = at_ends(from_zero(row if self.weight is None else self.weight * row), last)
+        return ClassCurve(self.score[last], self.score[last], C)
+
+    def check_classes(self) -> None:
+        """Raise unless there are at least two classes, and as many rows as classes."""
+        if len(self.score) < len(self.labels):
+            raise ValueError(
+                f"y_true has {len(self.score)} rows that count for {len(self.labels)} classes: at "
+                "least one row per class is needed to fit thresholds"
+            )
+        check_several_classes(self.class_weight, self.labels)
+
+    def take(self, at: Array, weight: Array | None) -> ScoredRows:
+        """The rows at rising places, with the weights given."""
+        order = None if self.order is None else self.order[at]
+        return ScoredRows(self.score[at], self.position[at], weight, self.labels, order)
+
+    def reweighted(self, factor: Array) -> ScoredRows:
+        """The rows with other weights, without those of factor 0."""
+        at = np.flatnonzero(factor)
+        weight = factor[at].astype(np.float64)
+        return self.take(at, weight if self.weight is None else weight * self.weight[at])
 
 
 def class_weights(position: Array, weight: Array | None, K: int) -> Array:
@@ -53,51 +102,70 @@ def class_weights(position: Array, weight: Array | None, K: int) -> Array:
     return np.bincount(position, weights=weight, minlength=K).astype(np.float64)
 
 
-def checked_rows(
+def sort_rows(
+    score: Array, position: Array, weight: Array | None, labels: Array, *, keep_order: bool = False
+) -> ScoredRows:
+    """Checked arrays as rows; rows of weight 0 are left out."""
+    score, position, weight, counted = without_zero_weights(score, position, weight)
+    order = np.argsort(score)
+    return ScoredRows(
+        score[order],
+        position[order],
+        None if weight is None else weight[order],
+        labels,
+        (order if counted is None else counted[order]) if keep_order else None,
+    )
+
+
+def checked_columns(
     y_true: ArrayLike,
     score: ArrayLike,
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    target_prior: Mapping[Any, float] | None,
-) -> Rows:
-    """Rows from the arguments of ``optimize_thresholds``."""
+) -> tuple[Array, Array, Array | None, Array]:
+    """Scores, class positions, weights and labels from the arguments of a public function."""
     s = _checks.vector("score", score)
     order = consecutive_labels(y_true) if labels is None else ordered_labels(labels)
     position = positions("y_true", y_true, order)
     _checks.same_length("score", s, "the labels", len(position))
-    w = _checks.weights("sample_weight", sample_weight, len(s))
-    s, position, w = without_zero_weights(s, position, w)
-    K = len(order)
-    if len(s) < K:
-        raise ValueError(
-            f"y_true has {len(s)} rows that count for {K} classes: at least one row a class is "
-            "needed to place thresholds"
-        )
-    totals = class_weights(position, w, K)
-    several_classes(totals, order)
+    return s, position, _checks.weights("sample_weight", sample_weight, len(s)), order
+
+
+def scored_rows(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    target_prior: Mapping[Any, float] | None = None,
+    *,
+    keep_order: bool = False,
+) -> ScoredRows:
+    """Rows from the arguments of ``optimize_thresholds``."""
+    s, position, w, order = checked_columns(y_true, score, labels, sample_weight)
     if target_prior is not None:
-        factor = prior_factors(target_prior, order, totals)
+        factor = prior_factors(target_prior, order, class_weights(position, w, len(order)))
         w = factor[position] if w is None else factor[position] * w
-        s, position, w = without_zero_weights(s, position, w)
-    return Rows(s, position, w, order)
+    return sort_rows(s, position, w, order, keep_order=keep_order)
 
 
-def without_zero_weights(s: Array, position: Array, w: Array | None) -> tuple[Array, Array, Any]:
-    """The rows whose weight is not 0."""
+def without_zero_weights(
+    s: Array, position: Array, w: Array | None
+) -> tuple[Array, Array, Array | None, Array | None]:
+    """The rows whose weight is not 0, and which these are (None: all)."""
     if w is None or w.all():
-        return s, position, w
-    counts = w > 0
-    return s[counts], position[counts], w[counts]
+        return s, position, w, None
+    counted = np.flatnonzero(w)
+    return s[counted], position[counted], w[counted], counted
 
 
-def several_classes(class_weight: Array, labels: Array) -> None:
+def check_several_classes(class_weight: Array, labels: Array) -> None:
     """Raise unless at least two classes have weight."""
     total = class_weight.sum()
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:
         raise ValueError(
             f"y_true holds the single class {shown(labels[present].tolist())}: there must be rows "
-            "of at least two classes to place thresholds between them"
+            "of at least two classes to fit thresholds between them"
         )
 
 
@@ -108,14 +176,25 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     if high == low:
         raise ValueError(
             f"y_true holds the single class {low}: there must be rows of at least two classes to "
-            "place thresholds between them"
+            "fit thresholds between them"
         )
     if high - low >= len(y):
         raise ValueError(
             f"y_true has {len(y)} rows for the {high - low + 1} classes {low} to {high}: there "
-            f"must be at least one row a class; {INTEGER_HINT}"
+            f"must be at least one row per class; {INTEGER_HINT}"
         )
     return np.arange(low, high + 1)
+
+
+def midpoints(labels: Array) -> Array:
+    """Midway between neighbouring labels that are numbers, (K-1,)."""
+    numbers = labels.astype(np.float64)
+    return 0.5 * (numbers[1:] + numbers[:-1])
+
+
+def are_rising_numbers(labels: Array) -> bool:
+    """Whether rounding a score to the nearest label makes sense."""
+    return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())
 
 
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:
@@ -130,6 +209,6 @@ def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight
         )
     tau = _checks.prior_of_labels("target_prior", p, order, class_weight > 0, "y_true")
     factor = np.divide(tau, class_weight, out=np.zeros(len(tau)), where=tau > 0)
-    several_classes(factor, labels)
+    check_several_classes(factor, labels)
     scaled: Array = factor * class_weight.sum()
     return scaled

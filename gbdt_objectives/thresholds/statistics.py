@@ -10,33 +10,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array, ordered_labels, positions, shown
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends
+from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.metrics import QWK, ThresholdMetric
-from gbdt_objectives.thresholds.optimize import (
-    best_qwk_thresholds,
-    best_thresholds,
+from gbdt_objectives.thresholds.methods import (
+    METHODS,
+    checked_labels,
+    checked_method,
     checked_metric,
-    plugin,
+    warn_if_one_class,
 )
-from gbdt_objectives.thresholds.quadratic import exact_cuts, ratio
+from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import (
+    check_several_classes,
     class_weights,
     prior_factors,
-    several_classes,
     without_zero_weights,
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
-    """Everything thresholds need of the rows, as sums: add chunks, merge, then place.
+    """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
     Start with :meth:`empty`. With ``edges`` memory is constant, B + 1 bins by K classes
-    for B edges, however many rows; without, every distinct score is kept, and the
-    thresholds are those of ``optimize_thresholds`` on all rows at once.
+    for B edges, however many rows there are; without, every distinct score is kept, and
+    the thresholds are those of ``optimize_thresholds`` on all rows at once.
 
     Thresholds of bins are edges (or lie midway in a gap of empty bins), so the classes
     they give are counted exactly; only cuts inside a bin are missed. For QWK::
@@ -50,19 +50,19 @@ class ThresholdStatistics:
     cheaper move costs at most (K-1) w_bin in F - R G, and G >= W var.)
     For a sum such as accuracy or a cost the loss is at most (K-1) omega times the
     largest difference between two costs in a row of the matrix.
-    Plug-in thresholds take every score for its bin's mean score.
+    Plug-in thresholds replace every score by its bin's mean score.
 
     Attributes
     ----------
     labels : ndarray of shape (K,)
-        All classes in order of grade.
+        All classes in ascending order.
     edges : ndarray of shape (B,) or None
         Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], and
         score >= edges[B-1].
     low, high : ndarray of shape (d,)
         The score range of each bin; both the score itself without ``edges``.
     score : ndarray of shape (d,)
-        Mean score of each bin, of no meaning in an empty one.
+        Mean score of each bin, meaningless if it is empty.
     counts : ndarray of shape (d, K)
         Weight of each bin and class.
 
@@ -95,15 +95,15 @@ class ThresholdStatistics:
         Parameters
         ----------
         labels : array-like of shape (K,)
-            All classes in order of grade.
+            All classes in ascending order.
         edges : array-like of shape (B,), optional
-            Strictly rising bin borders, for instance quantiles of a first chunk's
+            Strictly rising bin borders, for instance quantiles of the first chunk's
             scores. Scores beyond them are counted in two outer bins.
 
         Raises
         ------
         ValueError
-            Labels given twice, edges that do not rise or are not finite.
+            Repeated labels, edges that do not rise or are not finite.
         """
         order = ordered_labels(labels).copy()
         K = len(order)
@@ -142,7 +142,7 @@ class ThresholdStatistics:
         y = positions("y_true", y_true, self.labels)
         _checks.same_length("score", s, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(s))
-        s, y, w = without_zero_weights(s, y, w)
+        s, y, w, _ = without_zero_weights(s, y, w)
         K = len(self.labels)
         if self.edges is None:
             low, bin_ = np.unique(s, return_inverse=True)
@@ -171,7 +171,7 @@ class ThresholdStatistics:
             raise ValueError("statistics with different edges do not add up: start with the same")
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
-            score = self.score * _ratio(a, a + b) + other.score * _ratio(b, a + b)
+            score = self.score * divide(a, a + b) + other.score * divide(b, a + b)
             score = score.clip(self.low, self.high)
             return replace(self, score=score, counts=self.counts + other.counts)
         score = np.union1d(self.score, other.score)
@@ -183,8 +183,8 @@ class ThresholdStatistics:
     def thresholds(
         self,
         *,
-        method: Literal["exact", "plugin"] = "plugin",
-        metric: str | ThresholdMetric = "qwk",
+        method: Literal["exact", "plugin"] | None = None,
+        metric: str | ClassMetric = "qwk",
         target_prior: Mapping[Any, float] | None = None,
     ) -> Thresholds:
         """What ``optimize_thresholds`` gives for the rows added so far.
@@ -192,8 +192,8 @@ class ThresholdStatistics:
         Parameters
         ----------
         method, metric, target_prior
-            As in ``optimize_thresholds``; no Nelder-Mead and no functions, which need
-            the rows.
+            As in ``optimize_thresholds``, but no Nelder-Mead and no functions, which
+            need the rows.
 
         Returns
         -------
@@ -205,18 +205,11 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
-        _checks.choice("method", method, ("exact", "plugin"))
-        known = checked_metric(metric, method)
-        assert known is not None
-        pools = self._pools(target_prior)
-        if known != QWK:
-            zero = np.zeros((1, len(self.labels)))
-            C = np.cumsum(np.concatenate([zero, pools.counts]), axis=0).T
-            found = best_thresholds(ClassCurve(pools.low, pools.high, C), known, self.labels)
-        elif method == "exact":
-            found = best_qwk_thresholds(_label_curve(pools), self.labels)
-        else:
-            found = plugin(_label_curve(pools), self.labels)
+        target = checked_metric(metric)
+        chosen = _checks.choice("method", checked_method(method, target), ("exact", "plugin"))
+        checked_labels(self.labels, target)
+        found = METHODS[chosen](self._bins(target_prior), target)
+        warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
@@ -235,42 +228,28 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        pools = self._pools(target_prior)
+        bins = self._bins(target_prior)
         if self.edges is None:
             return 0.0
-        d, K = pools.counts.shape
+        d, K = bins.counts.shape
         apart = np.zeros((d * K, K))
-        apart[np.arange(d * K), np.tile(np.arange(K), d)] = pools.counts.ravel()
-        by_class = _label_curve(pools._at(np.repeat(np.arange(d), K), apart))
-        binned = _label_curve(pools)
-        return max(0.0, ratio(binned, exact_cuts(binned)) - ratio(by_class, exact_cuts(by_class)))
+        apart[np.arange(d * K), np.tile(np.arange(K), d)] = bins.counts.ravel()
+        binned = bins.label_curve
+        by_class = bins.take(np.repeat(np.arange(d), K), apart).label_curve
+        gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
+        return max(0.0, gain)
 
-    def _pools(self, target_prior: Mapping[Any, float] | None) -> ThresholdStatistics:
+    def _bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
-        several_classes(total, self.labels)
+        check_several_classes(total, self.labels)
         factor: Any = 1.0
         if target_prior is not None:
             factor = prior_factors(target_prior, self.labels, total)
-        return self._at(np.arange(len(self.low)), self.counts * factor)
-
-    def _at(self, bins: Array, counts: Array) -> ThresholdStatistics:
-        """Some bins, with other counts, less the empty ones."""
-        keep = counts.any(axis=1)
-        i = bins[keep]
-        return replace(
-            self, low=self.low[i], high=self.high[i], score=self.score[i], counts=counts[keep]
-        )
+        bins = Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
+        return bins.take(np.arange(len(self.low)), bins.counts)
 
 
-def _label_curve(pools: ThresholdStatistics) -> LabelCurve:
-    N = from_zero(pools.counts.sum(axis=1))
-    S = from_zero(pools.counts @ np.arange(pools.counts.shape[1]))
-    i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
-    low, high, score = pools.low[i], pools.high[i], pools.score[i]
-    return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), pools.counts.sum(axis=0))
-
-
-def _ratio(part: Array, whole: Array) -> Array:
-    """part / whole, 0 of nothing."""
+def divide(part: Array, whole: Array) -> Array:
+    """part / whole, 0 where whole is 0."""
     return np.divide(part, whole, where=whole > 0, out=np.zeros(len(whole)))

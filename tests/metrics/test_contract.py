@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import cross_val_score
 
@@ -119,6 +119,59 @@ def test_is_an_ordinary_scikit_learn_metric() -> None:
         assert (scores > (0.8 if metric.greater_is_better else -0.3)).all()
 
 
+NAMES = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metric_of_classes_stops_scores_and_places_thresholds(name: str) -> None:
+    """One object: what boosters, scikit-learn and optimize_thresholds make of it agrees."""
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 1, 2, 3], 300)
+    score = y + rng.normal(0, 0.8, 300)
+    metric = go.threshold_metric(name)
+    thresholds = go.optimize_thresholds(y, score, metric=metric)
+    np.testing.assert_array_equal(thresholds, go.optimize_thresholds(y, score, metric=name))
+    classes = go.apply_thresholds(score, thresholds)
+    value = metric(y, classes)
+    assert value == pytest.approx(
+        go.threshold_metric(name, (0, 3), thresholds=thresholds)(y, score)
+    )
+    words = np.array(["low", "mid", "high", "top"])
+    assert metric(words[y], words[classes], labels=words) == pytest.approx(value)
+    rounded = metric(y, np.rint(score).clip(0, 3).astype(int))
+    assert metric(y, score) == metric.lightgbm(y, score)[1] == rounded
+    scorer = make_scorer(metric, greater_is_better=metric.greater_is_better)
+    X = score.reshape(-1, 1)
+    model = LogisticRegression().fit(X, y)
+    sign = 1 if metric.greater_is_better else -1
+    assert scorer(model, X, y) == sign * metric(y, model.predict(X))
+    in_words = make_scorer(metric, greater_is_better=metric.greater_is_better, labels=words)
+    model = model.fit(X, words[y])
+    assert in_words(model, X, words[y]) == sign * metric(words[y], model.predict(X), labels=words)
+    assert metric.exact_method == ("isotonic" if name == "qwk" else "dynamic program")
+
+
+def test_integers_are_classes_and_floats_are_scores() -> None:
+    accuracy = go.threshold_metric("accuracy")
+    assert accuracy([0, 1], [0, 2]) == 0.5  # a class that does not occur is wrong
+    assert accuracy([0, 1], [0.2, 2.2]) == 1  # a score beyond the labels is at the last one
+    for dtype in (np.int8, np.uint8, np.int64):
+        y = np.arange(50, dtype=dtype)
+        assert accuracy(y, y[::-1]) == 0
+        assert go.threshold_metric("mae")(y, y[::-1]) == 25
+    bounded = go.threshold_metric("accuracy", (0, 1))
+    with pytest.raises(ValueError, match=r"y_pred must lie in label_range \(0, 1\), found 2"):
+        bounded([0, 1], [0, 2])
+    assert bounded([0, 1], [0, 1], labels=[0, 1]) == 1
+    with pytest.raises(ValueError, match=r"labels are \[0, 1, 2\], but the metric has label_range"):
+        bounded([0, 1], [0, 1], labels=[0, 1, 2])
+    cut = go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-2.0])
+    assert cut([0, 1], [-3, -2]) == 1  # integer scores are scores where there are thresholds
+    assert (cut.link, go.f_beta(1).link) == (None, "identity")  # log-odds are cut as well
+    with pytest.raises(ValueError, match="the metric has thresholds to cut scores with"):
+        cut([0, 1], [0, 1], labels=[0, 1])
+
+
 @every_metric
 def test_loss_is_the_metric_for_places_that_only_minimise(case: MetricCase) -> None:
     y, p, w = case.rows(60)
@@ -152,7 +205,7 @@ def squared_error(y_true, margin, sample_weight):
         (lambda y, p, w: (y, p, 0 * w), "sample_weight is 0 in all"),
         (lambda y, p, w: ([], [], None), "y_true is empty"),
         (lambda y, p, w: (y, p[:, None], None), "y_pred must be one-dimensional"),
-        (lambda y, p, w: (y.astype(str), p, None), "y_true must hold real numbers"),
+        (lambda y, p, w: (y.astype(str), p, None), "y_true (must hold real numbers|has dtype <U)"),
     ],
 )
 def test_bad_input(case: MetricCase, change, message) -> None:

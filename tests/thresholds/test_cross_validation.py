@@ -7,7 +7,8 @@ import pytest
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 
 from gbdt_objectives import cross_validate_thresholds, optimize_thresholds
-from gbdt_objectives.thresholds import apply_thresholds, threshold_metric
+from gbdt_objectives.metrics import threshold_metric
+from gbdt_objectives.thresholds import apply_thresholds
 
 
 @pytest.fixture
@@ -110,6 +111,61 @@ def test_weights_count_as_repetition_and_zero_as_none(rows) -> None:
     np.testing.assert_allclose(weighted.fold_score, copies.fold_score)
     np.testing.assert_allclose(weighted.score, copies.score)
     np.testing.assert_allclose(weighted.thresholds, copies.thresholds)
+
+
+def test_prints_as_a_small_table(rows) -> None:
+    y, score = rows
+    methods = ["plugin", "exact", "rounding", "nelder-mead"]
+    found = cross_validate_thresholds(y, score, method=methods, cv=2, n_bootstrap=0)
+    lines = repr(found).splitlines()
+    assert [line.split()[0] for line in lines] == ["method", *methods]
+    assert f"{found.score[1]:.4g}" in lines[2]
+    assert lines[1].endswith(" ".join(f"{x:.4g}" for x in found.thresholds[0]))
+    many = np.resize(np.arange(60), 600)
+    found = cross_validate_thresholds(many, many + 1e-5 * score, cv=2, n_bootstrap=0)
+    assert max(map(len, [*lines, *str(found).splitlines()])) <= 100
+    assert str(found).endswith("...")
+
+
+@pytest.mark.parametrize("kind", [np.random.default_rng, np.random.RandomState])
+def test_seeds_of_any_kind(rows, kind) -> None:
+    y, score = rows
+    a, b = (
+        cross_validate_thresholds(y, score, random_state=kind(3), n_bootstrap=5) for _ in range(2)
+    )
+    np.testing.assert_array_equal(a.fold_score, b.fold_score)
+    np.testing.assert_array_equal(a.interval, b.interval)
+    cross_validate_thresholds(y, score, random_state=None, n_bootstrap=1)
+
+
+def test_the_default_method_suits_the_metric(rows) -> None:
+    y, score = rows
+    for metric, method in [("qwk", "plugin"), ("mae", "exact")]:
+        found = cross_validate_thresholds(y, score, metric=metric, n_bootstrap=0, cv=2)
+        assert found.methods == (method,)
+
+
+def test_resamples_of_weighted_rows_are_those_written_out(rows) -> None:
+    """The sorted rows are resampled; the same as resampling rows and starting afresh."""
+    y, score = (a[:150] for a in rows)
+    w = np.random.default_rng(1).integers(0, 3, size=150).astype(float)
+    groups = np.resize(np.arange(40), 150)
+    for number, units, options in [(np.arange(150), 150, {}), (groups, 40, {"groups": groups})]:
+        found = cross_validate_thresholds(
+            y, score, method="exact", sample_weight=w, n_bootstrap=9, confidence_level=0.99,
+            random_state=5, cv=2, **options,
+        )  # fmt: skip
+        rng = np.random.default_rng(5)
+        drawn = []
+        for _ in range(9):
+            times = np.bincount(rng.integers(units, size=units), minlength=units)[number]
+            drawn.append(
+                optimize_thresholds(
+                    y, score, method="exact", sample_weight=times * w, labels=range(4)
+                )
+            )
+        np.testing.assert_allclose(found.interval[0, 0], np.min(drawn, axis=0))
+        np.testing.assert_allclose(found.interval[0, 1], np.max(drawn, axis=0))
 
 
 def test_groups_stay_together(rows) -> None:

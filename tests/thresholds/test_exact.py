@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, quadratic
-from gbdt_objectives.thresholds.curve import class_curve, cut_to_threshold, label_curve
-from gbdt_objectives.thresholds.metrics import QWK
-from gbdt_objectives.thresholds.program import optimal_cuts
-from gbdt_objectives.thresholds.quadratic import exact_cuts, hull, ratio
-from gbdt_objectives.thresholds.rows import checked_rows
+from gbdt_objectives.metrics import qwk_metric
+from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, qwk
+from gbdt_objectives.thresholds.curve import cut_to_threshold
+from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
+from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, qwk_ratio
+from gbdt_objectives.thresholds.rows import scored_rows
 from tests.thresholds.reference import every_kappa, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
@@ -92,11 +92,11 @@ def random_problem(seed, n, ties, weighted, K=6):
 def test_equals_the_dynamic_program(n, seeds, ties, weighted):
     for seed in range(seeds):
         y, score, w = random_problem(seed, n, ties, weighted)
-        rows = checked_rows(y, score, None, w, None)
-        curve = label_curve(rows)
-        exact = ratio(curve, exact_cuts(curve))
+        rows = scored_rows(y, score, None, w)
+        curve = rows.label_curve
+        exact = qwk_ratio(curve, exact_cuts(curve))
         assert exact == pytest.approx(
-            ratio(curve, optimal_cuts(class_curve(rows).C, QWK)), abs=1e-12
+            qwk_ratio(curve, optimal_cuts(rows.class_curve.C, qwk_metric())), abs=1e-12
         )
         thresholds = optimize_thresholds(y, score, method="exact", sample_weight=w)
         p = apply_thresholds(score, thresholds)
@@ -108,11 +108,11 @@ def test_equals_the_dynamic_program(n, seeds, ties, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("block", [1_000, 131_072])
-def test_hull_is_the_isotonic_regression(ties, weighted, block, monkeypatch):
-    monkeypatch.setattr(quadratic, "BLOCK", block)
+def test_isotonic_ends_are_those_of_the_isotonic_regression(ties, weighted, block, monkeypatch):
+    monkeypatch.setattr(qwk, "BLOCK", block)
     y, score, w = random_problem(0, 40_000, ties, weighted)
-    curve = label_curve(checked_rows(y, score, None, w, None))
-    ends = hull(curve)
+    curve = scored_rows(y, score, None, w).label_curve
+    ends = isotonic_ends(curve)
     slopes = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
     fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(curve.low)
     np.testing.assert_allclose(np.repeat(slopes, np.diff(ends)), fit, atol=1e-9)

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-from gbdt_objectives.thresholds import (
-    apply_thresholds,
+from gbdt_objectives.metrics import (
     cost_metric,
+    extended_qwk_metric,
     f_beta,
     kappa_cost,
-    optimize_thresholds,
+    qwk_metric,
 )
+from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
 from tests.thresholds.reference import value
 
 METHODS = ("exact", "plugin", "nelder-mead")
@@ -427,6 +428,61 @@ def test_exact_on_falling_scores_warns():
     assert apply_thresholds(score, thresholds).tolist() == [1] * 12
 
 
+# the default method, and metrics
+
+
+def test_the_default_method_is_the_one_that_suits_the_metric():
+    y, score = sample()
+    for metric, method in [
+        ("qwk", "plugin"),
+        (qwk_metric(), "plugin"),
+        ("accuracy", "exact"),
+        (cost_metric(1 - np.eye(4)), "exact"),
+        (lambda y, p, w: (y == p).mean(), "nelder-mead"),
+    ]:
+        np.testing.assert_array_equal(
+            optimize_thresholds(y, score, metric=metric),
+            optimize_thresholds(y, score, metric=metric, method=method),
+        )
+
+
+def test_rounding_is_midway_between_the_labels():
+    y, score = sample()
+    found = optimize_thresholds(y, score, method="rounding")
+    assert found.tolist() == [0.5, 1.5, 2.5]
+    assert found.labels.tolist() == [0, 1, 2, 3]
+
+
+def test_the_range_of_a_metric_gives_the_labels():
+    y, score = sample()
+    found = optimize_thresholds(y, score, metric=qwk_metric((0, 5)))
+    assert found.labels.tolist() == [0, 1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(found, optimize_thresholds(y, score, labels=range(6)))
+    named = optimize_thresholds(y, score, metric=qwk_metric((0, 3)), labels=range(4))
+    assert named.labels.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", [None, 3, np.random.default_rng(3), np.random.RandomState(3)])
+def test_seeds_of_any_kind(seed):
+    y, score = sample(60)
+    found = optimize_thresholds(y, score, method="nelder-mead", random_state=seed, n_starts=3)
+    assert (np.diff(found) >= 0).all()
+
+
+def test_search_hands_the_function_rows_in_the_order_given():
+    y, score = sample(80)
+    w = np.ones(80)
+    w[5] = 0
+    counted = np.delete(np.arange(80), 5)
+
+    def accuracy(y_true, y_pred, sample_weight):
+        np.testing.assert_array_equal(y_true, y[counted])
+        return (y_true == y_pred).mean()
+
+    found = optimize_thresholds(y, score, metric=accuracy, sample_weight=w, n_starts=1)
+    assert np.isfinite(found).all()
+
+
 # bad input
 
 Y, S = [0, 1, 2, 2], [0.1, 0.2, 0.3, 0.4]
@@ -467,18 +523,35 @@ BAD = [
         ValueError,
         "no row of y_true has that label",
     ),
-    (dict(method="best"), ValueError, "method must be one of 'exact', 'plugin', 'nelder-mead'"),
+    (dict(method="best"), ValueError, "method must be one of 'plugin', 'exact', 'nelder-mead'"),
     (dict(metric="f1"), ValueError, "metric must be one of 'qwk'"),
-    (dict(metric="mae"), ValueError, "pass method='exact'"),
-    (dict(metric=f_beta(1)), ValueError, "pass method='exact'"),
+    (dict(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
+    (dict(metric=f_beta(1), method="plugin"), ValueError, "pass method='exact'"),
+    (dict(metric=f_beta(1)), ValueError, "is for two classes, found 3"),
     (dict(metric=f_beta(1), method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric="youden", method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric=[[0, 1], [1, 0]], method="exact"), TypeError, "use cost_metric"),
-    (dict(metric=accuracy_score), ValueError, "pass method='nelder-mead'"),
+    (dict(metric=extended_qwk_metric()), ValueError, "metric of classes, found Extended.*pass for"),
+    (dict(metric=qwk_metric().loss), ValueError, "metric of classes, found MetricLoss.*out .loss"),
+    (dict(metric=qwk_metric), ValueError, "metric of classes, found <function qwk_metric"),
+    (dict(metric=qwk_metric().lightgbm), ValueError, "metric of classes, found LightGBMMetric"),
+    (
+        dict(metric=qwk_metric((0, 2), thresholds=[0.5, 1.5])),
+        ValueError,
+        "'qwk' has thresholds of its own.*make it without thresholds=",
+    ),
+    (dict(metric=qwk_metric((0, 1))), ValueError, "y_true holds .*2.* not in labels"),
+    (
+        dict(metric=qwk_metric((0, 3)), labels=[0, 1, 2]),
+        ValueError,
+        r"labels are \[0, 1, 2\], but the metric has label_range \(0, 3\): leave one",
+    ),
+    (dict(method="rounding", labels=[2, 1, 0]), ValueError, "needs labels that are rising numbers"),
+    (dict(metric=accuracy_score, method="plugin"), ValueError, "pass method='nelder-mead'"),
     (dict(metric=accuracy_score, method="exact"), ValueError, "pass method='nelder-mead'"),
     (dict(metric=cost_metric(np.eye(2)), method="exact"), ValueError, r"shape \(2, 2\), but .* 3"),
     (dict(n_starts=0), ValueError, "n_starts must be a whole number >= 1"),
-    (dict(random_state=0.5), TypeError, "random_state must be a whole number >= 0"),
+    (dict(random_state=0.5), TypeError, "random_state must be an int"),
     (dict(score=[-1.7e308, 0, 1.0, 1.7e308]), ValueError, "more than a float64 holds"),
 ]
 

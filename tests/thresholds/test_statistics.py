@@ -7,13 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
-from gbdt_objectives.thresholds import (
-    ThresholdStatistics,
-    apply_thresholds,
-    cost_metric,
-    optimize_thresholds,
-    threshold_metric,
-)
+from gbdt_objectives.metrics import cost_metric, threshold_metric
+from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
 
 COST = cost_metric([[0, 1, 3, 3.5], [0.6, 0, 2, 4], [2.1, 1.2, 0, 1], [5, 4, 0.7, 0]])
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", COST]
@@ -178,7 +173,7 @@ def test_a_gap_of_empty_bins_is_cut_in_the_middle():
         (lambda s: s.add([0, 1], [1.0]), ValueError, "score has 1 rows"),
         (lambda s: s.add([0, 1], [1.0, 2.0], [0, 0]), ValueError, "sample_weight is 0"),
         (lambda s: s.thresholds(method="nelder-mead"), ValueError, "method must be one of"),
-        (lambda s: s.thresholds(metric="mae"), ValueError, "pass method='exact'"),
+        (lambda s: s.thresholds(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
         (lambda s: s.thresholds(metric=print, method="exact"), ValueError, "metric is a function"),
         (lambda s: s + ThresholdStatistics.empty([0, 1, 2]), ValueError, "do not add up"),
         (lambda s: s + ThresholdStatistics.empty([0, 1], edges=[1]), ValueError, "different edges"),

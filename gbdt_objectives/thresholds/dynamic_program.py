@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.metrics import ThresholdMetric
+from gbdt_objectives.metrics import ClassMetric
 
 
-def optimal_cuts(C: Array, metric: ThresholdMetric) -> Array:
+def optimal_cuts(C: Array, metric: ClassMetric) -> Array:
     """The cuts of least F/G, given cumulative class weights C (K, d+1).
 
     Dinkelbach: for the best ratio R so far, minimise F - R G, which is a sum over
@@ -21,7 +21,7 @@ def optimal_cuts(C: Array, metric: ThresholdMetric) -> Array:
     best, R = best_single_class(C, F, G)
     while True:
         cuts = additive_cuts((F - R * G).T @ C)
-        lower = ratio(C, cuts, F, G)
+        lower = cost_ratio(C, cuts, F, G)
         if not lower < R:
             return best
         best, R = cuts, lower
@@ -52,14 +52,14 @@ def confusion(C: Array, cuts: Array) -> Array:
     return np.diff(C[:, edges], axis=1)
 
 
-def ratio(C: Array, cuts: Array, F: Array, G: Array) -> float:
+def cost_ratio(C: Array, cuts: Array, F: Array, G: Array) -> float:
     """F/G of the classes that the cuts give."""
     counts = confusion(C, cuts)
     return float((F * counts).sum() / (G * counts).sum())
 
 
 def best_single_class(C: Array, F: Array, G: Array) -> tuple[Array, float]:
-    """The cuts that give everything to the class of least F, and its F/G: a place to start."""
+    """The cuts that put every row into the class of least F, and its F/G: where to start."""
     K, d = C.shape[0], C.shape[1] - 1
     above, below = C[:, -1] @ F, C[:, -1] @ G
     k = int(np.argmin(np.where(below > 0, above, np.inf)))

@@ -1,12 +1,13 @@
 """The two rules for quadratic weighted kappa: exact and plug-in.
 
-Symbols: y class positions, mu, var their weighted mean and variance, N and S the
+Symbols: y class positions, mu and var their weighted mean and variance, N and S the
 cumulative weight and weighted position of :class:`~.curve.LabelCurve`, W = N[d],
 F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,16 +16,16 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.curve import LabelCurve, threshold_to_cut
+from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072
 ROUNDING = 1e-9
 """How far a line's ends may miss the labels by rounding."""
 COARSE = 10_000
-"""Pools to look at in the search for the rows that a line leaves within the labels."""
+"""Pools to look at in the search for the rows within a line's ends."""
 
 
-def ratio(curve: LabelCurve, cuts: Array) -> float:
+def qwk_ratio(curve: LabelCurve, cuts: Array) -> float:
     """R of the classes that the cuts give, from the sums above each cut.
 
     A row's class is the number of cuts below it, so sum w p = sum_c N_c,
@@ -54,23 +55,46 @@ def exact_cuts(curve: LabelCurve) -> Array:
     2 (t_c - y), t_c = (c - 1/2)(1-R) + R mu, so the cuts are where m passes t_c.
     """
     mu, _ = moments(curve)
-    ends = hull(curve)
+    ends = isotonic_ends(curve)
     m = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
     c = np.arange(1, len(curve.class_weight))
-    best, R = one_class(curve), 1.0
+    best, R = one_class_cuts(curve), 1.0
     while True:
         t = (c - 0.5) * (1 - R) + R * mu
         cuts = ends[np.searchsorted(m, t, side="left")]
-        lower = ratio(curve, cuts)
+        lower = qwk_ratio(curve, cuts)
         if not lower < R:
             return best
         best, R = cuts, lower
 
 
-def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
+def plugin_thresholds(curve: LabelCurve) -> Array:
+    """Equally spaced thresholds from the least-squares line of the class on the score."""
+    low, high = float(curve.score[0]), float(curve.score[-1])
+    if low == high:
+        return one_class_thresholds(curve)
+    spread = high - low
+    if not math.isfinite(spread):
+        raise ValueError(
+            f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
+        )
+    line = straight_line(curve, spread, 0, len(curve.score))
+    starts = [line, *middle_line(curve, spread)]
+    correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
+    if not any(start.rises for start in starts):
+        raise ValueError(
+            f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
+            "high classes pass -score, otherwise use method='exact'"
+        )
+    R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
+    bounded = bounded_line(curve, [start for start in starts if start.rises])
+    return iterate_thresholds(curve, bounded, R)
+
+
+def iterate_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
     """Equally spaced thresholds, where the line passes t_c, with R iterated.
 
-    From a first guess R <- F/G of the classes it gives, keeping the lowest met.
+    R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win.
     """
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
@@ -78,7 +102,7 @@ def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
     seen: set[float] = set()
     for _ in range(50):
         thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
-        lower = ratio(curve, threshold_to_cut(curve.score, thresholds))
+        lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
         met.setdefault(lower, thresholds)
         if lower >= 1 or lower in seen:  # no spread left, or a cycle
             break
@@ -89,7 +113,7 @@ def plugin_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
 
 NARROWEST = 1e-9
 """How narrow a class may be on the line, relative to the score there: a steeper line passes
-between scores that only rounding sets apart, such as sums of the same leaves in another order."""
+between scores that differ by rounding only, such as sums of the same leaves in another order."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +142,8 @@ def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     u, uu, uy = 0.0, 0.0, 0.0
     for k in range(i, j, BLOCK):
         stop = min(k + BLOCK, j)
-        d = (curve.score[k:stop].astype(np.float64) - origin) / spread
+        d = np.subtract(curve.score[k:stop], origin, dtype=np.float64)
+        d /= spread
         n, s = np.diff(curve.N[k : stop + 1]), np.diff(curve.S[k : stop + 1])
         u += dot(n, d)
         uy += dot(s, d)
@@ -132,7 +157,7 @@ def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
 
 
 def middle_line(curve: LabelCurve, spread: float) -> list[Line]:
-    """The line of the middle half of the rows, which no row far out bends, if they have one."""
+    """The line of the middle half of the rows, which outliers cannot bend, if they have one."""
     i, j = np.searchsorted(curve.N, curve.N[-1] * np.array([0.25, 0.75]))
     return [straight_line(curve, spread, int(i), int(j))] if j - i > 1 else []
 
@@ -140,25 +165,27 @@ def middle_line(curve: LabelCurve, spread: float) -> list[Line]:
 def bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1.
 
-    An expected class position lies in there. Rows beyond the line's ends do not pull on
-    it: fit the rows within, find who is within, until nobody changes. Of several starts
-    the one that ends with the least squares wins. The search looks at about ``COARSE``
-    pools, the last fit at all.
+    An expected class position lies in that range. Rows beyond the line's ends do not pull
+    on it: fit the rows within, then find which rows are within, until these stay the same.
+    Of several starts, the one that ends with the least squares wins. The search looks at
+    about ``COARSE`` pools, the final fit at all of them.
     """
-    coarse = thinned(curve, max(1, len(curve.score) // COARSE))
-    line = min((settled(coarse, start) for start in starts), key=lambda end: misfit(coarse, end))
-    i, j = within(curve, line)
-    if line in starts or j - i < 2:  # nobody is beyond, or nearly everybody
+    coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
+    line = min(
+        (refit_until_stable(coarse, start) for start in starts), key=lambda end: misfit(coarse, end)
+    )
+    i, j = pools_within(curve, line)
+    if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
     inner = straight_line(curve, line.spread, i, j)
     return inner if inner.rises else line
 
 
-def settled(curve: LabelCurve, line: Line) -> Line:
-    """The line of the rows within it."""
+def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
+    """The line that is the fit of the rows within it."""
     met: set[tuple[int, int]] = set()
     while True:
-        i, j = within(curve, line)
+        i, j = pools_within(curve, line)
         if (i, j) in met or j - i < 2:
             return line
         met.add((i, j))
@@ -175,28 +202,33 @@ def misfit(curve: LabelCurve, line: Line) -> float:
     return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 
-def within(curve: LabelCurve, line: Line) -> tuple[int, int]:
+def pools_within(curve: LabelCurve, line: Line) -> tuple[int, int]:
     """The pools i..j-1 where the line lies within 0..K-1."""
     ends = line.score([-ROUNDING, len(curve.class_weight) - 1 + ROUNDING])
     i, j = np.searchsorted(curve.score, ends)
     return int(i), int(j)
 
 
-def thinned(curve: LabelCurve, step: int) -> LabelCurve:
-    """The curve with every ``step`` neighbouring pools as one, at the score of the middle one."""
+def coarsen(curve: LabelCurve, step: int) -> LabelCurve:
+    """The curve with every ``step`` neighbouring pools merged, at the score of the middle one."""
     at = np.append(np.arange(0, len(curve.score), step), len(curve.score))
     score = curve.score[(at[:-1] + at[1:]) // 2]
     return LabelCurve(score, score, score, curve.N[at], curve.S[at], curve.class_weight)
 
 
-def one_class(curve: LabelCurve) -> Array:
-    """Everything in the class nearest to the mean."""
+def one_class_thresholds(curve: LabelCurve) -> Array:
+    """Every row in the class nearest to the mean."""
+    return cut_to_threshold(curve.low, curve.high, one_class_cuts(curve))
+
+
+def one_class_cuts(curve: LabelCurve) -> Array:
+    """The cuts that put every row into the class nearest to the mean."""
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
     return np.where(c - 0.5 <= mu, 0, len(curve.low))
 
 
-def hull(curve: LabelCurve) -> Array:
+def isotonic_ends(curve: LabelCurve) -> Array:
     """Vertices, as cuts, of the lower convex hull of (N, S): the blocks of the isotonic fit.
 
     Pruning, block by block and then as a whole, leaves little for the isotonic
@@ -206,20 +238,20 @@ def hull(curve: LabelCurve) -> Array:
 
     N, S = curve.N, curve.S
     starts = range(0, len(N) - 1, BLOCK)
-    blocks = [i + pruned(N[i : i + BLOCK + 1], S[i : i + BLOCK + 1]) for i in starts]
+    blocks = [i + prune(N[i : i + BLOCK + 1], S[i : i + BLOCK + 1]) for i in starts]
     ends = np.unique(np.concatenate(blocks))
-    ends = ends[pruned(N[ends], S[ends])]
+    ends = ends[prune(N[ends], S[ends])]
     dN, dS = np.diff(N[ends]), np.diff(S[ends])
     m = isotonic_regression(dS / dN, sample_weight=dN)
     edge = np.flatnonzero(m[1:] > m[:-1]) + 1
     return ends[np.concatenate(([0], edge, [len(m)]))]
 
 
-def pruned(N: Array, S: Array) -> Array:
+def prune(N: Array, S: Array) -> Array:
     """Some of the points, among them the first, the last and all vertices of their lower hull.
 
-    A point on or above the chord of its neighbours is no vertex. All such points can go
-    at once, since the vertices stay.
+    A point on or above the chord of its neighbours is not a vertex. All such points can be
+    dropped at once, since the vertices stay.
     """
     kept = np.arange(len(N))
     before = 2 * len(N)

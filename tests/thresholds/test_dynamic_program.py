@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from gbdt_objectives.thresholds import (
-    apply_thresholds,
-    cost_metric,
-    f_beta,
-    kappa_cost,
-    optimize_thresholds,
-    threshold_metric,
-)
+from gbdt_objectives.metrics import cost_metric, f_beta, kappa_cost, threshold_metric
+from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
 from tests.thresholds.reference import every_cut, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
@@ -116,14 +110,16 @@ def test_median_cuts_minimise_the_absolute_error():
 def test_metrics_compare_print_and_hash():
     assert kappa_cost([[0, 1], [1, 0]]) == kappa_cost(np.array([[0, 1], [1, 0]]))
     assert len({f_beta(1), f_beta(1.0), f_beta(2)}) == 2
-    assert repr(f_beta(2)) == "FBeta(beta=2.0)"
+    fields = "input_space='margin', label_range=None, thresholds=None, beta=2.0"
+    assert repr(f_beta(2)) == f"FBeta({fields})"
 
 
 def test_values_of_few_rows_and_classes():
     assert threshold_metric("accuracy")([3], [3]) == 1
     assert threshold_metric("mae")([0], [5]) == 5
-    with pytest.raises(ValueError, match="y_pred must hold classes, found 0.5 at row 1"):
-        threshold_metric("mae")([0, 1], [0, 0.5])
+    assert threshold_metric("mae")([0, 1], [0, 0.49]) == 0.5  # floats are scores
+    with pytest.raises(ValueError, match="y_true must hold classes, found 0.5 at row 1"):
+        threshold_metric("mae")([0, 0.5], [0, 1])
     with pytest.raises(TypeError, match="y_true has dtype"):
         threshold_metric("mae")(["a"], ["a"])
 

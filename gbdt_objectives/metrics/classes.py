@@ -1,0 +1,533 @@
+"""Metrics of ordered classes: one object for early stopping, scoring and thresholds.
+
+Each is a decreasing function of F/G, F = sum w F[y, p], G = sum w G[y, p], with two (K, K)
+matrices that depend on the labels only through the class weights: that is why thresholds
+can be exactly optimal. The distance of two classes is that of their positions 0..K-1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, ordered_labels, positions, shown, whole_numbers
+from gbdt_objectives._marked import mark_of, same_mark
+from gbdt_objectives.metrics.base import Link, Metric
+from gbdt_objectives.metrics.kappa import kappa_of_classes, undefined
+
+Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMetric(Metric):
+    """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
+
+    Made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
+    :func:`kappa_cost` or :func:`f_beta`. Called as
+    ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
+
+    - with ``labels``, all classes in ascending order and of any type, both hold classes;
+    - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
+      or floats, which are scores. The class of a score is the nearest label (halves
+      upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``.
+
+    Attributes
+    ----------
+    label_range : (int, int) or None
+        Lowest and highest label. None: those of the rows that are scored.
+    thresholds : tuple of float or None
+        Where scores are cut; None: midway between the labels.
+    """
+
+    greater_is_better: ClassVar[bool] = True
+    exact_method: ClassVar[str | None] = "dynamic program"
+    label_range: tuple[int, int] | None = None
+    thresholds: tuple[float, ...] | None = None
+
+    @property
+    def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
+        return "identity" if self.thresholds is None else None
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
+        raise NotImplementedError
+
+    def value(self, ratio: float) -> float:
+        """The metric, given F/G."""
+        return 1 - ratio
+
+    def of_counts(self, counts: Array) -> float:
+        """The metric of (weighted) confusion counts [true, predicted]."""
+        F, G = self.ratio_costs(counts.sum(axis=1))
+        below = float((G * counts).sum())
+        if below == 0:
+            return undefined(f"{self.name} is 0/0 for these classes")
+        return self.value(float((F * counts).sum()) / below)
+
+    def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
+        """The metric of checked integer classes in low..high."""
+        K = high - low + 1
+        pair = y.astype(np.intp)
+        pair *= K
+        pair += p.astype(np.intp, copy=False)
+        pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
+        return self.of_counts(np.bincount(pair, w, minlength=K * K).reshape(K, K))
+
+    def __call__(
+        self,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
+    ) -> float:
+        if labels is None:
+            return super().__call__(y_true, y_pred, sample_weight)
+        if self.thresholds is not None:
+            raise ValueError(
+                "labels= says that y_pred holds classes, but the metric has thresholds to cut "
+                "scores with: leave one of the two out"
+            )
+        order = self.agreed_labels(labels)
+        assert order is not None
+        y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
+        _checks.same_length("y_pred", p, "the labels", len(y))
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        return self.of_classes(y, p, w, 0, len(order) - 1)
+
+    def agreed_labels(self, labels: ArrayLike | None) -> Array | None:
+        """The labels given, or those of ``label_range``: the same, if there are both."""
+        order = None if labels is None else ordered_labels(labels)
+        if self.label_range is None:
+            return order
+        low, high = self.label_range
+        if order is not None and not same_mark(order, range(low, high + 1)):
+            raise ValueError(
+                f"labels are {shown(order.tolist())}, but the metric has label_range "
+                f"{self.label_range}: leave one of the two out"
+            )
+        return np.arange(low, high + 1) if order is None else order
+
+    def _checked(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        y = whole_numbers("y_true", y_true)
+        p = _checks.as_array("y_pred", y_pred)
+        scores = p.dtype.kind not in "biu" or self.thresholds is not None
+        p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
+        _checks.same_length("y_pred", p, "the labels", len(y))
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        classes = (y,) if scores else (y, p)
+        if self.label_range is None:
+            low, high = int(min(c.min() for c in classes)), int(max(c.max() for c in classes))
+        else:
+            low, high = self.label_range
+            for name, c in zip(("y_true", "y_pred"), classes, strict=False):
+                _checks.in_label_range(name, c, self.label_range)
+        if self.thresholds is not None:
+            p = low + np.searchsorted(self.thresholds, p, side="right")
+        elif scores:
+            p = np.floor(p + 0.5).clip(low, high)
+        return self.of_classes(y, p, w, low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedCost(ClassMetric):
+    """Mean cost per row."""
+
+    greater_is_better: ClassVar[bool] = False
+    cost: Cost
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # depends on a field
+        return "mae" if self.cost == "absolute" else "cost"
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        F = cost_matrix(self.cost, len(class_weight))
+        return F, np.ones_like(F)
+
+    def value(self, ratio: float) -> float:
+        return ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy(ClassMetric):
+    """Fraction of rows in their class."""
+
+    name: ClassVar[str] = "accuracy"
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        F = cost_matrix("zero_one", len(class_weight))
+        return F, np.ones_like(F)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MacroRecall(ClassMetric):
+    """Mean recall of the classes that occur (balanced accuracy)."""
+
+    name: ClassVar[str] = "macro_recall"
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        F = cost_matrix("zero_one", len(class_weight))
+        present = class_weight > 0
+        share = class_weight.sum() / present.sum()
+        F[present] *= (share / class_weight[present])[:, None]
+        return F, np.ones_like(F)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Youden(MacroRecall):
+    """True positive rate minus false positive rate."""
+
+    name: ClassVar[str] = "youden"
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        check_two_classes(self.name, class_weight)
+        return super().ratio_costs(class_weight)
+
+    def value(self, ratio: float) -> float:
+        return 1 - 2 * ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedKappa(ClassMetric):
+    """1 - observed cost / cost expected by chance."""
+
+    cost: Cost
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # depends on a field
+        if not isinstance(self.cost, str):
+            return "kappa_cost"
+        return {"absolute": "linear", "zero_one": "kappa", "squared": "qwk"}[self.cost]
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        F = cost_matrix(self.cost, len(class_weight))
+        expected = class_weight @ F / class_weight.sum()
+        if expected.min() == 0 and (class_weight > 0).sum() > 1:
+            raise ValueError(
+                f"cost: always predicting the class at position {int(np.argmin(expected))} costs "
+                "nothing, so kappa is 0/0 there: give confusions of classes that occur a cost > 0"
+            )
+        return F, np.broadcast_to(expected, F.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QWKMetric(WeightedKappa):
+    """Quadratic weighted kappa; made by :func:`qwk_metric`."""
+
+    exact_method: ClassVar[str | None] = "isotonic"
+    cost: Cost = field(default="squared", init=False, repr=False)
+
+    def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
+        return kappa_of_classes(y, p, w)  # needs no confusion counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class FBeta(ClassMetric):
+    """(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)."""
+
+    name: ClassVar[str] = "f_beta"
+    beta: float
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        check_two_classes(f"f_beta({self.beta:g})", class_weight)
+        b2 = self.beta**2
+        return np.array([[0.0, 1.0], [b2, 0.0]]), np.array([[0.0, 1.0], [b2, 1 + b2]])
+
+
+def check_two_classes(name: str, class_weight: Array) -> None:
+    """Raise unless K = 2."""
+    if len(class_weight) != 2:
+        raise ValueError(
+            f"metric {name} is for two classes, found {len(class_weight)}: choose another metric "
+            "or give labels=[negative, positive]"
+        )
+
+
+def cost_matrix(cost: Cost, K: int) -> Array:
+    """The cost of each (true, predicted) pair of positions, float64 (K, K)."""
+    if not isinstance(cost, str):
+        matrix = np.array(cost)
+        if len(matrix) != K:
+            raise ValueError(
+                f"the cost matrix has shape {matrix.shape}, but there are {K} classes: give a row "
+                "and a column to each class, and labels or label_range if not all classes occur"
+            )
+        return matrix
+    k = np.arange(K, dtype=np.float64)
+    distance = np.abs(k[:, None] - k)
+    if cost == "zero_one":
+        return np.sign(distance)
+    return distance if cost == "absolute" else distance**2
+
+
+def _square(matrix: ArrayLike) -> Array:
+    array = _checks.real_array("matrix", matrix).astype(np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        raise ValueError(
+            f"matrix must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
+        )
+    _checks.finite("matrix", array)
+    return array
+
+
+def _tuples(array: Array) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in array.tolist())
+
+
+def class_fields(
+    label_range: tuple[int, int] | None, thresholds: ArrayLike | None
+) -> dict[str, Any]:
+    """The two arguments that all class metrics share, checked."""
+    if label_range is None:
+        if thresholds is not None:
+            raise ValueError("thresholds need label_range=(lowest, highest) as well")
+        return {}
+    low, high = _checks.label_range("label_range", label_range)
+    if low != int(low) or high != int(high):
+        raise ValueError(f"label_range must hold integers, found {label_range!r}")
+    low, high = whole = int(low), int(high)
+    if thresholds is None:
+        return {"label_range": whole}
+    cuts = _checks.sorted_thresholds("thresholds", thresholds)
+    carried = mark_of(thresholds)
+    if carried is not None and not same_mark(carried, np.arange(low, high + 1)):
+        raise ValueError(
+            f"thresholds are for the labels {shown(carried.tolist())}, but label_range is {whole}: "
+            "give the range of these labels"
+        )
+    if len(cuts) != high - low:
+        raise ValueError(
+            f"thresholds must be {high - low} numbers for labels {low} to {high}, found {len(cuts)}"
+        )
+    return {"label_range": whole, "thresholds": tuple(cuts.tolist())}
+
+
+def qwk_metric(
+    label_range: tuple[int, int] | None = None, *, thresholds: ArrayLike | None = None
+) -> ClassMetric:
+    """Quadratic weighted kappa, of classes or of scores turned into classes.
+
+    Takes classes, or scores in label units. Without ``thresholds`` the class of a score is
+    the nearest label in the range (halves upwards); with them it is class k (counted from
+    the lowest label) where ``thresholds[k-1] <= score < thresholds[k]``.
+
+    For early stopping prefer :func:`extended_qwk_metric`: at first, all rounded scores are
+    in one class, and their kappa does not move until some cross a threshold.
+
+    Parameters
+    ----------
+    label_range : (int, int), optional
+        Lowest and highest label. None: those of the rows that are scored.
+    thresholds : array-like of shape (K-1,), optional
+        Sorted cuts for the K integer labels in ``label_range``, which is then required.
+
+    Returns
+    -------
+    Metric
+        ``name`` "qwk", greater is better, input space "margin" (label units). Also for
+        ``optimize_thresholds(metric=...)``, without ``thresholds``.
+
+    Raises
+    ------
+    ValueError
+        A range that is not one, thresholds that are not sorted or not K-1 of them;
+        when called, labels that are fractions or outside the range.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import qwk_metric
+    >>> round(qwk_metric((0, 3))([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7]), 4)
+    0.9
+    >>> qwk_metric((0, 3), thresholds=[0.5, 1.3, 2.5])([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7])
+    1.0
+    >>> qwk_metric()(["low", "high"], ["low", "high"], labels=["low", "mid", "high"])
+    1.0
+    """
+    return QWKMetric(**class_fields(label_range, thresholds))
+
+
+def cost_metric(matrix: ArrayLike) -> ClassMetric:
+    """Mean cost of a decision, given what each confusion costs. Less is better.
+
+    ::
+
+        sum w cost[y, p] / sum w
+
+    Parameters
+    ----------
+    matrix : array-like of shape (K, K)
+        ``matrix[i, j]``: cost of predicting class j (its position) where i is true, in
+        any unit; a gain is a negative cost.
+
+    Returns
+    -------
+    Metric
+        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
+
+    Raises
+    ------
+    ValueError
+        A matrix that is not square, or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import cost_metric, optimize_thresholds
+    >>> missed_is_worse = cost_metric([[0, 1], [10, 0]])
+    >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
+    >>> optimize_thresholds(y, score, metric=missed_is_worse).round(2)
+    array([0.15])
+    >>> missed_is_worse(y, [0, 1, 1, 1, 1])
+    0.4
+    """
+    return ExpectedCost(cost=_tuples(_square(matrix)))
+
+
+def kappa_cost(matrix: ArrayLike) -> ClassMetric:
+    """Weighted kappa with any cost of disagreement.
+
+    ::
+
+        kappa = 1 - sum_ij cost_ij O_ij / sum_ij cost_ij E_ij
+
+    O the (weighted) confusion counts, E those expected by chance.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (K, K)
+        ``matrix[i, j]`` >= 0: cost of predicting class j (its position) where i is
+        true; 0 on the diagonal.
+
+    Returns
+    -------
+    Metric
+        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
+
+    Raises
+    ------
+    ValueError
+        A matrix that is not square, negative, not 0 on the diagonal or not finite.
+
+    References
+    ----------
+    Cohen (1968), Psychological Bulletin 70(4).
+
+    Examples
+    --------
+    >>> from gbdt_objectives import kappa_cost
+    >>> capped = kappa_cost([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
+    0.7143
+    """
+    array = _square(matrix)
+    if array.min() < 0:
+        raise ValueError(f"matrix must hold costs >= 0, found {array.min()}")
+    if array.diagonal().any():
+        raise ValueError(
+            f"matrix must be 0 on the diagonal, found {shown(array.diagonal().tolist())}: "
+            "agreement costs nothing"
+        )
+    return WeightedKappa(cost=_tuples(array))
+
+
+def f_beta(beta: float) -> ClassMetric:
+    """F-beta of one binary threshold; the second of the two labels is the positive one.
+
+    ::
+
+        (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)
+
+    Parameters
+    ----------
+    beta : float
+        > 0: how many times as much recall counts as precision; 1 is F1.
+
+    Returns
+    -------
+    Metric
+        For scoring, early stopping and ``optimize_thresholds(metric=...)``.
+
+    Raises
+    ------
+    ValueError
+        beta <= 0 or not finite.
+
+    References
+    ----------
+    van Rijsbergen (1979), Information Retrieval, chapter 7.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import f_beta, optimize_thresholds
+    >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
+    >>> optimize_thresholds(y, score, metric=f_beta(0.5)).round(2)
+    array([0.45])
+    >>> round(f_beta(1)(y, [0, 1, 1, 1, 1]), 4)
+    0.6667
+    """
+    beta = _checks.number("beta", beta)
+    if beta <= 0:
+        raise ValueError(f"beta must be > 0, found {beta}: 1 weighs recall like precision")
+    return FBeta(beta=beta)
+
+
+NAMED: dict[str, ClassMetric] = {
+    "qwk": QWKMetric(),
+    "linear": WeightedKappa(cost="absolute"),
+    "kappa": WeightedKappa(cost="zero_one"),
+    "accuracy": Accuracy(),
+    "mae": ExpectedCost(cost="absolute"),
+    "macro_recall": MacroRecall(),
+    "youden": Youden(),
+}
+
+
+def threshold_metric(
+    metric: str | ClassMetric,
+    label_range: tuple[int, int] | None = None,
+    *,
+    thresholds: ArrayLike | None = None,
+) -> ClassMetric:
+    """A metric of ordered classes, by name, and where it cuts scores.
+
+    Parameters
+    ----------
+    metric : str or Metric
+        "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
+        cost), "accuracy", "mae" (mean absolute difference of positions),
+        "macro_recall" (of the classes that occur), "youden" (two classes). Or a metric
+        of classes such as ``f_beta(1)``, to be given a range or thresholds.
+    label_range, thresholds
+        As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
+        such as the log-odds of a binary objective.
+
+    Returns
+    -------
+    Metric
+        For scoring, early stopping and ``optimize_thresholds(metric=...)``; its
+        ``exact_method`` says how the latter finds the exact optimum.
+
+    Raises
+    ------
+    ValueError
+        A word that names no metric; a range or thresholds as in :func:`qwk_metric`.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import threshold_metric
+    >>> round(threshold_metric("qwk")([0, 1, 2, 3], [0, 1, 1, 3]), 4)
+    0.9
+    >>> mae = threshold_metric("mae", (0, 3))
+    >>> mae.greater_is_better, mae([0, 1, 2, 3], [-0.2, 1.1, 3.2, 2.8])
+    (False, 0.25)
+    >>> mae.exact_method
+    'dynamic program'
+    """
+    fields = class_fields(label_range, thresholds)
+    if not isinstance(metric, ClassMetric):
+        metric = NAMED[_checks.choice("metric", metric, tuple(NAMED))]
+    return replace(metric, **fields) if fields else metric

@@ -1,0 +1,156 @@
+"""The methods that fit thresholds, in one table, and what each of them can optimise."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.metrics import ClassMetric, Metric, threshold_metric
+from gbdt_objectives.thresholds.curve import Bins, ClassCurve, LabelCurve, cut_to_threshold
+from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
+from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
+from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
+from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
+
+Method = Literal["plugin", "exact", "nelder-mead", "rounding"]
+MetricArgument = str | ClassMetric | Callable[..., Any]
+Target = ClassMetric | Callable[..., Any]
+"""A checked metric: one of ours, or a user's function of which greater is better."""
+
+
+Scored = ScoredRows | Bins
+"""What the methods need: labels and two curves."""
+
+
+def plugin(rows: Scored, metric: Target) -> Array:
+    """Equally spaced thresholds for QWK."""
+    return plugin_thresholds(rows.label_curve)
+
+
+def exact(rows: Scored, metric: Target) -> Array:
+    """The global optimum of a metric of classes."""
+    assert isinstance(metric, ClassMetric)
+    if metric.exact_method == "isotonic":
+        curve: LabelCurve | ClassCurve = rows.label_curve
+        cuts = exact_cuts(rows.label_curve)
+    else:
+        curve = rows.class_curve
+        cuts = optimal_cuts(rows.class_curve.C, metric)
+    return cut_to_threshold(curve.low, curve.high, cuts)
+
+
+def rounding(rows: Scored, metric: Target) -> Array:
+    """Midway between neighbouring labels."""
+    if not are_rising_numbers(rows.labels):
+        raise ValueError(
+            "method='rounding' needs labels that are rising numbers, found "
+            f"{shown(rows.labels.tolist())}: use another method"
+        )
+    return midpoints(rows.labels)
+
+
+METHODS: dict[str, Callable[..., Array]] = {
+    "plugin": plugin,
+    "exact": exact,
+    "nelder-mead": nelder_mead_thresholds,
+    "rounding": rounding,
+}
+
+
+def checked_metric(metric: MetricArgument) -> Target:
+    """The metric of classes, or the function, that thresholds are to be fitted for."""
+    if isinstance(metric, str):
+        return threshold_metric(metric)
+    if isinstance(metric, ClassMetric):
+        if metric.thresholds is not None:
+            raise ValueError(
+                f"metric {metric.name!r} has thresholds of its own, {shown(metric.thresholds)}: "
+                "make it without thresholds="
+            )
+        return metric
+    ours = str(getattr(metric, "__module__", "")).startswith("gbdt_objectives.")  # e.g. not called
+    if ours or isinstance(metric, Metric):
+        raise ValueError(
+            f"metric must be a metric of classes, found {shown(metric)}: pass for instance 'qwk', "
+            "'accuracy', qwk_metric((0, 5)) or cost_metric(matrix), without .loss or .xgboost"
+        )
+    if not callable(metric):
+        raise TypeError(
+            f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
+            "a matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
+        )
+    return metric
+
+
+def default_method(metric: Target) -> str:
+    """Plug-in for QWK, exact for other metrics of classes, Nelder-Mead for functions."""
+    if not isinstance(metric, ClassMetric):
+        return "nelder-mead"
+    return "plugin" if metric.exact_method == "isotonic" else "exact"
+
+
+def checked_method(method: str | None, metric: Target) -> str:
+    """The method, the default one for None, if it can optimise the metric."""
+    if method is None:
+        return default_method(metric)
+    _checks.choice("method", method, tuple(METHODS))
+    if not isinstance(metric, ClassMetric):
+        if method in ("plugin", "exact"):
+            raise ValueError(
+                f"metric is a function, and method={method!r} cannot optimise one: pass "
+                "method='nelder-mead', or a metric of gbdt_objectives.metrics"
+            )
+    elif method == "plugin" and default_method(metric) != "plugin":
+        raise ValueError(
+            f"method='plugin' is for metric='qwk' only, found {metric.name!r}: pass method='exact'"
+        )
+    return method
+
+
+def checked_labels(labels: Any, metric: Target) -> Any:
+    """The labels argument, or the labels of the metric's ``label_range``."""
+    return metric.agreed_labels(labels) if isinstance(metric, ClassMetric) else labels
+
+
+def comparable_methods(metric: MetricArgument, labels: Array) -> tuple[str, ...]:
+    """What "auto" chooses from, the preferred one first; Nelder-Mead where nothing is exact."""
+    preferred = default_method(checked_metric(metric))
+    methods = (preferred, "exact") if preferred == "plugin" else (preferred,)
+    return (*methods, "rounding") if are_rising_numbers(labels) else methods
+
+
+def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
+    """Thresholds of one method; plug-in ones of a score that does not rise give one class."""
+    if method == "plugin" and not score_rises(rows):
+        return one_class_thresholds(rows.label_curve)
+    return METHODS[method](rows, metric)
+
+
+def score_rises(rows: ScoredRows) -> bool:
+    """Whether the (weighted) correlation of score and class position is positive."""
+    score, position, weight = rows.score, rows.position, rows.weight
+    if score[0] == score[-1] or position.min() == position.max():
+        return False
+    u = score.astype(np.float64) / max(abs(score[0]), abs(score[-1]))
+    u -= np.average(u, weights=weight)
+    v = position - np.average(position, weights=weight)
+    scale = math.sqrt(np.average(u * u, weights=weight) * np.average(v * v, weights=weight))
+    return float(np.average(u * v, weights=weight)) > 1e-12 * scale
+
+
+def warn_if_one_class(thresholds: Array, labels: Array) -> None:
+    """Warn if the thresholds put every row into one class."""
+    if not np.isfinite(thresholds).any():
+        only = labels[int((thresholds < 0).sum())]
+        warnings.warn(
+            f"every row gets the class {only}: the scores are all equal, or no thresholds on them "
+            "do better; if low scores mean high classes pass -score",
+            UserWarning,
+            stacklevel=3,
+        )
