@@ -292,7 +292,7 @@ def labels(column: pd.Series) -> Array:
     if not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         raise InputError(
             f"{name}: labels must be integers, found {column.iloc[0]!r}: "
-            "encode the classes as 0, 1, 2, ... in order of grade"
+            "encode the classes as 0, 1, 2, ... in ascending order"
         )
     fractions = column[column != column.round()]
     if len(fractions):

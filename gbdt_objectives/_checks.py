@@ -23,7 +23,7 @@ LARGEST_WEIGHT = 1e30
 """A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
 
 INTEGER_HINT = (
-    "pass labels=[...], all classes in order of grade, if the classes are no consecutive integers"
+    "pass labels=[...], all classes in ascending order, if they are not consecutive integers"
 )
 """What to do about classes that are no whole numbers."""
 
@@ -382,8 +382,8 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def ordered_labels(labels: ArrayLike) -> Array:
-    """At least two different classes, in order of grade."""
+def check_order(labels: ArrayLike) -> Array:
+    """At least two different classes, in ascending order."""
     order = as_array("labels", labels)
     if order.ndim != 1 or order.size < 2:
         raise ValueError(f"labels must list at least two classes in order, found {shown(labels)}")
@@ -391,7 +391,7 @@ def ordered_labels(labels: ArrayLike) -> Array:
     if (counts > 1).any():
         raise ValueError(
             f"labels must be different from each other, found {shown(values[counts > 1].tolist())} "
-            "more than once: list each class once, in order of grade"
+            "more than once: list each class once, in ascending order"
         )
     return order
 
@@ -460,7 +460,7 @@ def _missing(value: object) -> bool:
         return True
 
 
-def sorted_thresholds(name: str, values: ArrayLike) -> Array:
+def check_thresholds(name: str, values: ArrayLike) -> Array:
     """Rising cuts, float64, perhaps with -inf in front and inf behind (classes never chosen)."""
     cuts: Array = real_array(name, values).astype(np.float64)
     if cuts.ndim != 1 or cuts.size == 0:

@@ -23,13 +23,13 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 
-def signed_like(library_fit: Any) -> Callable[[Fit], Fit]:
+def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
     """Give a fit the signature and docstring of the library's, which scikit-learn inspects."""
     decorator: Any = wraps(library_fit)
     return lambda fit: decorator(fit)
 
 
-def named_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """The arguments of an estimator's fit by name, without those that are None."""
     call = signature(fit)
     if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, positions
+from gbdt_objectives._checks import Array, check_order, positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ def probability_rows(
         y = _checks.vector("y_true", y_true).astype(np.float64)
         _checks.binary_labels("y_true", y)
     else:
-        order = np.arange(p.shape[1]) if labels is None else ordered_labels(labels)
+        order = np.arange(p.shape[1]) if labels is None else check_order(labels)
         if len(order) != p.shape[1]:
             raise ValueError(
                 f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
                 "the classes in the order of the columns"
             )
         y = positions("y_true", y_true, order)
-    return weighted_rows(y, p, sample_weight, "probability")
+    return weigh_rows(y, p, sample_weight, "probability")
 
 
 def label_1_rows(
@@ -85,7 +85,7 @@ def score_rows(
     """Rows of both labels, with a finite score on any scale in place of the probability."""
     y = _checks.vector(name, labels).astype(np.float64)
     _checks.binary_labels(name, y)
-    rows = weighted_rows(y, _checks.vector("score", score), sample_weight, "score")
+    rows = weigh_rows(y, _checks.vector("score", score), sample_weight, "score")
     if rows.y.min() == rows.y.max():
         counting = "" if len(rows.y) == len(y) else " among rows of weight above 0"
         raise ValueError(
@@ -95,7 +95,7 @@ def score_rows(
     return rows
 
 
-def weighted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
+def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     if w is None:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers, ordered_labels, positions
+from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
@@ -213,7 +213,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             check_classification_targets(target)
             classes = consecutive_labels(target)
         else:
-            classes = ordered_labels(self.labels)
+            classes = check_order(self.labels)
         position = positions("y", target, classes).astype(np.int64)
         w = check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))

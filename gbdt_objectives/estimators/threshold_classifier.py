@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, ordered_labels, shown
+from gbdt_objectives._checks import Array, RandomState, check_order, shown
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
@@ -25,10 +25,10 @@ from gbdt_objectives.thresholds import (
 from gbdt_objectives.thresholds.methods import (
     METHODS,
     MetricArgument,
-    checked_labels,
-    checked_method,
-    checked_metric,
     comparable_methods,
+    resolve_labels,
+    resolve_method,
+    resolve_metric,
 )
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
@@ -134,13 +134,13 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         if groups is not None and self.method != "auto":
             raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
         s = check_score(score)
-        target = checked_metric(self.metric)
-        labels = checked_labels(self.labels, target)
+        target = resolve_metric(self.metric)
+        labels = resolve_labels(self.labels, target)
         if labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
         else:
-            order = ordered_labels(labels)
+            order = check_order(labels)
         method, comparison = self.method, None
         if method == "auto":
             comparison = cross_validate_thresholds(
@@ -158,7 +158,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
             method = comparison.best
             thresholds = comparison.thresholds[comparison.methods.index(method)]
         else:
-            method = checked_method(method, target)
+            method = resolve_method(method, target)
             thresholds = optimize_thresholds(
                 y,
                 s,
@@ -211,7 +211,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         float
         """
         predicted = self.predict(score)
-        metric = checked_metric(self.metric)
+        metric = resolve_metric(self.metric)
         if not isinstance(metric, ClassMetric):
             return float(metric(_checks.as_array("y", y), predicted, sample_weight))
         value = metric(y, predicted, sample_weight, labels=self.classes_)
@@ -280,7 +280,7 @@ def _read_classes(values: object, dtype: object) -> Array:
         ) from None
     if classes.tolist() != values:
         raise ValueError(f"classes {shown(values)} do not fit dtype {shown(dtype)}")
-    return ordered_labels(classes)
+    return check_order(classes)
 
 
 def _read_thresholds(values: object, K: int) -> Array:

@@ -51,13 +51,13 @@ class Metric:
     ) -> float:
         _callers.refuse_metric(self.name, y_pred)
         _callers.refuse_direction(self.name, self.greater_is_better)
-        return self._checked(y_true, y_pred, sample_weight)
+        return self._check_and_score(y_true, y_pred, sample_weight)
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         return self.name
 
-    def _checked(
+    def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
     ) -> float:
         y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
@@ -125,10 +125,10 @@ class MetricLoss(Metric):
     def link(self) -> Link | None:  # type: ignore[override]  # as the name
         return self.metric.link
 
-    def _checked(
+    def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
     ) -> float:
-        return 1 - self.metric._checked(y_true, y_pred, sample_weight)
+        return 1 - self.metric._check_and_score(y_true, y_pred, sample_weight)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class RenderedMetric:
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
             y_true, y_pred = a, b
-        value = self.metric._checked(y_true, y_pred, sample_weight)
+        value = self.metric._check_and_score(y_true, y_pred, sample_weight)
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
                 f"{self.metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, positions, shown, whole_numbers
+from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
 from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives.metrics.base import Link, Metric
-from gbdt_objectives.metrics.kappa import kappa_of_classes, undefined
+from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
@@ -65,7 +65,7 @@ class ClassMetric(Metric):
         F, G = self.ratio_costs(counts.sum(axis=1))
         below = float((G * counts).sum())
         if below == 0:
-            return undefined(f"{self.name} is 0/0 for these classes")
+            return warn_undefined(f"{self.name} is 0/0 for these classes")
         return self.value(float((F * counts).sum()) / below)
 
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
@@ -91,16 +91,16 @@ class ClassMetric(Metric):
                 "labels= says that y_pred holds classes, but the metric has thresholds to cut "
                 "scores with: leave one of the two out"
             )
-        order = self.agreed_labels(labels)
+        order = self.agree_labels(labels)
         assert order is not None
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
         _checks.same_length("y_pred", p, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(y))
         return self.of_classes(y, p, w, 0, len(order) - 1)
 
-    def agreed_labels(self, labels: ArrayLike | None) -> Array | None:
+    def agree_labels(self, labels: ArrayLike | None) -> Array | None:
         """The labels given, or those of ``label_range``: the same, if there are both."""
-        order = None if labels is None else ordered_labels(labels)
+        order = None if labels is None else check_order(labels)
         if self.label_range is None:
             return order
         low, high = self.label_range
@@ -111,7 +111,7 @@ class ClassMetric(Metric):
             )
         return np.arange(low, high + 1) if order is None else order
 
-    def _checked(
+    def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
     ) -> float:
         y = whole_numbers("y_true", y_true)
@@ -293,7 +293,7 @@ def class_fields(
     low, high = whole = int(low), int(high)
     if thresholds is None:
         return {"label_range": whole}
-    cuts = _checks.sorted_thresholds("thresholds", thresholds)
+    cuts = _checks.check_thresholds("thresholds", thresholds)
     carried = mark_of(thresholds)
     if carried is not None and not same_mark(carried, np.arange(low, high + 1)):
         raise ValueError(

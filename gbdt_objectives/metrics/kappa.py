@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
-from gbdt_objectives._checks import Array, ordered_labels, positions, whole_numbers
+from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -74,7 +74,7 @@ def quadratic_weighted_kappa(
     if labels is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
-        order = ordered_labels(labels)
+        order = check_order(labels)
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -101,11 +101,11 @@ def kappa_of_classes(y: Array, p: Array, w: Array | None) -> float:
             s_dd += dot(x, d * d)
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 0:  # both are constant and equal to the origin: no rounding at all
-        return undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
+        return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return 1 - s_dd / expected
 
 
-def undefined(reason: str) -> float:
+def warn_undefined(reason: str) -> float:
     """NaN, with scikit-learn's warning."""
     from sklearn.exceptions import UndefinedMetricWarning
 

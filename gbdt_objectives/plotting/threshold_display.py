@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, sorted_thresholds
+from gbdt_objectives._checks import Array, check_thresholds
 from gbdt_objectives._marked import mark_of
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
 from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
-from gbdt_objectives.thresholds.rows import ScoredRows, scored_rows
+from gbdt_objectives.thresholds.rows import ScoredRows, read_scored_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,13 +156,13 @@ class ThresholdDisplay:
         _checks.choice("kind", kind, ("histogram", "profile", "hull"))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = mark_of(thresholds) if labels is None else labels
-        rows = scored_rows(y_true, score, carried, sample_weight)
+        rows = read_scored_rows(y_true, score, carried, sample_weight)
         if thresholds is None:
             found = optimize_thresholds(
                 y_true, score, method=method, labels=labels, sample_weight=sample_weight
             )
         else:
-            cuts = sorted_thresholds("thresholds", thresholds)
+            cuts = check_thresholds("thresholds", thresholds)
             found = Thresholds(cuts, threshold_labels(thresholds, rows.labels, len(cuts) + 1))
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 

@@ -19,13 +19,13 @@ from gbdt_objectives.thresholds.methods import (
     METHODS,
     MetricArgument,
     Target,
-    checked_labels,
-    checked_method,
-    checked_metric,
     fit_thresholds,
+    resolve_labels,
+    resolve_method,
+    resolve_metric,
     warn_if_one_class,
 )
-from gbdt_objectives.thresholds.rows import ScoredRows, checked_columns, sort_rows
+from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,9 +192,9 @@ def cross_validate_thresholds(
     >>> result.best
     'plugin'
     """
-    target = checked_metric(metric)
+    target = resolve_metric(metric)
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
-    methods = tuple(checked_method(name, target) for name in names)
+    methods = tuple(resolve_method(name, target) for name in names)
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method must name different methods, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
@@ -202,8 +202,8 @@ def cross_validate_thresholds(
     if not 0 < level < 1:
         raise ValueError(f"confidence_level must be in (0, 1), found {level}: for instance 0.9")
     rng = _checks.generator(random_state)
-    s, position, w, order = checked_columns(
-        y_true, score, checked_labels(labels, target), sample_weight
+    s, position, w, order = read_columns(
+        y_true, score, resolve_labels(labels, target), sample_weight
     )
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)

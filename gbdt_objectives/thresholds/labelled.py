@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, shown
+from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives._marked import MarkedArray, mark_of, same_mark
 
 
@@ -60,7 +60,7 @@ def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) ->
                 f"or labels=range({K}) for class positions"
             )
         return carried
-    order = ordered_labels(labels)
+    order = check_order(labels)
     if len(order) != K:
         raise ValueError(
             f"labels must be {K} classes for {K - 1} thresholds, found {len(order)}: "

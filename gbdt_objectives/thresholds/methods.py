@@ -63,7 +63,7 @@ METHODS: dict[str, Callable[..., Array]] = {
 }
 
 
-def checked_metric(metric: MetricArgument) -> Target:
+def resolve_metric(metric: MetricArgument) -> Target:
     """The metric of classes, or the function, that thresholds are to be fitted for."""
     if isinstance(metric, str):
         return threshold_metric(metric)
@@ -95,7 +95,7 @@ def default_method(metric: Target) -> str:
     return "plugin" if metric.exact_method == "isotonic" else "exact"
 
 
-def checked_method(method: str | None, metric: Target) -> str:
+def resolve_method(method: str | None, metric: Target) -> str:
     """The method, the default one for None, if it can optimise the metric."""
     if method is None:
         return default_method(metric)
@@ -113,14 +113,14 @@ def checked_method(method: str | None, metric: Target) -> str:
     return method
 
 
-def checked_labels(labels: Any, metric: Target) -> Any:
+def resolve_labels(labels: Any, metric: Target) -> Any:
     """The labels argument, or the labels of the metric's ``label_range``."""
-    return metric.agreed_labels(labels) if isinstance(metric, ClassMetric) else labels
+    return metric.agree_labels(labels) if isinstance(metric, ClassMetric) else labels
 
 
 def comparable_methods(metric: MetricArgument, labels: Array) -> tuple[str, ...]:
     """What "auto" chooses from, the preferred one first; Nelder-Mead where nothing is exact."""
-    preferred = default_method(checked_metric(metric))
+    preferred = default_method(resolve_metric(metric))
     methods = (preferred, "exact") if preferred == "plugin" else (preferred,)
     return (*methods, "rounding") if are_rising_numbers(labels) else methods
 

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, sorted_thresholds
+from gbdt_objectives._checks import Array, RandomState, check_thresholds
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
 from gbdt_objectives.thresholds.methods import (
     METHODS,
     Method,
     MetricArgument,
-    checked_labels,
-    checked_method,
-    checked_metric,
+    resolve_labels,
+    resolve_method,
+    resolve_metric,
     warn_if_one_class,
 )
-from gbdt_objectives.thresholds.rows import scored_rows
+from gbdt_objectives.thresholds.rows import read_scored_rows
 
 
 def optimize_thresholds(
@@ -133,16 +133,16 @@ def optimize_thresholds(
     >>> apply_thresholds(score, thresholds).tolist()
     ['low', 'mid', 'mid', 'mid', 'high', 'high']
     """
-    target = checked_metric(metric)
-    chosen = checked_method(method, target)
+    target = resolve_metric(metric)
+    chosen = resolve_method(method, target)
     search: dict[str, Any] = {
         "n_starts": _checks.whole_number("n_starts", n_starts, 1),
         "random_state": _checks.generator(random_state),
     }
-    rows = scored_rows(
+    rows = read_scored_rows(
         y_true,
         score,
-        checked_labels(labels, target),
+        resolve_labels(labels, target),
         sample_weight,
         target_prior,
         keep_order=not isinstance(target, ClassMetric),
@@ -196,7 +196,7 @@ def apply_thresholds(
     array([0, 1, 2])
     """
     s = _checks.vector("score", score)
-    cuts = sorted_thresholds("thresholds", thresholds)
+    cuts = check_thresholds("thresholds", thresholds)
     order = threshold_labels(thresholds, labels, len(cuts) + 1)
     result: Array = order[np.searchsorted(cuts, s, side="right")]
     return result

@@ -78,8 +78,8 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    line = straight_line(curve, spread, 0, len(curve.score))
-    starts = [line, *middle_line(curve, spread)]
+    line = fit_line(curve, spread, 0, len(curve.score))
+    starts = [line, *fit_middle_line(curve, spread)]
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
     if not any(start.rises for start in starts):
         raise ValueError(
@@ -87,7 +87,7 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    bounded = bounded_line(curve, [start for start in starts if start.rises])
+    bounded = fit_bounded_line(curve, [start for start in starts if start.rises])
     return iterate_thresholds(curve, bounded, R)
 
 
@@ -136,7 +136,7 @@ class Line:
             return self.origin + self.spread * ((np.asarray(m) - self.alpha) / self.beta)
 
 
-def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
+def fit_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     """Least squares of the class position on u, over the pools i..j-1."""
     origin = float(curve.score[(i + j) // 2])
     u, uu, uy = 0.0, 0.0, 0.0
@@ -156,13 +156,13 @@ def straight_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     return Line(origin, spread, float(mu - beta * u), float(beta), float(var))
 
 
-def middle_line(curve: LabelCurve, spread: float) -> list[Line]:
+def fit_middle_line(curve: LabelCurve, spread: float) -> list[Line]:
     """The line of the middle half of the rows, which outliers cannot bend, if they have one."""
     i, j = np.searchsorted(curve.N, curve.N[-1] * np.array([0.25, 0.75]))
-    return [straight_line(curve, spread, int(i), int(j))] if j - i > 1 else []
+    return [fit_line(curve, spread, int(i), int(j))] if j - i > 1 else []
 
 
-def bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
+def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1.
 
     An expected class position lies in that range. Rows beyond the line's ends do not pull
@@ -177,7 +177,7 @@ def bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     i, j = pools_within(curve, line)
     if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
-    inner = straight_line(curve, line.spread, i, j)
+    inner = fit_line(curve, line.spread, i, j)
     return inner if inner.rises else line
 
 
@@ -189,7 +189,7 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
         if (i, j) in met or j - i < 2:
             return line
         met.add((i, j))
-        inner = straight_line(curve, line.spread, i, j)
+        inner = fit_line(curve, line.spread, i, j)
         if not inner.rises:
             return line
         line = inner

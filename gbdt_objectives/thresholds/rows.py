@@ -15,7 +15,7 @@ from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import (
     INTEGER_HINT,
     Array,
-    ordered_labels,
+    check_order,
     positions,
     shown,
     whole_numbers,
@@ -117,7 +117,7 @@ def sort_rows(
     )
 
 
-def checked_columns(
+def read_columns(
     y_true: ArrayLike,
     score: ArrayLike,
     labels: ArrayLike | None,
@@ -125,13 +125,13 @@ def checked_columns(
 ) -> tuple[Array, Array, Array | None, Array]:
     """Scores, class positions, weights and labels from the arguments of a public function."""
     s = _checks.vector("score", score)
-    order = consecutive_labels(y_true) if labels is None else ordered_labels(labels)
+    order = consecutive_labels(y_true) if labels is None else check_order(labels)
     position = positions("y_true", y_true, order)
     _checks.same_length("score", s, "the labels", len(position))
     return s, position, _checks.weights("sample_weight", sample_weight, len(s)), order
 
 
-def scored_rows(
+def read_scored_rows(
     y_true: ArrayLike,
     score: ArrayLike,
     labels: ArrayLike | None,
@@ -141,7 +141,7 @@ def scored_rows(
     keep_order: bool = False,
 ) -> ScoredRows:
     """Rows from the arguments of ``optimize_thresholds``."""
-    s, position, w, order = checked_columns(y_true, score, labels, sample_weight)
+    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
     if target_prior is not None:
         factor = prior_factors(target_prior, order, class_weights(position, w, len(order)))
         w = factor[position] if w is None else factor[position] * w

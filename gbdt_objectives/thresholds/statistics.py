@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, positions, shown
+from gbdt_objectives._checks import Array, check_order, positions, shown
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
     METHODS,
-    checked_labels,
-    checked_method,
-    checked_metric,
+    resolve_labels,
+    resolve_method,
+    resolve_metric,
     warn_if_one_class,
 )
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
@@ -105,7 +105,7 @@ class ThresholdStatistics:
         ValueError
             Repeated labels, edges that do not rise or are not finite.
         """
-        order = ordered_labels(labels).copy()
+        order = check_order(labels).copy()
         K = len(order)
         low = high = np.empty(0)
         if edges is not None:
@@ -205,9 +205,9 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
-        target = checked_metric(metric)
-        chosen = _checks.choice("method", checked_method(method, target), ("exact", "plugin"))
-        checked_labels(self.labels, target)
+        target = resolve_metric(metric)
+        chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
+        resolve_labels(self.labels, target)
         found = METHODS[chosen](self._bins(target_prior), target)
         warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)

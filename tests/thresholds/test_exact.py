@@ -12,7 +12,7 @@ from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, qw
 from gbdt_objectives.thresholds.curve import cut_to_threshold
 from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, qwk_ratio
-from gbdt_objectives.thresholds.rows import scored_rows
+from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.thresholds.reference import every_kappa, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
@@ -92,7 +92,7 @@ def random_problem(seed, n, ties, weighted, K=6):
 def test_equals_the_dynamic_program(n, seeds, ties, weighted):
     for seed in range(seeds):
         y, score, w = random_problem(seed, n, ties, weighted)
-        rows = scored_rows(y, score, None, w)
+        rows = read_scored_rows(y, score, None, w)
         curve = rows.label_curve
         exact = qwk_ratio(curve, exact_cuts(curve))
         assert exact == pytest.approx(
@@ -111,7 +111,7 @@ def test_equals_the_dynamic_program(n, seeds, ties, weighted):
 def test_isotonic_ends_are_those_of_the_isotonic_regression(ties, weighted, block, monkeypatch):
     monkeypatch.setattr(qwk, "BLOCK", block)
     y, score, w = random_problem(0, 40_000, ties, weighted)
-    curve = scored_rows(y, score, None, w).label_curve
+    curve = read_scored_rows(y, score, None, w).label_curve
     ends = isotonic_ends(curve)
     slopes = np.diff(curve.S[ends]) / np.diff(curve.N[ends])
     fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(curve.low)

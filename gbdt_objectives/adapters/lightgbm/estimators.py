@@ -13,12 +13,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
     check_places,
+    copy_signature,
     labels_weights,
-    named_arguments,
+    name_arguments,
     own_metrics,
     own_objective,
     set_temporarily,
-    signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
@@ -68,7 +68,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
     array([1., 3.])
     """
 
-    @signed_like(lgb.LGBMRegressor.fit)
+    @copy_signature(lgb.LGBMRegressor.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
@@ -103,7 +103,7 @@ class LGBMClassifier(lgb.LGBMClassifier):
     True
     """
 
-    @signed_like(lgb.LGBMClassifier.fit)
+    @copy_signature(lgb.LGBMClassifier.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
@@ -135,7 +135,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    given = named_arguments(library_fit, *args, **kwargs)
+    given = name_arguments(library_fit, *args, **kwargs)
     metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:

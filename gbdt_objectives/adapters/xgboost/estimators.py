@@ -11,12 +11,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
     check_places,
+    copy_signature,
     labels_weights,
-    named_arguments,
+    name_arguments,
     own_metrics,
     own_objective,
     set_temporarily,
-    signed_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters as table
@@ -70,7 +70,7 @@ class XGBRegressor(xgb.XGBRegressor):
     array([1., 3.], dtype=float32)
     """
 
-    @signed_like(xgb.XGBRegressor.fit)
+    @copy_signature(xgb.XGBRegressor.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
@@ -105,7 +105,7 @@ class XGBClassifier(xgb.XGBClassifier):
     True
     """
 
-    @signed_like(xgb.XGBClassifier.fit)
+    @copy_signature(xgb.XGBClassifier.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
@@ -143,7 +143,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
-    given = named_arguments(library_fit, *args, **kwargs)
+    given = name_arguments(library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))
