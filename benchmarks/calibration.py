@@ -38,21 +38,20 @@ def main() -> None:
     goals = {
         "hull": lambda: roc_convex_hull(y, p),
         "hull, weights": lambda: roc_convex_hull(y, p, sample_weight=w),
-        "hull, strict violators only": lambda: roc_convex_hull(y, p, pooling="violators"),
         "hull, 1,000 different scores": lambda: roc_convex_hull(y, p.round(3)),
         "calibrator, fit": lambda: ROCConvexHullCalibrator().fit(p, y),
         "calibrator, fit, Laplace, monotone, weights": lambda: ROCConvexHullCalibrator(
             m=2, monotone=True
         ).fit(p, y, w),
         "decomposition, equal predictions": lambda: calibration_refinement(y, p),
-        "decomposition, isotonic": lambda: calibration_refinement(y, p, groups="isotonic"),
+        "decomposition, isotonic": lambda: calibration_refinement(y, p, partition="isotonic"),
         "decomposition, isotonic, weights": lambda: calibration_refinement(
-            y, p, groups="isotonic", sample_weight=w
+            y, p, partition="isotonic", sample_weight=w
         ),
-        "decomposition, 1,000 leaves": lambda: calibration_refinement(y, p, groups=leaf),
+        "decomposition, 1,000 leaves": lambda: calibration_refinement(y, p, partition=leaf),
         "ECE, equal mass": lambda: expected_calibration_error(y, p),
         "ECE, equal mass, weights": lambda: expected_calibration_error(y, p, sample_weight=w),
-        "ECE, equal width": lambda: expected_calibration_error(y, p, bins="width"),
+        "ECE, equal width": lambda: expected_calibration_error(y, p, strategy="uniform"),
         "ECE, three classes": lambda: expected_calibration_error(y3, p3),
         "decomposition, equal predictions of three classes": lambda: calibration_refinement(y3, p3),
     }
@@ -61,20 +60,15 @@ def main() -> None:
     print(f"{n:,} rows; numpy.argsort {sort * 1e3:.1f} ms")
     for name in goals:
         report(f"{name} / argsort", seconds[name] / sort, 6)
-    for name, calibrator in {
-        "": ROCConvexHullCalibrator().fit(p, y),
-        ", strict violators": ROCConvexHullCalibrator(m=2, pooling="violators").fit(p, y, w),
-    }.items():
-        ways = {
-            "ours": lambda calibrator=calibrator: calibrator.predict(p),
-            "search": lambda ends=calibrator.scores_: np.searchsorted(ends, p),
-        }
-        seconds = in_turns(ways, turns)
-        report(
-            f"calibrator{name}, predict / searchsorted among {len(calibrator.scores_)}",
-            seconds["ours"] / seconds["search"],
-            1.5,
-        )
+    calibrator = ROCConvexHullCalibrator().fit(p, y)
+    ends = calibrator.scores_
+    ways = {"ours": lambda: calibrator.predict(p), "search": lambda: np.searchsorted(ends, p)}
+    seconds = in_turns(ways, turns)
+    report(
+        f"calibrator, predict / searchsorted among {len(ends)}",
+        seconds["ours"] / seconds["search"],
+        1.5,
+    )
 
 
 if __name__ == "__main__":

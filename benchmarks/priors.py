@@ -69,7 +69,7 @@ def train_lightgbm(X: Array, y: Array, rounds: int) -> lgb.Booster:
     return lgb.train({**params, "verbose": -1}, lgb.Dataset(X, y), rounds)
 
 
-def train_thinned(train: Callable[..., Any], X: Array, y: Array, rounds: int) -> Any:
+def train_downsampled(train: Callable[..., Any], X: Array, y: Array, rounds: int) -> Any:
     """Sampling, training, and the correction put into the model."""
     rows = go.negative_downsample(y, 0.02, random_state=0)
     rate = go.measured_keep_rates(y, y[rows])[0]
@@ -91,7 +91,7 @@ def training(quick: bool) -> None:
     ):
         ways = {
             "all rows": lambda train=train: train(X, y, rounds),
-            "thinned": lambda train=train: train_thinned(train, X, y, rounds),
+            "downsampled": lambda train=train: train_downsampled(train, X, y, rounds),
         }
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         logloss = {}
@@ -107,7 +107,7 @@ def training(quick: bool) -> None:
         report("  times faster than all rows, sampling and correction included",
                statistics.median(ratios), 8, at_least=True)  # fmt: skip
         report("  logloss e-3 above that of all rows",
-               1e3 * (logloss["thinned"] - logloss["all rows"]), 0.5)  # fmt: skip
+               1e3 * (logloss["downsampled"] - logloss["all rows"]), 0.5)  # fmt: skip
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ def events(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return X, (rng.random(n) < 1 / (1 + np.exp(-margin))).astype(int)
 
 
-def thinned_model() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def downsampled_model() -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Test labels; probabilities of a model trained on a fiftieth of the negatives."""
     X, y = events(100_000, seed=1)
     rows = negative_downsample(y, KEPT, random_state=0)
@@ -74,8 +74,8 @@ def main(folder: Path = PICTURES) -> None:
         save(figure, folder / f"thresholds_{kind}.png")
 
     figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
-    y, models = thinned_model()
-    ReliabilityDisplay.from_predictions(y, models, bins="events", scale="log", ax=axis)
+    y, models = downsampled_model()
+    ReliabilityDisplay.from_predictions(y, models, strategy="events", scale="log", ax=axis)
     save(figure, folder / "reliability.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")

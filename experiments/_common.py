@@ -10,7 +10,10 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -350,6 +353,31 @@ def write_environment(folder: Path, seeds: Mapping[str, Any], settings: Mapping[
     }
     text = json.dumps(record, indent=2, ensure_ascii=False)
     (folder / "environment.json").write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def results_folder(folder: Path) -> Iterator[Path]:
+    """A folder to write to, whose files go to ``folder`` unless every figure there is the same.
+
+    So a run that confirms the committed results leaves them as they are, pictures and the
+    record of the environment included.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        new = Path(temporary)
+        yield new
+        folder.mkdir(parents=True, exist_ok=True)
+        files = sorted(new.iterdir())
+        if not all(_same_figures(file, folder / file.name) for file in files):
+            for file in files:
+                shutil.copy(file, folder / file.name)
+
+
+def _same_figures(new: Path, old: Path) -> bool:
+    if not old.exists():
+        return False
+    if new.name == "environment.json":
+        return all(read_json(new)[part] == read_json(old)[part] for part in ("seeds", "settings"))
+    return new.suffix == ".png" or new.read_text("utf-8") == old.read_text("utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:

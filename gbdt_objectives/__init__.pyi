@@ -7,6 +7,7 @@ from gbdt_objectives.adapters import (
 )
 from gbdt_objectives.calibration import (
     brier_score as brier_score,
+    brier_terms as brier_terms,
     calibration_ratio as calibration_ratio,
     calibration_refinement as calibration_refinement,
     empirical_probability as empirical_probability,
@@ -14,7 +15,6 @@ from gbdt_objectives.calibration import (
     normalized_entropy as normalized_entropy,
     reliability_bins as reliability_bins,
     roc_convex_hull as roc_convex_hull,
-    squared_error as squared_error,
 )
 from gbdt_objectives.estimators import (
     CalibratedClassifier as CalibratedClassifier,

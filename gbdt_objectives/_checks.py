@@ -424,21 +424,21 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
     return position
 
 
-def group_numbers(groups: ArrayLike, rows: int) -> Array:
+def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     """Groups of any one type as numbers 0.., (n,)."""
-    values = as_array("groups", groups)
+    values = as_array(name, groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
-        raise ValueError(f"groups must be one-dimensional, found shape {values.shape}")
-    same_length("groups", values, "the labels", rows)
+        raise ValueError(f"{name} must be one-dimensional, found shape {values.shape}")
+    same_length(name, values, "the labels", rows)
     if values.dtype.kind == "f":
-        finite("groups", values)
+        finite(name, values)
     missing = [_missing(value) for value in values] if values.dtype.kind in "OmM" else []
     if any(missing):
         row = missing.index(True)
         raise ValueError(
-            f"groups must not be missing, found {shown(values[row])} at row {row}: give such rows "
+            f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
             "groups of their own, or leave them out"
         )
     try:
@@ -446,7 +446,7 @@ def group_numbers(groups: ArrayLike, rows: int) -> Array:
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values})
         raise TypeError(
-            f"groups must be of one type that can be sorted, found {', '.join(kinds)}: make them "
+            f"{name} must be of one type that can be sorted, found {', '.join(kinds)}: make them "
             "all strings or all integers"
         ) from None
     return numbers

@@ -1,4 +1,4 @@
-"""Arrays that remember what they stand for, for as long as arithmetic keeps that true."""
+"""Arrays that carry what they stand for, as long as arithmetic keeps it true."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class MarkedArray(np.ndarray[Any, np.dtype[Any]]):
     """An ndarray with a mark, which looks and computes like any other.
 
     Copies, pickles and element-wise arithmetic keep the mark, if the shape stays and all
-    marks that take part are the same. Everything else is without one: slices, reductions
-    and comparisons are plain arrays and numbers.
+    marks involved are the same. Everything else loses it: slices, reductions and
+    comparisons are plain arrays and numbers.
     """
 
     mark: Any

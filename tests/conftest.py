@@ -12,13 +12,13 @@ SLOW = (
     "adapters/test_intercept.py",
     "adapters/test_parameters.py",
     "calibration/test_hull.py",
-    "distributed",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "experiments",
     "patterns",
     "plotting",
     "test_readme.py",
+    "test_workers.py",
     "thresholds/test_exact.py",
 )
 """Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two

@@ -31,9 +31,18 @@ def ones(y: Array, p: Array, w: Array) -> float:
     return 1.0
 
 
+OTHER = (-1.0, 0.5, 2.0)
+"""Labels that are neither 0 nor 1."""
+
+
 def mean_expected_disagreement(a: float, b: float) -> Callable[[Array, Array, Array], float]:
     """G/n, by which the residual scale multiplies the gradient of the loss."""
     return lambda y, p, w: float(0.5 * np.average((p - a) ** 2 + b, weights=w))
+
+
+def measured_expected_disagreement(y: Array, p: Array, w: Array) -> float:
+    a = np.average(y, weights=w)
+    return mean_expected_disagreement(a, np.average((y - a) ** 2, weights=w))(y, p, w)
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class ObjectiveCase:
     objective: go.Objective
     labels: tuple[float, ...]  # what the labels are drawn from
     margins: tuple[float, float]  # where the loss is differentiable, both tails included
+    refused: tuple[float, ...]  # labels that make no sense, besides NaN and inf
     gradient_over_loss: Callable[[Array, Array, Array], float] = ones
 
     def __repr__(self) -> str:
@@ -50,18 +60,18 @@ class ObjectiveCase:
     def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
         """Labels, margins and weights, float64; every label occurs."""
         rng = np.random.default_rng(seed)
-        y = rng.permutation(np.resize(self.labels, n))
+        y = rng.permutation(np.resize(np.array(self.labels, float), n))
         return y, rng.uniform(*self.margins, n), rng.integers(1, 4, n).astype(float)
 
 
 def qwk_case(
     name: str, labels: tuple[float, ...], margins: tuple[float, float], **options: Any
 ) -> ObjectiveCase:
-    a, b = float(np.mean(labels)), float(np.var(labels))
     objective = go.qwk_objective(list(labels), **options)
     residual = options.get("scale", "residual") == "residual"
-    factor = mean_expected_disagreement(a, b) if residual else ones
-    return ObjectiveCase(name, objective, labels, margins, factor)
+    factor = mean_expected_disagreement(objective.center, objective.spread) if residual else ones
+    refused = (labels[0] - 1, labels[-1] + 0.5)
+    return ObjectiveCase(name, objective, labels, margins, refused, factor)
 
 
 def labels_between(low: int, high: int) -> tuple[float, ...]:
@@ -76,20 +86,25 @@ OBJECTIVES = [
     qwk_case("qwk-from-1", labels_between(1, 6), (1, 6)),
     qwk_case("qwk-wide", labels_between(0, 60), (0, 60)),
     qwk_case("qwk-far", labels_between(1000, 1003), (1000, 1003)),
+    qwk_case(
+        "qwk-prior", labels_between(0, 3), (0, 3), target_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}
+    ),
     ObjectiveCase(
-        "qwk-prior",
-        go.qwk_objective([0, 1, 2, 3], target_prior={0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}),
+        "qwk-unmeasured",
+        go.qwk_objective(),
         labels_between(0, 3),
         (0, 3),
-        mean_expected_disagreement(1.0, 1.0),
+        (),
+        measured_expected_disagreement,
     ),
-    ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30)),
-    ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30)),
+    ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
         "user-function",
         go.objective(squared_error, loss=squared_error_loss, intercept=1.5),
         labels_between(0, 3),
         (-40, 40),
+        (),
     ),
 ]
 

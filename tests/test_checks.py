@@ -133,13 +133,13 @@ CALLS = {
     "measured sampled": (go.measured_keep_rates, (Y, Y), {}, 1),
     "prior weights": (go.prior_weights, (BINARY, 0.1), {}, 0),
     "estimate prior": (go.estimate_prior, (P, 0.5), {}, 0),
-    "squared error y": (go.squared_error, (BINARY, P), {}, 0),
+    "brier terms y": (go.brier_terms, (BINARY, P), {}, 0),
     "brier p": (go.brier_score, (BINARY, P), {}, 1),
-    "refinement groups": (
+    "refinement partition": (
         go.calibration_refinement,
         (BINARY, P),
-        {"groups": np.arange(40) % 3},
-        "groups",
+        {"partition": np.arange(40) % 3},
+        "partition",
     ),
     "calibration labels": (
         go.brier_score,

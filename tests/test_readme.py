@@ -1,4 +1,4 @@
-"""Everything that README.md shows runs, in order, as a reader would paste it."""
+"""Everything that README.md and the guide in docs/ show runs, as a reader would paste it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,47 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.M | re.S)
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = [
+    pytest.param(block, id=f"{page.stem}-{k}")
+    for page in PAGES
+    for k, block in enumerate(
+        re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
+    )
+]
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("block", BLOCKS, ids=[str(k) for k in range(len(BLOCKS))])
+@pytest.mark.parametrize("block", BLOCKS)
 def test_each_python_block_runs_alone(block, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there
     namespace: dict[str, object] = {}
-    exec(compile(block, "README.md", "exec"), namespace)
+    exec(compile(block, "block", "exec"), namespace)
     if "grades" in namespace:  # labels, not positions or scores
         assert set(np.unique(namespace["grades"])) <= {1, 2, 3, 4, 5, 6}
         assert namespace["grades"].dtype.kind == "i"
 
 
 def test_blocks_predict_labels() -> None:
-    assert len(BLOCKS) >= 8
-    assert sum("grades = " in block for block in BLOCKS) >= 4
+    blocks = [block.values[0] for block in BLOCKS]
+    assert len(blocks) >= 8
+    assert sum("grades = " in block for block in blocks) >= 4
 
 
-def test_links_and_pictures_exist() -> None:
-    targets = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", README.read_text())
-    local = [target for target in targets if "://" not in target]
-    assert local
-    missing = [target for target in local if not (ROOT / target).exists()]
-    assert missing == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_and_pictures_exist(page) -> None:
+    links = re.findall(r"\]\(([^)#]+?)(?:#([^)]*))?\)", page.read_text())
+    local = [(page.parent / target, heading) for target, heading in links if "://" not in target]
+    assert local or page != README
+    for target, heading in local:
+        assert target.exists(), f"{page.name} links to {target}"
+        if heading:
+            headings = re.findall(r"(?m)^#+ (.*)$", target.read_text())
+            assert heading in [h.lower().replace(" ", "-") for h in headings]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text().splitlines()) <= 120
 
 
 def test_two_commands_of_one_line() -> None:

@@ -27,8 +27,8 @@ from gbdt_objectives import (
 )
 
 ALL_ROWS = "all rows"
-UNCORRECTED = "thinned, uncorrected"
-CORRECTED = "thinned, corrected"
+UNCORRECTED = "uncorrected"
+CORRECTED = "corrected"
 OFFSET = "offset in training"
 WEIGHTED = "weighted 1/w"
 SCALED = "weighted, mean 1"
@@ -92,7 +92,7 @@ def samples(
     ]
 
 
-def thinned(
+def train_downsampled(
     booster: str, data: Data, bags: Sequence[Array], configuration: Configuration
 ) -> dict[str, Served]:
     """Every method but all rows; all but the bagged one train on the first bag."""

@@ -1,6 +1,6 @@
 """One booster on one sample: the rounds chosen on held-out rows, then the model, timed.
 
-Held-out rows have the full population's distribution, so a model of thinned rows is
+Held-out rows have the full population's distribution, so a model of downsampled rows is
 judged there after its correction.
 """
 
@@ -50,7 +50,7 @@ class Fitted:
 
 
 def fit(booster: str, rows: Rows, held_out: Rows, recipe: Recipe, training: Training) -> Fitted:
-    """Choose the rounds on the held-out rows, then train so many, which is what is timed."""
+    """Choose the rounds on the held-out rows, then train that many, which is what is timed."""
     train = {"XGBoost": _xgboost, "LightGBM": _lightgbm}[booster]
     began = time.perf_counter()
     rounds, _ = train(rows, recipe, training, training.most_rounds, held_out)

@@ -87,7 +87,7 @@ def run_file(name: str, X: Array, y: Array, configuration: Configuration) -> pd.
                     place | {"keep_rate": 1.0} | line for line in methods.lines(y[test], found)
                 ]
                 for rate, bags in samples.items():
-                    found = methods.thinned(booster, data, bags, configuration)
+                    found = methods.train_downsampled(booster, data, bags, configuration)
                     lines += [
                         place | {"keep_rate": rate} | line for line in methods.lines(y[test], found)
                     ]

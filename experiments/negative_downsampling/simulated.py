@@ -66,7 +66,9 @@ def run_all(configuration: Configuration) -> tuple[pd.DataFrame, pd.DataFrame]:
                     if rate == 1:
                         found = {ALL_ROWS: methods.all_rows(booster, data, configuration)}
                     else:
-                        found = methods.thinned(booster, data, samples[rate], configuration)
+                        found = methods.train_downsampled(
+                            booster, data, samples[rate], configuration
+                        )
                     place = {"seed": seed, "booster": booster, "keep_rate": rate}
                     cells += [place | line for line in methods.lines(y, found)]
                     if rate in (1, configuration.main_keep_rate):

@@ -231,7 +231,6 @@ def draw(folds: pd.DataFrame, summary: pd.DataFrame, title: str, path: Path) -> 
 
 def write(folder: Path, name: str, y: Array, design: Design, folds: pd.DataFrame) -> str:
     """CSV, tables, picture and environment; returns the tables."""
-    folder.mkdir(parents=True, exist_ok=True)
     summary, differences = summary_frame(folds), differences_frame(folds)
     folds.round(6).to_csv(folder / "folds.csv", index=False)
     summary.round(6).to_csv(folder / "summary.csv", index=False)
@@ -294,7 +293,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.perf_counter()
     with threadpool_limits(options.threads):
         folds = run_all(X, y, design)
-    print(write(folder, name, y, design, folds))
+    with _common.results_folder(folder) as results:
+        print(write(results, name, y, design, folds))
     for row in differences_frame(folds).query("comparison == 'rounded - rounded'").itertuples():
         print(
             f"{row.booster}: rounded, extended QWK minus squared error is "

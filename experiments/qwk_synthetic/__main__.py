@@ -131,14 +131,12 @@ class Run:
     thresholds: Array
     rounded: float
     cut: float
-    seconds: float
 
 
 def run_method(
     method: Method, repetition: int, scale: Scale, data: dict[str, tuple[Array, Array]]
 ) -> Run:
     """Train, fit thresholds on out-of-fold scores, judge on the test draw."""
-    began = time.perf_counter()
     X, y = data["train"]
     X_test, y_test = data["test"]
     task = scale.task
@@ -154,7 +152,6 @@ def run_method(
         thresholds=thresholds,
         rounded=_common.rounded_qwk(y_test, score, LABEL_RANGE),
         cut=_common.cut_qwk(y_test, score, LABEL_RANGE, thresholds),
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -191,7 +188,7 @@ def cells_frame(runs: Sequence[Run], ceilings: Sequence[float]) -> pd.DataFrame:
             "qwk_thresholds": run.cut,
         }
         line |= {f"threshold_{i}": value for i, value in enumerate(run.thresholds, start=1)}
-        lines.append(line | {"ceiling": ceilings[run.repetition], "seconds": run.seconds})
+        lines.append(line | {"ceiling": ceilings[run.repetition]})
     return pd.DataFrame(lines)
 
 
@@ -214,7 +211,7 @@ def summary_frame(cells: pd.DataFrame) -> pd.DataFrame:
             line[f"threshold_{i}"] = own[f"threshold_{i}"].mean()
             line[f"threshold_{i}_published"] = value
         line["ceiling"], line["ceiling_se"] = _common.mean_and_error(own.ceiling)
-        lines.append(line | {"seconds": own.seconds.mean()})
+        lines.append(line)
     return pd.DataFrame(lines)
 
 
@@ -348,7 +345,6 @@ def write(
     folder: Path, scale: Scale, repetitions: int, runs: Sequence[Run], cells: pd.DataFrame
 ) -> None:
     """CSV, pictures, table and environment."""
-    folder.mkdir(parents=True, exist_ok=True)
     summary = summary_frame(cells)
     cells.round(6).to_csv(folder / "cells.csv", index=False)
     summary.round(6).to_csv(folder / "summary.csv", index=False)
@@ -395,7 +391,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with threadpool_limits(options.threads):
         runs, ceilings = run_all(scale, repetitions)
     cells = cells_frame(runs, ceilings)
-    write(folder, scale, repetitions, runs, cells)
+    with _common.results_folder(folder) as results:
+        write(results, scale, repetitions, runs, cells)
     summary = summary_frame(cells)
     print(table(summary))
     print(f"\n{time.perf_counter() - began:.0f} s; results in {folder}")

@@ -73,6 +73,25 @@ def write_environment(folder: Path, settings: Configuration, quick: bool, data: 
     )
 
 
+def run(folder: Path, settings: Configuration, data: Data) -> bool | None:
+    """All that there is to run, and table.md; returns whether the acceptance holds."""
+    acceptance, holds = "", None
+    with threadpool_limits(1):
+        tables = [write_simulated(folder, settings, simulated.run_all(settings))]
+        if data:
+            folds = pd.concat(
+                [real.run_file(name, X, y, settings) for name, (X, y) in data.items()]
+            )
+            table, acceptance, holds = write_real(folder, settings, folds)
+            tables.append(table)
+    if acceptance:
+        tables.append("\n".join(f"- {line}" for line in acceptance.splitlines()))
+    text = "\n\n".join(tables) + "\n"
+    (folder / "table.md").write_text(text, encoding="utf-8")
+    print(text)
+    return holds
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.threshold_study", description=__doc__.splitlines()[0]
@@ -100,24 +119,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = options.output
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="threshold_study_")) if options.quick else RESULTS
-    folder.mkdir(parents=True, exist_ok=True)
 
     began = time.perf_counter()
-    acceptance, holds = "", None
-    with threadpool_limits(1):
-        tables = [write_simulated(folder, settings, simulated.run_all(settings))]
-        if data:
-            folds = pd.concat(
-                [real.run_file(name, X, y, settings) for name, (X, y) in data.items()]
-            )
-            table, acceptance, holds = write_real(folder, settings, folds)
-            tables.append(table)
-    if acceptance:
-        tables.append("\n".join(f"- {line}" for line in acceptance.splitlines()))
-    text = "\n\n".join(tables) + "\n"
-    (folder / "table.md").write_text(text, encoding="utf-8")
-    write_environment(folder, settings, options.quick, data)
-    print(text)
+    with _common.results_folder(folder) as results:
+        holds = run(results, settings, data)
+        write_environment(results, settings, options.quick, data)
     print(f"{time.perf_counter() - began:.0f} s; results in {folder}")
     if holds is None:
         print(f"acceptance: not judged, it needs the files {', '.join(settings.acceptance.files)}")

@@ -6,10 +6,10 @@ and meaning, and the library's estimators, made drop-in.
 Conventions
 -----------
 Start: boosting starts at the objective's intercept, evaluation sets too, and the intercept is
-inside the model. What the objective measures, such as the centre of ``qwk_objective()``, it
-measures on the training rows, per fit and per fold. A start per row, XGBoost's ``base_margin`` or
-LightGBM's ``init_score``, replaces the intercept: all data sets need one, and the model's own
-intercept is then 0.
+inside the model. An objective that was made without labels, such as ``qwk_objective()``, is
+measured on the training rows, per fit and per fold. In ``train`` a start per row, XGBoost's
+``base_margin`` or LightGBM's ``init_score``, replaces the intercept: all data sets need one, and
+the model's own intercept is then 0.
 
 Stop: early stopping is on the given metric, on the last evaluation set, in the metric's own
 direction, and the model holds the rounds up to the best one only. A metric of classes, such as

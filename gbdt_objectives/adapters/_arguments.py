@@ -16,24 +16,21 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
-INSTEAD = {
-    "obj": "write objective=",
-    "fobj": "write objective=",
-    "feval": "write metric=, a Metric such as qwk_metric()",
-    "custom_metric": "write metric=, a Metric such as qwk_metric()",
-    "eval_metric": "write metric=, a Metric such as qwk_metric()",
-    "maximize": "leave it out: the metric knows its direction",
-    "dtrain": "pass the data as the second argument, data",
-    "train_set": "pass the data as the second argument, data",
-    "valid_sets": "write evals=[(data, name), ...]",
-    "valid_names": "write evals=[(data, name), ...]",
-    "eval_set": "write evals=[(data, name), ...]",
-    "num_iterations": "write num_boost_round=",
-    "num_rounds": "write num_boost_round=",
-    "n_estimators": "write num_boost_round=",
-    "sample_weight": "set weights on the data, weight= of the DMatrix or Dataset",
-    "class_weight": "set weights on the data, weight= of the DMatrix or Dataset",
-}
+
+def by_name(instead: Mapping[str, str]) -> dict[str, str]:
+    """{name: what to do instead}, from {what to do instead: names}."""
+    return {name: what for what, names in instead.items() for name in names.split()}
+
+
+INSTEAD = by_name({
+    "write objective=": "obj fobj",
+    "write metric=, a Metric such as qwk_metric()": "feval custom_metric eval_metric",
+    "leave it out: the metric knows its direction": "maximize",
+    "pass the data as the second argument, data": "dtrain train_set",
+    "write evals=[(data, name), ...]": "valid_sets valid_names eval_set",
+    "write num_boost_round=": "num_iterations num_rounds n_estimators",
+    "set weights on the data, weight= of the DMatrix or Dataset": "sample_weight class_weight",
+})  # fmt: skip
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
@@ -145,7 +142,7 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
     """Raise unless it is the library's own booster, ``attribute`` of an estimator."""
     if not isinstance(booster, kind):
         raise TypeError(
-            f"booster must be {kind.__module__.partition('.')[0]}.Booster, found "
+            f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
             f"{type(booster).__name__}: from an estimator take {attribute}"
         )
 
@@ -158,29 +155,20 @@ def check_called(name: str, value: object) -> None:
         )
 
 
-def check_stopping_data(
-    data: object, evals: Sequence[tuple[Any, str]], name: str | None = None
-) -> None:
-    """Raise if early stopping looks at the training data, as the last of evals or by name."""
-    for dataset, its_name in evals[-1:] if name is None else evals:
-        if dataset is data and name in (None, its_name):
-            raise ValueError(
-                f"early stopping looks at the {'last of ' if name is None else ''}evals, "
-                f"{its_name!r}, which is the training data: put held-out data last"
-            )
-
-
-def check_held_out(features: Sequence[Any], X: object) -> None:
-    """Raise unless early stopping of an estimator has an evaluation set of other rows."""
-    if not features:
+def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | None = None) -> None:
+    """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
+    name, is missing or the training data."""
+    seen = [pair for pair in evals if name in (None, pair[1])]
+    if not seen:
         raise ValueError(
-            "early stopping needs held-out rows: pass them to fit, eval_set=[(X, y)], or leave "
-            "early stopping out"
+            "early stopping needs held-out rows: pass them in evals= of train or eval_set= of fit, "
+            "or leave early stopping out"
         )
-    if features[-1] is X:
+    dataset, its_name = seen[-1]
+    if dataset is data:
         raise ValueError(
-            "early stopping looks at the last of eval_set, which is the training data: put "
-            "held-out data last"
+            f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
+            "last"
         )
 
 

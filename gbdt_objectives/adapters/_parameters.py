@@ -26,7 +26,7 @@ class Table:
     aliases: Mapping[str, tuple[str, ...]]
     """All names of a parameter that has more than one."""
     passed: frozenset[str]
-    """They act under a custom objective, and the model starts and predicts right."""
+    """They act under a custom objective, and the model starts and predicts correctly."""
     used: frozenset[str]
     """train() itself looks at them."""
     refused: Refused

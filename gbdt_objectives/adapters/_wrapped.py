@@ -1,7 +1,8 @@
-"""A booster's estimator inside one of our own: what must be known about it, how it is fitted."""
+"""A booster's estimator inside one of ours: what we need to know about it, and how to fit it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,18 +16,20 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossObjective
 
-HeldOut = tuple[Any, Array, "Array | None"]
+Data = tuple[Any, Array, "Array | None"]
+"""X, y and weights of some rows."""
+
 DEFAULTS = {
     "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},
     "Classifier": {"lightgbm": (None, "binary"), "xgboost": (None, "binary:logistic")},
 }
-"""What ``objective`` of an estimator may be when ours replaces it."""
+"""What an estimator's ``objective`` may be when ours replaces it."""
 
 CORRECTABLE_OBJECTIVES = {
     "lightgbm": (None, "binary", "cross_entropy", "xentropy", "multiclass", "softmax"),
     "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
 }
-"""What ``objective`` of a classifier may be for a shift of the log-odds to be correct."""
+"""What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
 
 OWN_STOPPING = (
     "early_stopping_rounds",
@@ -34,7 +37,7 @@ OWN_STOPPING = (
     "early_stopping",
     "n_iter_no_change",
 )
-"""The names under which an estimator may have early stopping of its own."""
+"""Parameters that give an estimator early stopping of its own."""
 
 REWEIGHTING = {
     "class_weight": None,
@@ -49,11 +52,21 @@ REWEIGHTING = {
     "pos_bagging_fraction": 1,
     "neg_bagging_fraction": 1,
 }
-"""Parameters that move the log-odds by themselves, and the value besides None that does not."""
+"""Parameters that move the log-odds by themselves, with the value, besides None, that does not."""
+
+
+def refuse_parameters(
+    parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
+) -> None:
+    """Raise if one of these parameters is neither None nor one of the allowed values."""
+    for name in names:
+        value = parameters.get(name)
+        if value is not None and not (np.isscalar(value) and value in allowed):
+            raise ValueError(f"estimator has {name}={value!r}, {why}")
 
 
 def check_correctable(estimator: Any) -> None:
-    """Raise if the parameters, also of parts, show that a correction would be wrong."""
+    """Raise if its parameters, or those of its parts, tell that a correction would be wrong."""
     parameters = estimator.get_params()
     neutral = dict(REWEIGHTING)
     for part in (estimator, *parameters.values()):
@@ -65,19 +78,19 @@ def check_correctable(estimator: Any) -> None:
         neutral |= {
             alias: value for name, value in REWEIGHTING.items() for alias in aliases.get(name, ())
         }
-    for name, value in parameters.items():
-        known = name.split("__")[-1]
-        if known not in neutral or value is None:
-            continue
-        if not (np.isscalar(value) and value == neutral[known]):
-            raise ValueError(
-                f"estimator has {name}={value!r}, which moves the log-odds by itself, so that the "
-                "corrected probabilities would be wrong: leave it out, or pass correction=None"
+    for name in parameters:
+        if (known := name.split("__")[-1]) in neutral:
+            refuse_parameters(
+                parameters,
+                [name],
+                (neutral[known],),
+                "which moves the log-odds by itself, so that the corrected probabilities would be "
+                "wrong: leave it out, or pass correction=None",
             )
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
-    """Raise unless its margins are log-odds in the rows that it is trained on."""
+    """Raise unless it predicts log-odds of the rows it is trained on."""
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)
@@ -102,8 +115,8 @@ def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
     return ALIASES
 
 
-def own_stopping(estimator: Any) -> int | None:
-    """The rounds after which a booster is to stop early; None if it is not."""
+def find_stopping_rounds(estimator: Any) -> int | None:
+    """The rounds after which a booster stops early; None if it does not."""
     kind = booster_kind(estimator, "Classifier")
     parameters = {} if kind is None else estimator.get_params()
     for name in OWN_STOPPING:
@@ -123,30 +136,31 @@ def check_best_round(parameters: dict[str, Any]) -> None:
                 f"early stopping is not supported with {name}={parameters[name]!r}: leave one of "
                 "the two out"
             )
-    if parameters.get("early_stopping_min_delta") not in (None, 0):
-        raise ValueError(
-            f"estimator has early_stopping_min_delta={parameters['early_stopping_min_delta']!r}, "
-            "but early stopping here counts any improvement: leave it out"
-        )
+    refuse_parameters(
+        parameters,
+        ("early_stopping_min_delta",),
+        (0,),
+        "but early stopping here counts any improvement: leave it out",
+    )
 
 
 def fit(
     estimator: Any,
     kind: str,
     objective: Objective | None,
-    X: Any,
-    y: Array,
-    w: Array | None,
+    data: Data,
     metric: Metric,
-    held_out: HeldOut | None,
+    held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own), stopped on the metric."""
+    """A booster's estimator, fitted on the objective (None: its own).
+
+    Stopped on the metric of the rows held out, if there are any.
+    """
     if objective is not None:
         estimator.set_params(objective=objective)
     adapter = import_module(f"gbdt_objectives.adapters.{kind}.estimators")
-    stops = held_out if stopping_rounds is not None else None
-    adapter.fit_stopped(estimator, X, y, w, metric, stops, stopping_rounds)
+    adapter.fit_stopped(estimator, *data, metric, held_out, stopping_rounds)
     return estimator
 
 
@@ -165,14 +179,14 @@ def check_start(kind: str, intercept: float) -> None:
         )
 
 
-def rounds(estimator: Any) -> int:
-    """The number of rounds that it predicts with, after early stopping."""
+def count_rounds(estimator: Any) -> int:
+    """How many rounds it predicts with, after early stopping."""
     if hasattr(estimator, "best_iteration_"):  # LightGBM's
         return int(estimator.best_iteration_)
     return int(estimator.get_booster().num_boosted_rounds())
 
 
-def class_probability(model: Any, X: Any) -> Array:
+def predict_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
     kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
     if kind and (isinstance(objective, LoglossObjective) or objective == "binary:logistic"):

@@ -1,12 +1,12 @@
 """Class probabilities: from scores and counts to probabilities, and how good they are.
 
-Conventions of this folder
---------------------------
+Conventions of this room
+------------------------
 n rows, K classes. ``probability``: in [0, 1], shape (n,), of label 1, with labels 0 and 1;
 or (n, K), a column per class, with ``labels`` for the class of each column (None: 0 to
 K-1), and rows that sum to 1 to 1e-4. ``score``: shape (n,), any scale, higher for label 1.
 ``sample_weight``: shape (n,), >= 0, or None for all ones; w means the same as w copies of
-the row, and rows of weight 0 do not exist. Errors are means over rows.
+the row, and rows of weight 0 do not count. Errors are means over rows.
 """
 
 from gbdt_objectives.calibration.bins import (
@@ -14,7 +14,7 @@ from gbdt_objectives.calibration.bins import (
     expected_calibration_error,
     reliability_bins,
 )
-from gbdt_objectives.calibration.brier import brier_score, squared_error
+from gbdt_objectives.calibration.brier import brier_score, brier_terms
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
@@ -25,6 +25,7 @@ __all__ = [
     "ROCConvexHull",
     "ReliabilityBins",
     "brier_score",
+    "brier_terms",
     "calibration_ratio",
     "calibration_refinement",
     "empirical_probability",
@@ -32,5 +33,4 @@ __all__ = [
     "normalized_entropy",
     "reliability_bins",
     "roc_convex_hull",
-    "squared_error",
 ]

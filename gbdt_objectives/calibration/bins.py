@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numbers
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,13 +10,19 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, label_1_rows, probability_rows, ties
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    group_ties,
+    label_1_rows,
+    probability_rows,
+)
+from gbdt_objectives.calibration.table import table
 
-Bins = Literal["mass", "width"]
+Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityBins:
     """Predicted and observed probability in bins; made by :func:`reliability_bins`.
 
@@ -32,16 +37,20 @@ class ReliabilityBins:
     probability: Array
     frequency: Array
 
+    def __repr__(self) -> str:
+        rows = table(weight=self.weight, probability=self.probability, frequency=self.frequency)
+        return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
+
 
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
     *,
     n_bins: int = 15,
-    bins: Bins = "mass",
+    strategy: Strategy = "quantile",
     sample_weight: ArrayLike | None = None,
 ) -> ReliabilityBins:
-    """What happened among rows of about the same predicted probability.
+    """Observed frequency of label 1 among rows of similar predicted probability.
 
     Parameters
     ----------
@@ -49,13 +58,13 @@ def reliability_bins(
         Labels 0 and 1.
     probability : array-like of shape (n,)
         Of label 1.
-    n_bins, bins, sample_weight
+    n_bins, strategy, sample_weight
         As in :func:`expected_calibration_error`.
 
     Returns
     -------
     ReliabilityBins
-        Rising in ``probability``.
+        In ascending order of ``probability``.
 
     Raises
     ------
@@ -65,13 +74,13 @@ def reliability_bins(
     Examples
     --------
     >>> from gbdt_objectives.calibration import reliability_bins
-    >>> found = reliability_bins([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], n_bins=2)
-    >>> found.weight, found.probability.round(4), found.frequency.round(4)
-    (array([3., 3.]), array([0.2, 0.7]), array([0.3333, 0.6667]))
+    >>> reliability_bins([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8], n_bins=2)
+    ReliabilityBins: 2 bins
+      weight  probability  frequency
+           3          0.2     0.3333
+           3          0.7     0.6667
     """
-    rows = label_1_rows(y_true, probability, sample_weight)
-    found = binned(rows, n_bins, bins)
-    return replace(found, weight=rows.unit * found.weight)
+    return bin_rows(label_1_rows(y_true, probability, sample_weight), n_bins, strategy)
 
 
 def expected_calibration_error(
@@ -79,7 +88,7 @@ def expected_calibration_error(
     probability: ArrayLike,
     *,
     n_bins: int = 15,
-    bins: Bins = "mass",
+    strategy: Strategy = "quantile",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
@@ -89,11 +98,11 @@ def expected_calibration_error(
 
         ECE = sum_b W_b/W |mean p_b - mean y_b|
 
-    It depends on the bins, is above 0 for perfect probabilities too (by chance), and 0 for
-    the base rate predicted to everyone: look at it, but do not stop early or choose models
-    by it. For several classes it is that of the predicted class: y is whether the most
-    probable one (the first of equals) is right, p its probability. For a class of its
-    own pass ``y_true == label`` and its column.
+    It depends on the bins, is above 0 even for perfect probabilities (by chance), and is 0
+    if the base rate is predicted for everyone: look at it, but do not stop early or choose
+    models by it. For several classes it is that of the predicted class: y is whether the
+    most probable class (the first of equals) is right, p its probability. For a single
+    class pass ``y_true == label`` and its column.
 
     Parameters
     ----------
@@ -103,9 +112,11 @@ def expected_calibration_error(
         Of label 1, or of each class; (n, 2) is about the predicted class, not label 1.
     n_bins : int from 1 to 1,000,000
         Number of bins.
-    bins : {"mass", "width"}
-        "mass": equal total weight in each, as nearly as equal predictions, which stay
-        together, allow. "width": ((b-1)/n_bins, b/n_bins], the first with 0.
+    strategy : {"quantile", "uniform", "events"}
+        "quantile": equal total weight in each bin, as nearly as equal predictions, which
+        stay together, allow. "uniform": ((b-1)/n_bins, b/n_bins], the first including 0.
+        "events": equal sums of predictions in each bin instead of equal weight, for rare
+        events on logarithmic axes, which show the relative error.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
@@ -119,8 +130,8 @@ def expected_calibration_error(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, no bin or too many, bad
-        weights.
+        Probabilities outside [0, 1], rows that do not sum to 1, too few or too many bins,
+        bad weights.
 
     References
     ----------
@@ -134,34 +145,33 @@ def expected_calibration_error(
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
     >>> round(expected_calibration_error(y, p, n_bins=2), 4)
     0.0833
-    >>> round(expected_calibration_error(y, p, n_bins=10, bins="width"), 4)
+    >>> round(expected_calibration_error(y, p, n_bins=10, strategy="uniform"), 4)
     0.35
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
     if rows.p.ndim == 2:
         predicted = rows.p.argmax(axis=1)
         right = (predicted == rows.y).astype(np.float64)
-        rows = Rows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
-    found = binned(rows, n_bins, bins)
+        rows = LabelledRows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
+    found = bin_rows(rows, n_bins, strategy)
     return float(np.average(np.abs(found.probability - found.frequency), weights=found.weight))
 
 
-def binned(rows: Rows, n_bins: int, bins: Bins) -> ReliabilityBins:
+def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> ReliabilityBins:
     """Bins of rows with the probability of label 1."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, numbers.Integral):
-        raise TypeError(f"n_bins must be an integer, found {_checks.shown(n_bins)}")
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, found {n_bins}")
+    n_bins = _checks.whole_number("n_bins", n_bins, 1)
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
-    _checks.choice("bins", bins, ("mass", "width"))
-    p, positive, negative = ties(rows)
+    _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
+    p, positive, negative = group_ties(rows)
     total = positive + negative
-    if bins == "width":
+    if strategy == "uniform":
         b = np.searchsorted(np.arange(1, n_bins) / n_bins, p, side="left")
     else:
-        middle = np.cumsum(total) - 0.5 * total
-        b = np.minimum((n_bins * middle / total.sum()).astype(np.intp), n_bins - 1)  # sums round
+        share = total if strategy == "quantile" else total * p
+        middle = np.cumsum(share) - 0.5 * share
+        b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
+        b = np.minimum(b, n_bins - 1)  # sums round
     first = np.flatnonzero(np.concatenate(([True], b[1:] != b[:-1])))
     weight = np.add.reduceat(total, first)
     return ReliabilityBins(

@@ -1,4 +1,4 @@
-"""Squared error of class probabilities: row by row, and its mean, the Brier score."""
+"""The Brier score, and its terms row by row."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, probability_rows
+from gbdt_objectives.calibration.rows import LabelledRows, probability_rows
 
 
-def squared_error(
+def brier_terms(
     y_true: ArrayLike,
     probability: ArrayLike,
     *,
-    half: bool = True,
+    scale_by_half: bool = True,
     labels: ArrayLike | None = None,
 ) -> Array:
-    """Squared error of each row's class probabilities.
+    """Each row's term of the Brier score: the squared error of its class probabilities.
 
     ::
 
@@ -30,8 +30,8 @@ def squared_error(
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
         Of label 1, or of each class.
-    half : bool
-        False: without the 1/2, which keeps the error in [0, 1].
+    scale_by_half : bool
+        False: without the 1/2, which keeps each term in [0, 1].
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
 
@@ -47,30 +47,33 @@ def squared_error(
 
     Examples
     --------
-    >>> from gbdt_objectives import squared_error
-    >>> squared_error([1, 0], [0.8, 0.5])
+    >>> from gbdt_objectives import brier_terms
+    >>> brier_terms([1, 0], [0.8, 0.5])
     array([0.04, 0.25])
-    >>> squared_error(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"], half=False)
+    >>> brier_terms(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"], scale_by_half=False)
     array([0.78])
     """
     rows = probability_rows(y_true, probability, labels, None)
-    return row_errors(rows, half)
+    return row_terms(rows, scale_by_half)
 
 
 def brier_score(
     y_true: ArrayLike,
     probability: ArrayLike,
     *,
-    half: bool = True,
+    scale_by_half: bool = True,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """The mean of :func:`squared_error` over rows: the half Brier score.
+    """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
+
+    The mean of :func:`brier_terms` over rows. ``scale_by_half=False`` gives scikit-learn's for
+    K classes.
 
     Parameters
     ----------
-    y_true, probability, half, labels
-        As in :func:`squared_error`.
+    y_true, probability, scale_by_half, labels
+        As in :func:`brier_terms`.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
@@ -83,7 +86,7 @@ def brier_score(
     Raises
     ------
     ValueError
-        As :func:`squared_error`, and bad weights.
+        As :func:`brier_terms`, and bad weights.
 
     References
     ----------
@@ -96,15 +99,15 @@ def brier_score(
     0.145
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    return dot(rows.w, row_errors(rows, half)) / float(rows.w.sum())
+    return dot(rows.w, row_terms(rows, scale_by_half)) / float(rows.w.sum())
 
 
-def row_errors(rows: Rows, half: bool) -> Array:
-    """Squared error of each row."""
+def row_terms(rows: LabelledRows, scale_by_half: bool) -> Array:
+    """The term of each row."""
     if rows.p.ndim == 1:
         error = (rows.p - rows.y) ** 2
     else:
         d = rows.p.copy()
         d[np.arange(len(d)), rows.y] -= 1
         error = np.einsum("ij,ij->i", d, d)
-    return error * (rows.half if _checks.flag("half", half) else 2 * rows.half)
+    return error * (rows.half if _checks.flag("scale_by_half", scale_by_half) else 2 * rows.half)

@@ -8,7 +8,6 @@ curve is the same picture seen from its upper end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +15,12 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot, from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, power_of_two, score_rows, ties
+from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
+from gbdt_objectives.calibration.table import table
 
-Pooling = Literal["hull", "violators"]
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ROCConvexHull:
     """Segments of the ROC curve's convex hull, from the lowest score to the highest.
 
@@ -44,6 +42,17 @@ class ROCConvexHull:
     positive: Array
     negative: Array
     auc: float
+
+    def __repr__(self) -> str:
+        rows = table(
+            low=self.low,
+            high=self.high,
+            positive=self.positive,
+            negative=self.negative,
+            probability=self.probability(),
+        )
+        areas = f"AUC {self.auc:.4f}, under the hull {self.hull_auc:.4f}"
+        return f"ROCConvexHull: {len(self.low)} segments, {areas}\n{rows}"
 
     @property
     def hull_auc(self) -> float:
@@ -73,17 +82,17 @@ class ROCConvexHull:
         Parameters
         ----------
         m, prior
-            As in ``empirical_probability``, ``prior`` for labels 0 and 1: no smoothing,
-            ``m=2`` Laplace, and any m-estimate.
+            As in ``empirical_probability``, with ``prior`` for labels 0 and 1: ``m=0`` is no
+            smoothing, ``m=2`` Laplace's correction.
         monotone : bool
-            Smoothing draws small segments further than large ones and can so reverse
+            Smoothing moves small segments further than large ones, which can reverse
             their order. True: take the nearest rising probabilities, by squared error
             over the rows. Segments and their counts stay as they are.
 
         Returns
         -------
         ndarray of shape (S,)
-            Rising, strictly so without smoothing of the true hull.
+            In ascending order unless smoothed; strictly so without smoothing.
 
         Raises
         ------
@@ -100,11 +109,7 @@ class ROCConvexHull:
 
 
 def roc_convex_hull(
-    y_true: ArrayLike,
-    score: ArrayLike,
-    *,
-    pooling: Pooling = "hull",
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike, score: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> ROCConvexHull:
     """The convex hull of the ROC curve, and the calibration map that comes with it.
 
@@ -112,9 +117,9 @@ def roc_convex_hull(
 
         p = (positives of the segment) / (rows of the segment)
 
-    which is the isotonic regression of the labels on the score, and the classifier that
-    it gives has the hull for its ROC curve. Fit it on scores of rows that the model was
-    not trained on: the hull bends to every accident of few rows.
+    which is the isotonic regression of the labels on the score; the classifier it gives
+    has the hull as its ROC curve. Fit it on scores of rows that the model was not trained
+    on: with few rows the hull follows every accident.
 
     Parameters
     ----------
@@ -122,21 +127,17 @@ def roc_convex_hull(
         Labels 0 and 1, both occurring.
     score : array-like of shape (n,)
         Finite, on any scale, higher for label 1. Equal scores are in one segment.
-    pooling : {"hull", "violators"}
-        "hull": the edges of the hull. "violators": only what must be pooled for the
-        proportions not to fall, so that neighbours of equal proportion stay apart. Both
-        have the same hull and proportions; they differ once the counts are smoothed.
-        Equal proportions are recognised exactly if weights are whole numbers; other
-        weights may hide them by rounding.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row, 0 as none.
+        Weights >= 0; w means the same as w copies of the row. Neighbouring segments of
+        equal proportion are merged; rounding can hide that they are equal unless weights
+        are whole numbers.
 
     Returns
     -------
     ROCConvexHull
         ``fpr``, ``tpr``, ``thresholds`` of the points; ``auc``, ``hull_auc``; ``low``,
-        ``high``, ``positive``, ``negative`` of the segments, and ``probability()`` for
-        the map, smoothed if wanted.
+        ``high``, ``positive``, ``negative`` of the segments; and ``probability()``, the
+        map, optionally smoothed.
 
     Raises
     ------
@@ -152,42 +153,38 @@ def roc_convex_hull(
     >>> import numpy as np
     >>> from gbdt_objectives import roc_convex_hull
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
-    >>> score = np.arange(10, 0, -1)
-    >>> hull = roc_convex_hull(y, score)
-    >>> hull.auc, round(hull.hull_auc, 4)
-    (0.75, 0.8333)
-    >>> hull.probability().round(4)
-    array([0.    , 0.6667, 1.    ])
+    >>> hull = roc_convex_hull(y, np.arange(10, 0, -1))
     >>> hull.probability(m=2)
     array([0.25 , 0.625, 0.75 ])
-    >>> roc_convex_hull(y, score, pooling="violators").probability(m=2).round(4)
-    array([0.3333, 0.3333, 0.6   , 0.6   , 0.6667, 0.6667])
+    >>> hull
+    ROCConvexHull: 3 segments, AUC 0.7500, under the hull 0.8333
+         low      high  positive  negative  probability
+           1         2         0         2            0
+           3         8         4         2       0.6667
+           9        10         2         0            1
     """
-    return hull_of(score_rows("y_true", y_true, score, sample_weight), pooling)
+    return find_hull(score_rows("y_true", y_true, score, sample_weight))
 
 
-def hull_of(rows: Rows, pooling: Pooling) -> ROCConvexHull:
+def find_hull(rows: LabelledRows) -> ROCConvexHull:
     """The hull of rows of both labels."""
-    _checks.choice("pooling", pooling, ("hull", "violators"))
-    distinct, positive, negative = ties(rows)
-    ends = segment_ends(positive, negative, pooling)
+    distinct, positive, negative = group_ties(rows)
+    ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1
     return ROCConvexHull(
         low=distinct[first],
         high=distinct[last],
-        positive=np.add.reduceat(positive, first) * rows.unit,
-        negative=np.add.reduceat(negative, first) * rows.unit,
+        positive=np.add.reduceat(positive, first),
+        negative=np.add.reduceat(negative, first),
         auc=area(positive, negative),
     )
 
 
-def segment_ends(positive: Array, negative: Array, pooling: Pooling) -> Array:
+def find_segment_ends(positive: Array, negative: Array) -> Array:
     """Where segments of the isotonic fit end, as numbers of distinct scores, 0 to d, (S+1,).
 
     Proportions are compared as quotients, which are equal exactly for equal proportions of
-    whole numbers, and where only one label occurs. "violators" cuts a segment where its points
-    are in line, if all the pieces then have its proportion: small weights beside large ones
-    are lost in P and Q.
+    whole numbers, and where only one label occurs.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -195,17 +192,8 @@ def segment_ends(positive: Array, negative: Array, pooling: Pooling) -> Array:
     m = isotonic_regression(positive / total, sample_weight=total)
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1], [True])))
     p = proportion(positive, negative, ends)
-    ends = ends[np.concatenate(([True], p[1:] > p[:-1], [True]))]  # the fit rounds equals apart
-    if pooling == "hull":
-        return ends
-    P, Q = from_zero(positive), from_zero(negative)
-    chord = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    dP, dQ = np.diff(P[ends])[chord], np.diff(Q[ends])[chord]
-    P_i, Q_i = P[:-1] - P[ends[chord]], Q[:-1] - Q[ends[chord]]
-    finer = np.append(np.flatnonzero(P_i * dQ == dP * Q_i), len(total))
-    within = chord[finer[:-1]]
-    off = proportion(positive, negative, finer) != proportion(positive, negative, ends)[within]
-    return np.union1d(finer[:-1][~np.isin(within, within[off])], ends)
+    rises = np.concatenate(([True], p[1:] > p[:-1], [True]))  # the fit rounds equals apart
+    return ends[rises]
 
 
 def proportion(positive: Array, negative: Array, ends: Array) -> Array:
@@ -217,8 +205,9 @@ def proportion(positive: Array, negative: Array, ends: Array) -> Array:
 
 def area(positive: Array, negative: Array) -> float:
     """Area under an ROC curve by trapezoids, given weights at rising scores."""
-    p, q = positive / power_of_two(positive.max()), negative / power_of_two(negative.max())
-    return dot(p, np.cumsum(q) - 0.5 * q) / float(p.sum() * q.sum())
+    below = np.cumsum(negative)
+    below -= 0.5 * negative
+    return dot(positive, below / negative.sum()) / float(positive.sum())
 
 
 def rate_from_top(weight: Array) -> Array:

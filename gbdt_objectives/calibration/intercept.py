@@ -11,11 +11,11 @@ LARGEST = 1e15
 """Log-odds beyond it have hardly a fraction left that a shift could change."""
 
 
-def intercept_shift(y: Array, z: Array, w: Array) -> float:
+def find_shift(y: Array, z: Array, w: Array) -> float:
     """b with sum w sigmoid(z + b) = sum w y.
 
-    ``y`` labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay so: the finite
-    ones must make up for their errors, and together give P of label 1 and N of label 0.
+    ``y`` labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
+    finite ones must make up for their errors, and together give P of label 1, N of label 0.
     """
     from scipy.optimize import brentq
     from scipy.special import expit, logit
@@ -29,7 +29,7 @@ def intercept_shift(y: Array, z: Array, w: Array) -> float:
         raise ValueError(
             "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
             f"and 1 stay, and the others, {w.sum() / W:.3g} of the weight, would have to give "
-            f"{P / W:.3g} of it; fit on more rows, or on a model that is less certain"
+            f"{P / W:.3g} of it; fit on more rows, or calibrate a model that is less certain"
         )
     if np.abs(z).max() > LARGEST:
         raise ValueError(

@@ -10,7 +10,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 
-def smoothing_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
+def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
     """pi, (K,): given, uniform if None, or the shares of the weight of each class."""
     K = len(class_weight)
     if isinstance(prior, str):
@@ -20,10 +20,10 @@ def smoothing_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array
     return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
 
 
-def leaf_probabilities(
+def smooth_leaves(
     leaf: Array, position: Array, w: Array | None, m: float, pi: Array
 ) -> tuple[Array, ...]:
-    """A tree at a time, (L+1, K): p in leaf 0 to L-1, and pi for any leaf without rows.
+    """For each tree (L+1, K): p in leaves 0 to L-1, and pi for any leaf without rows.
 
     ``leaf`` (n, T), ``position`` of each row's class (n,), ``pi`` (K,).
     """

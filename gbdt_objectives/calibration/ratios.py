@@ -1,4 +1,4 @@
-"""Two ratios that click prediction is judged by: of means, and of entropies."""
+"""Two ratios by which click prediction is judged: of means, and of entropies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import Rows, label_1_rows, probability_rows
+from gbdt_objectives.calibration.rows import LabelledRows, label_1_rows, probability_rows
 
 
 def calibration_ratio(
@@ -31,8 +31,8 @@ def calibration_ratio(
     Returns
     -------
     float
-        1 is best, above 1 too high on average. It says nothing of single rows: the base
-        rate predicted to everyone has 1.
+        1 is best; above 1 predictions are too high on average. It says nothing about single
+        rows: the base rate predicted for everyone gives 1.
 
     Raises
     ------
@@ -64,13 +64,13 @@ def normalized_entropy(
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Logloss over that of the best constant prediction.
+    """Logloss, divided by that of the best constant prediction.
 
     ::
 
         (mean of -log p_c) / (-sum_i q_i log q_i),   q the class frequencies of the rows
 
-    So figures of data with different base rates can be compared, which loglosses cannot.
+    Unlike the logloss it can be compared between data of different base rates.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def normalized_entropy(
     Returns
     -------
     float
-        0 is best, 1 no better than the class frequencies, inf if a class occurs whose
+        0 is best, 1 is no better than the class frequencies, inf if a class occurs whose
         probability was 0.
 
     Raises
@@ -121,7 +121,7 @@ def normalized_entropy(
     return -dot(rows.w, log_likelihood(rows, classes)) / W / -float(q @ np.log(q))
 
 
-def log_likelihood(rows: Rows, classes: Array) -> Array:
+def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
     """log p_c of each row."""
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:

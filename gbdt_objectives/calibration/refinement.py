@@ -1,4 +1,4 @@
-"""Squared error in parts: how well calibrated, how well told apart.
+"""The Brier score in parts: how well calibrated, how well told apart.
 
 Symbols: g a group of rows, W_g its weight and W that of all, p and c a row's probabilities
 and class, P_g their mean and q_g the class frequencies in the group, q those of all rows.
@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, group_numbers
-from gbdt_objectives.calibration.hull import segment_ends
-from gbdt_objectives.calibration.rows import probability_rows, ties
+from gbdt_objectives.calibration.hull import find_segment_ends
+from gbdt_objectives.calibration.rows import group_ties, probability_rows
+from gbdt_objectives.calibration.table import table
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,12 @@ class CalibrationRefinement:
     Attributes
     ----------
     calibration : float
-        Calibration loss: the error that comes from group means that are off.
+        Calibration loss: the error due to group means that are off.
     refinement : float
         Refinement loss: what remains if each group is given its own class frequencies.
     within : float
-        What differing predictions within a group add, negative if they are informative;
-        0 if a group has one prediction.
+        What differing predictions within groups add, negative if they are informative;
+        0 if each group has a single prediction.
     uncertainty : float
         Refinement loss with all rows in one group.
     """
@@ -42,6 +43,10 @@ class CalibrationRefinement:
     refinement: float
     within: float
     uncertainty: float
+
+    def __str__(self) -> str:
+        names = ["total", *vars(self), "miscalibration", "discrimination"]
+        return table(**{name: np.array([getattr(self, name)]) for name in names})
 
     @property
     def total(self) -> float:
@@ -55,7 +60,7 @@ class CalibrationRefinement:
 
     @property
     def discrimination(self) -> float:
-        """What the groups tell of the class: uncertainty - refinement.
+        """What the groups tell about the class: uncertainty - refinement.
 
         total = miscalibration - discrimination + uncertainty.
         """
@@ -66,11 +71,11 @@ def calibration_refinement(
     y_true: ArrayLike,
     probability: ArrayLike,
     *,
-    groups: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
+    partition: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> CalibrationRefinement:
-    """The mean squared error of probabilities as calibration loss and refinement loss.
+    """The Brier score of probabilities, split into calibration loss and refinement loss.
 
     ::
 
@@ -79,8 +84,8 @@ def calibration_refinement(
         within        mean of 1/2 sum_i d_i (d_i - 2 I[c = i]),   d = p - P_g
         uncertainty                1/2 sum_i q_i (1 - q_i)
 
-    The first three add up to the mean of ``squared_error``. Better probabilities of the
-    same groups can lower the first; only a better ranking or finer groups the second.
+    The first three add up to ``brier_score``. Better probabilities for the same groups can
+    lower the first; only a better ranking or finer groups the second.
 
     Parameters
     ----------
@@ -88,13 +93,13 @@ def calibration_refinement(
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
         Of label 1, or of each class.
-    groups : {"prediction", "isotonic"} or array-like of shape (n,)
-        "prediction": rows of equal prediction are a group, for models with few
-        different ones; where all differ, nothing is left to refine and everything is
-        calibration loss. "isotonic": the segments of the isotonic fit, the usual choice
-        for continuous predictions, for (n,) only; ``miscalibration`` and
-        ``discrimination`` are then those of CORP, both >= 0. An array: the group of
-        each row, of any type, for instance its leaf.
+    partition : {"prediction", "isotonic"} or array-like of shape (n,)
+        How the rows are grouped. "prediction": rows of equal prediction form a group, for
+        models with few distinct predictions; if all differ, nothing is left to refine and
+        everything is calibration loss. "isotonic": the segments of the isotonic fit, the
+        usual choice for continuous predictions, for (n,) only; ``miscalibration`` and
+        ``discrimination`` are then those of CORP, both >= 0. An array: the group of each
+        row, of any type, for instance its leaf.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
@@ -109,7 +114,7 @@ def calibration_refinement(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, groups of another
+        Probabilities outside [0, 1], rows that do not sum to 1, a partition of another
         length, "isotonic" with (n, K), bad weights.
 
     References
@@ -125,29 +130,30 @@ def calibration_refinement(
     >>> parts = calibration_refinement(y, [[0.5, 0.3, 0.2]] * 10)
     >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)
     (0.01, 0.27, 0.28)
-    >>> parts = calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], groups="isotonic")
-    >>> round(parts.miscalibration, 4), round(parts.discrimination, 4), parts.uncertainty
-    (0.1125, 0.125, 0.25)
+    >>> parts = calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic")
+    >>> print(parts)
+       total  calibration  refinement    within  uncertainty  miscalibration  discrimination
+      0.2375      0.02625       0.125   0.08625         0.25          0.1125           0.125
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    if isinstance(groups, str):
-        _checks.choice("groups", groups, ("prediction", "isotonic"))
+    if isinstance(partition, str):
+        _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
-            p, positive, negative = ties(rows)
+            p, positive, negative = group_ties(rows)
             ends = np.arange(len(p) + 1)
-            if groups == "isotonic":
-                ends = segment_ends(positive, negative, "hull")
+            if partition == "isotonic":
+                ends = find_segment_ends(positive, negative)
             g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
             return CalibrationRefinement(*parts(p, positive, positive + negative, g))
-        if groups == "isotonic":
+        if partition == "isotonic":
             raise ValueError(
-                'groups="isotonic" is for probability (n,), of label 1: pass one class at a time, '
-                "y_true == label and its column"
+                "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
+                "time, y_true == label and its column"
             )
-        g = equal_rows(rows.p)
+        g = number_equal_rows(rows.p)
     else:
         every_row = isinstance(rows.kept, slice)
-        g = group_numbers(groups, len(rows.y if every_row else rows.kept))
+        g = group_numbers(partition, len(rows.y if every_row else rows.kept), "partition")
         if not every_row:
             g = np.unique(g[rows.kept], return_inverse=True)[1]
     columns = [parts(p, rows.w * y, rows.w, g) for y, p in rows.columns()]
@@ -168,8 +174,8 @@ def parts(p: Array, positive: Array, total: Array, g: Array) -> list[float]:
     return [calibration, refinement, within, q * (1 - q)]
 
 
-def equal_rows(p: Array) -> Array:
-    """Numbers from 0 that are equal where rows are: sorted by a random combination of columns."""
+def number_equal_rows(p: Array) -> Array:
+    """Numbers from 0, equal where rows are equal: sorted by a random combination of columns."""
     key = np.zeros(len(p))
     for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
         key += c * p[:, k]
@@ -184,7 +190,7 @@ def equal_rows(p: Array) -> Array:
 
 
 def differ(p: Array, order: Array) -> Array:
-    """Whether a row is another than the one before it, (n-1,)."""
+    """Whether each row differs from the one before it, (n-1,)."""
     new = np.zeros(len(p) - 1, bool)
     for column in p.T:
         values = column[order]

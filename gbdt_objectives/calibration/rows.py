@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,19 +14,17 @@ from gbdt_objectives._checks import Array, ordered_labels, positions
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledRows:
     """Rows of weight above 0, everything float64 but class positions.
 
     ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: which of the rows given these are. The weights given were ``unit * w``, ``unit`` the
-    power of two for which the largest ``w`` is in [1, 2): sums of them do not overflow.
+    ``kept``: which of the given rows these are.
     """
 
     y: Array
     p: Array
     w: Array
     kept: Any
-    unit: float = 1.0
 
     def columns(self) -> Iterator[tuple[Array, Array]]:
         """Whether a row is of the class, and its probability: one class or all K."""
@@ -39,7 +36,7 @@ class Rows:
 
     @property
     def half(self) -> float:
-        """What half a sum over classes is of the sum over columns: (n,) has one of two."""
+        """Half a sum over classes, as a share of the sum over columns: (n,) has one of two."""
         return 1.0 if self.p.ndim == 1 else 0.5
 
 
@@ -48,8 +45,8 @@ def probability_rows(
     probability: ArrayLike,
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
-) -> Rows:
-    """Rows from the arguments of the functions of this folder."""
+) -> LabelledRows:
+    """Rows from the arguments of the functions of this room."""
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
         if labels is not None:
@@ -67,12 +64,12 @@ def probability_rows(
                 "the classes in the order of the columns"
             )
         y = positions("y_true", y_true, order)
-    return counted_rows(y, p, sample_weight, "probability")
+    return weighted_rows(y, p, sample_weight, "probability")
 
 
 def label_1_rows(
     y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
-) -> Rows:
+) -> LabelledRows:
     """Rows with probabilities (n,)."""
     if np.ndim(probability) != 1:
         raise ValueError(
@@ -84,11 +81,11 @@ def label_1_rows(
 
 def score_rows(
     name: str, labels: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None
-) -> Rows:
-    """Rows of both labels, with a finite score on any scale in the place of the probability."""
+) -> LabelledRows:
+    """Rows of both labels, with a finite score on any scale in place of the probability."""
     y = _checks.vector(name, labels).astype(np.float64)
     _checks.binary_labels(name, y)
-    rows = counted_rows(y, _checks.vector("score", score), sample_weight, "score")
+    rows = weighted_rows(y, _checks.vector("score", score), sample_weight, "score")
     if rows.y.min() == rows.y.max():
         counting = "" if len(rows.y) == len(y) else " among rows of weight above 0"
         raise ValueError(
@@ -98,22 +95,16 @@ def score_rows(
     return rows
 
 
-def counted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> Rows:
+def weighted_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     if w is None:
-        return Rows(y, p, np.ones(len(y)), slice(None))
+        return LabelledRows(y, p, np.ones(len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0
-    unit = power_of_two(w.max())
-    return Rows(y[kept], p[kept], w[kept].astype(np.float64) / unit, kept, unit)
+    return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64), kept)
 
 
-def power_of_two(value: float) -> float:
-    """The largest that is not above it: divided by it, other numbers keep their digits."""
-    return math.ldexp(1.0, math.frexp(value)[1] - 1)
-
-
-def ties(rows: Rows) -> tuple[Array, Array, Array]:
+def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
     order = np.argsort(rows.p)
     s, y, w = rows.p[order], rows.y[order], rows.w[order]

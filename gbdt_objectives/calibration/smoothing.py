@@ -12,7 +12,7 @@ from gbdt_objectives._checks import Array
 def empirical_probability(
     counts: ArrayLike, *, m: float = 0, prior: ArrayLike | None = None
 ) -> Array:
-    """Class probabilities from class counts, drawn towards a prior by m rows of it.
+    """Class probabilities from class counts, smoothed as if m rows of a prior were added.
 
     ::
 
@@ -70,8 +70,8 @@ def empirical_probability(
     total = n.sum(axis=-1, keepdims=True)
     if m == 0 and not total.all():
         raise ValueError(
-            "counts are all 0 in a row: nothing can be said of no rows, but with m above 0 it is "
-            "the prior"
+            "counts are all 0 in a row: no probability can be estimated from no rows; with m above "
+            "0 it is the prior"
         )
     K = n.shape[-1]
     pi = np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)

@@ -1,28 +1,150 @@
-"""Fitted estimators as JSON: what may be read back, and what is wrong with the rest."""
+"""Fitted estimators as JSON: what is saved, what may be read back, what is wrong with the rest."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.calibration.leaves import smoothing_prior
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Reader = Callable[[str, Any], Any]
+"""Name and value of a key to the checked value, or ValueError."""
 
 
-def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
-    """The object in ``text``, if its "format" is this one and its keys are these."""
+class SavedAsJSON:
+    """Mixin of an estimator with ``to_json`` and ``from_json``.
+
+    ``_saved`` is the format: the reader of each key. A key is a parameter, or else a
+    fitted attribute without its underscore.
+    """
+
+    _saved: ClassVar[Mapping[str, Reader]]
+
+    def to_json(self) -> str:
+        """The fitted estimator as JSON, readable without this package.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            What JSON cannot hold: a metric without a name; classes that are neither
+            numbers nor strings.
+        """
+        check_is_fitted(self)
+        values = {
+            key: _plain(read(key, _plain(value)))
+            for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
+        }
+        return json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """A fitted estimator from what :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+
+        Returns
+        -------
+        estimator
+            Fitted, with the parameters that were saved.
+
+        Raises
+        ------
+        ValueError
+            Text that is truncated, not JSON, or not of this format.
+        TypeError
+            If it is not a str.
+        """
+        data = _parse(text, _format(cls))
+        if data.keys() != {"format", *cls._saved}:
+            raise ValueError(
+                f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "
+                "it was changed or truncated"
+            )
+        return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
+
+    def _values(self) -> list[Any]:
+        """The value of each key of ``_saved``."""
+        return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> Self:
+        """The estimator of checked values."""
+        estimator = cls()
+        for key, value in data.items():
+            setattr(estimator, key if hasattr(estimator, key) else f"{key}_", value)
+        return estimator
+
+
+def read_one_of(*words: str) -> Reader:
+    """A reader of one of a few words."""
+    return lambda key, value: _checks.choice(key, value, words)
+
+
+def read_number(key: str, value: object) -> float:
+    """A number that a float can hold."""
+    if not is_finite_number(value):
+        raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def is_finite_number(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False
+
+
+def read_numbers(key: str, values: object) -> Array:
+    """A list of one number or more."""
+    if not isinstance(values, list) or not values:
+        raise ValueError(f"{key} must be a list of numbers, found {shown(values)}")
+    return np.array([read_number(key, value) for value in values], np.float64)
+
+
+def read_flag(key: str, value: object) -> bool:
+    """true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
+    return value
+
+
+def _format(cls: type) -> str:
+    return f"gbdt_objectives.{cls.__name__}/1"
+
+
+def _plain(value: Any) -> Any:
+    """Arrays, and numbers of numpy, as the json module wants them."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _parse(text: object, kind: str) -> dict[str, Any]:
+    """The object in ``text``, if its "format" is this one."""
     if not isinstance(text, str):
         raise TypeError(f"text must be a str, found {type(text).__name__}: read the file first")
     try:
-        data = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twice)
+        data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     except RecursionError:
-        raise ValueError("text is nested too deeply: no to_json() wrote it") from None
+        raise ValueError("text is nested too deeply: to_json() did not write it") from None
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"text is no complete JSON, {error}: was the file truncated? Write it again with "
+            f"text is not complete JSON, {error}: was the file truncated? Write it again with "
             "to_json()"
         ) from None
     if not isinstance(data, dict) or data.get("format") != kind:
@@ -32,104 +154,16 @@ def read(text: object, kind: str, keys: set[str]) -> dict[str, Any]:
             f"text is JSON of another format, found {str(found)[:80]!r} instead of {kind!r}: "
             f"read what {name}.to_json() of this version wrote"
         )
-    if data.keys() != keys:
-        raise ValueError(
-            f"text must have the keys {sorted(keys)}, found {sorted(data)}: it was changed or "
-            "truncated"
-        )
     return data
 
 
-def finite_number(name: str, value: object) -> float:
-    """A number of JSON, which has no infinite ones."""
-    if not is_finite_number(value):
-        raise ValueError(f"{name} must be a finite number, found {repr(value)[:80]}")
-    return float(value)  # type: ignore[arg-type]
-
-
-def is_finite_number(value: object) -> bool:
-    """Whether a float can hold it."""
-    try:
-        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return False
-
-
-def finite_numbers(name: str, values: object, *, at_least: int = 1) -> Array:
-    """A list of so many numbers or more."""
-    if not isinstance(values, list) or len(values) < at_least:
-        raise ValueError(f"{name} must be a list of numbers, found {shown(values)}")
-    return np.array([finite_number(name, value) for value in values], np.float64)
-
-
-def table(name: str, rows: object) -> Array:
-    """A list of lists of as many numbers."""
-    if not isinstance(rows, list) or not rows:
-        raise ValueError(f"{name} must be a list of lists of numbers, found {repr(rows)[:80]}")
-    columns = [finite_numbers(name, row) for row in rows]
-    if len({len(row) for row in columns}) > 1:
-        raise ValueError(f"{name} must be lists of one length: the text was changed")
-    return np.stack(columns)
-
-
-def flag(name: str, value: object) -> bool:
-    """true or false."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} must be true or false, found {repr(value)[:80]}")
-    return value
-
-
-def flags(name: str, values: object) -> Array:
-    """A list of true and false, perhaps empty."""
-    if not isinstance(values, list) or not all(isinstance(value, bool) for value in values):
-        raise ValueError(f"{name} must be true or false, found {repr(values)[:80]}")
-    return np.array(values, bool)
-
-
-def classes(name: str, values: object) -> Array:
-    """Two sorted classes or more, of one type."""
-    kinds = {type(value) for value in values} if isinstance(values, list) else set()
-    if kinds not in ({bool}, {int}, {float}, {str}) or len(values) < 2:  # type: ignore[arg-type]
-        raise ValueError(
-            f"{name} must be a list of integers, numbers, strings or bools, found "
-            f"{repr(values)[:80]}"
-        )
-    labels = np.array(values)
-    if labels.dtype.kind not in "biufU" or not (labels[1:] > labels[:-1]).all():
-        raise ValueError(f"{name} must rise, found {repr(values)[:80]}: the text was changed")
-    return labels
-
-
-def whole_numbers(name: str, values: object) -> Array:
-    """A list of integers, perhaps empty."""
-    if not isinstance(values, list) or not all(type(v) is int and abs(v) < 2**31 for v in values):
-        raise ValueError(f"{name} must be a list of integers, found {repr(values)[:80]}")
-    return np.array(values, np.intp)
-
-
-def written_prior(prior: Any) -> Any:
-    """The parameter ``prior`` of a smoothed estimator as JSON can hold it."""
-    return prior if prior is None or isinstance(prior, str) else np.asarray(prior, float).tolist()
-
-
-def smoothing(m: object, prior: Any, K: int) -> tuple[float, Any]:
-    """The parameters ``m`` and ``prior``."""
-    number = finite_number("m", m)
-    if number < 0:
-        raise ValueError(f"m must not be negative, found {number:g}")
-    if prior is not None and not isinstance(prior, str):
-        prior = finite_numbers("prior", prior).tolist()
-    smoothing_prior(prior, np.ones(K))
-    return number, prior
-
-
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(
-        f'text holds {name}, which is no JSON: infinite numbers are written "-inf", "inf"'
+        f'text holds {name}, which is not JSON: infinite numbers are written "-inf", "inf"'
     )
 
 
-def _no_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         raise ValueError(f"text gives a key twice, found {[key for key, _ in pairs]}")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -14,39 +14,42 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives.adapters._wrapped import class_probability
-from gbdt_objectives.estimators._rows import (
-    accepted_weights,
+from gbdt_objectives.adapters._wrapped import predict_probability
+from gbdt_objectives.estimators._base import (
+    ProbabilityClassifier,
+    check_classifier,
     check_features,
-    labelled_rows,
-    take,
+    check_rows,
+    check_several_classes,
+    check_weights,
+    take_rows,
     weight_argument,
 )
 
 ROUND_OFF = 1e-9
-"""Weighted means of labels, as in scikit-learn's isotonic regression, can miss 1 by so much."""
+"""Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
-class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedClassifier(ProbabilityClassifier):
     """Classifier of two classes whose probabilities are calibrated on held-out rows.
 
-    ``fit`` trains the classifier once a fold, fits one calibrator on the out-of-fold
+    ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
     probabilities of all rows, and trains the classifier again on all rows.
-    scikit-learn's ``CalibratedClassifierCV`` takes no calibrator but its own.
+    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``; ``DownsampledClassifier`` too. X and y go to it as they
-        are: XGBClassifier wants labels 0 and 1.
+        With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
+        they are: XGBClassifier needs labels 0 and 1.
     calibrator : calibrator
-        Of probabilities: ``ROCConvexHullCalibrator``, ``InterceptCalibrator``,
-        ``LogitCalibrator``, or what has their ``fit(score, y, sample_weight)`` and
-        ``predict(score)``, such as ``IsotonicRegression(out_of_bounds="clip")``.
+        ``ROCConvexHullCalibrator``, ``InterceptCalibrator``, ``LogitCalibrator``, or
+        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such
+        as ``IsotonicRegression(out_of_bounds="clip")``. It is given probabilities.
     cv : int, splitter, iterable of splits or "prefit"
         Must hold each row out once. An int: that many stratified folds, not shuffled,
         as usual in scikit-learn; group folds if ``fit`` gets ``groups``. "prefit": the
-        estimator is fitted already, on other rows, and ``fit`` gets rows for the
+        estimator is already fitted, on other rows, and ``fit`` gets rows for the
         calibrator only.
 
     Attributes
@@ -54,11 +57,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     classes_ : ndarray of shape (2,)
         Sorted; the positive class last.
     estimator_ : classifier
-        Fitted on all rows; ``estimator`` itself if it came fitted.
+        Fitted on all rows; ``estimator`` itself with ``cv="prefit"``.
     calibrator_ : calibrator
         Fitted.
     oof_probability_ : ndarray of shape (n,)
-        Of the positive class, what the calibrator was fitted on.
+        Of the positive class: what the calibrator was fitted on.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -70,7 +73,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=4000)
     >>> y = (rng.random(4000) < 1 / (1 + np.exp(-x))).astype(int)
-    >>> X = np.column_stack([x] * 5)  # naive Bayes takes copies for evidence of their own
+    >>> X = np.column_stack([x] * 5)  # naive Bayes counts each copy as new evidence
     >>> raw = GaussianNB().fit(X, y).predict_proba(X)[:, 1]
     >>> calibrated = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
     >>> p = calibrated.predict_proba(X)[:, 1]
@@ -80,7 +83,6 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     0.2
     """
 
-    classes_: Array
     estimator_: Any
     calibrator_: Any
     oof_probability_: Array
@@ -102,7 +104,7 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator takes.
+            Whatever the estimator accepts.
         y : array-like of shape (n,)
             Two classes.
         sample_weight : array-like of shape (n,), optional
@@ -123,14 +125,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raises.
         """
         self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         check_classification_targets(target)
         prefit = isinstance(self.cv, str)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has rows of one class only, found {_checks.shown(classes.tolist())}"
-            )
+        check_several_classes(classes)
         if len(classes) > 2:
             raise ValueError(
                 f"Only binary classification is supported, found the classes "
@@ -138,11 +137,11 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             )
         position = positions("y", target, classes).astype(np.int64)
         wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
-        w = accepted_weights(sample_weight, len(target), *wrapped)
+        w = check_weights(sample_weight, len(target), *wrapped)
         if prefit:
             if groups is not None:
                 raise ValueError("groups are for folds, but cv='prefit' has none: leave them out")
-            model, p = self.estimator, class_probability(self.estimator, X)[:, 1]
+            model, p = self.estimator, predict_probability(self.estimator, X)[:, 1]
         else:
             group = None if groups is None else group_numbers(groups, len(target))
             splits = held_out_once(position, self.cv, group, shuffle=False)
@@ -155,21 +154,17 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def _check_parameters(self) -> None:
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
-            raise TypeError(
-                "estimator must be a classifier with predict_proba, such as LGBMClassifier(), "
-                f"found {_checks.shown(self.estimator)}"
-            )
+        check_classifier(self.estimator)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         if isinstance(calibrator, type) or not usable or is_classifier(calibrator):
             raise TypeError(
-                "calibrator must be one such as LogitCalibrator(), with fit and predict, which "
-                f"gives probabilities, found {_checks.shown(calibrator)}"
+                "calibrator must have fit and predict, and predict probabilities, as "
+                f"LogitCalibrator() does, found {_checks.shown(calibrator)}"
             )
         if getattr(calibrator, "input_space", "probability") != "probability":
             raise ValueError(
-                f"calibrator has input_space={calibrator.input_space!r}, but will be given "
+                f"calibrator has input_space={calibrator.input_space!r}, but is given "
                 "probabilities: leave it out"
             )
         if isinstance(self.cv, str):
@@ -186,10 +181,9 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                     "cv gives a split whose training rows are of one class only: use fewer or "
                     "stratified folds, there must be several rows of each class"
                 )
-            model = clone(self.estimator).fit(
-                _safe_indexing(X, train), target[train], **weight_argument(take(w, train))
-            )
-            p[test] = class_probability(model, _safe_indexing(X, test))[:, 1]
+            X_train, y_train, w_train = take_rows((X, target, w), train)
+            model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
+            p[test] = predict_probability(model, _safe_indexing(X, test))[:, 1]
         return p
 
     def predict_proba(self, X: Any) -> Array:
@@ -207,46 +201,23 @@ class CalibratedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         ValueError
-            What the estimator raises; a calibrator that predicts no probabilities, as
-            ``IsotonicRegression()`` beyond the scores it saw.
+            What the estimator raises; a calibrator that does not predict probabilities,
+            such as ``IsotonicRegression()`` beyond the scores it was fitted on.
         """
         check_is_fitted(self, "calibrator_")
         check_features(self, X, reset=False)
-        p = self.calibrator_.predict(class_probability(self.estimator_, X)[:, 1])
-        p = probabilities_of(self.calibrator_, p)
+        p = self.calibrator_.predict(predict_probability(self.estimator_, X)[:, 1])
+        p = check_probabilities(self.calibrator_, p)
         return np.column_stack([1 - p, p])
 
-    def predict(self, X: Any) -> Array:
-        """The more probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        probability = self.predict_proba(X)
-        label: Array = self.classes_[probability.argmax(axis=1)]
-        return label
-
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "__sklearn_tags__"):
-            return tags
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.categorical = inner.input_tags.categorical
         return tags
 
 
-def probabilities_of(calibrator: Any, predicted: ArrayLike) -> Array:
-    """What a calibrator predicted, (n,), in [0, 1] but for round-off."""
+def check_probabilities(calibrator: Any, predicted: ArrayLike) -> Array:
+    """What a calibrator predicted, (n,), in [0, 1] up to round-off."""
     p: Array = np.asarray(predicted, np.float64)
     wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
     if p.ndim != 1 or wrong.any():

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._library import library_of
-from gbdt_objectives.calibration.leaves import leaf_probabilities, smoothing_prior
-from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators._rows import check_features, labelled_rows
-from gbdt_objectives.estimators._splits import Splits, check_splits, splits_of
-
-FORMAT = "gbdt_objectives.ProbabilityEstimationTree/1"
-ARRAYS = ("feature", "threshold", "missing_left", "left", "right")
-KEYS = {"format", "m", "prior", "classes", "n_features", "feature_names", "allow_nan", *ARRAYS}
-KEYS |= {"probabilities"}
-FINITE = (
-    "ensure_all_finite"
-    if "ensure_all_finite" in inspect.signature(check_array).parameters
-    else "force_all_finite"  # scikit-learn < 1.6
+from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
+from gbdt_objectives.estimators._base import (
+    ProbabilityClassifier,
+    check_features,
+    check_rows,
+    check_several_classes,
 )
 
 
@@ -45,12 +35,12 @@ class LeafProbability:
         The fitted trees.
     classes_ : ndarray of shape (K,)
     probabilities : tuple of ndarray of shape (L_t + 1, K)
-        For each tree, p of each leaf by its number, and last of a leaf without rows.
+        For each tree, p of each leaf by its number; the last is for leaves without rows.
     """
 
     model: Any
     classes_: Array
-    probabilities: tuple[Array, ...]
+    probabilities: tuple[Array, ...] = field(repr=False)
 
     def predict_proba(self, X: Any) -> Array:
         """The mean over trees of the class proportions of the row's leaf.
@@ -58,7 +48,7 @@ class LeafProbability:
         Parameters
         ----------
         X : array-like of shape (n, features)
-            Whatever the model takes.
+            Whatever the model accepts.
 
         Returns
         -------
@@ -87,30 +77,30 @@ def leaf_probability(
 
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
-    n_k the weight of class k in the leaf. Splits remain as they are. Count on rows the
-    trees were not trained on, if they were grown until leaves are pure; for a single
-    tree the training rows do well with smoothing.
+    n_k the weight of class k in the leaf. The splits stay as they are. If the trees were
+    grown until their leaves are pure, count on rows they were not trained on; for a
+    single tree the training rows do well with smoothing.
 
     Meant for trees that each predict the class: one tree, a random forest, a booster of
     few rounds. Later trees of a booster correct earlier ones, and say little on their
-    own: their average is too close to the base rate. For such models give the leaves to
-    a logistic regression, see :func:`leaf_indices`, or calibrate.
+    own: their average is too close to the base rate. For such models fit a logistic
+    regression on the leaves, see :func:`leaf_indices`, or calibrate.
 
     Parameters
     ----------
     model : fitted model
         As in :func:`leaf_indices`, with one output or several.
     X : array-like of shape (n, features)
-        Whatever the model takes.
+        Whatever the model accepts.
     y : array-like of shape (n,)
         Classes, two or more occurring; those of ``model.classes_``, if it has them.
     m : float >= 0, optional
         How many rows the prior is worth. None: K, which with the uniform prior is
         Laplace's correction. 0: no smoothing.
     prior : array-like of shape (K,), "base_rate" or None
-        pi. "base_rate": the shares of the classes in y, for rare events, then with
-        m such that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without
-        rows gets pi.
+        pi. "base_rate": the shares of the classes in y; use it for rare events, with m such
+        that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without rows
+        gets pi.
     sample_weight : array-like of shape (n,), optional
         w means the same as w copies of the row.
 
@@ -122,9 +112,8 @@ def leaf_probability(
     Raises
     ------
     ValueError
-        One class only, a class that the model does not know, a model of several kinds of
-        classes, a negative ``m``, a prior
-        that does not sum to 1, lengths that differ, bad weights.
+        One class only, a class that the model does not know, a model of several targets,
+        a negative ``m``, a prior that does not sum to 1, lengths that differ, bad weights.
     TypeError
         If the model has no leaves.
 
@@ -152,32 +141,27 @@ def leaf_probability(
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
     occurring = np.unique(target if w is None else target[w > 0])
-    if len(occurring) < 2:
-        counting = "" if w is None else " of weight above 0"
-        raise ValueError(
-            f"y has rows{counting} of one class only, found {_checks.shown(occurring.tolist())}: "
-            "there must be two or more"
-        )
+    check_several_classes(occurring, "" if w is None else " of weight above 0")
     leaf = leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
     known = getattr(model, "classes_", np.unique(target))
     if isinstance(known, list):
         raise ValueError(
-            f"model predicts {len(known)} kinds of classes, but y is one: fit one for each"
+            f"model predicts {len(known)} kinds of classes, but y is only one: fit one model each"
         )
     classes = np.asarray(known)
     position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
-    pi = smoothing_prior(prior, np.bincount(position, w, minlength=K))
-    probabilities = leaf_probabilities(leaf, position, w, K if m is None else m, pi)
+    pi = resolve_prior(prior, np.bincount(position, w, minlength=K))
+    probabilities = smooth_leaves(leaf, position, w, K if m is None else m, pi)
     return LeafProbability(model, classes, probabilities)
 
 
 def leaf_indices(model: Any, X: Any) -> Array:
     """The leaf of each row in each tree of a fitted model.
 
-    One-hot encoded, they are features for a logistic regression, which then weighs each
-    leaf of a booster anew: fit it on rows the booster was not trained on.
+    One-hot encoded, they are features for a logistic regression, which gives each leaf of
+    a booster a new weight: fit it on rows the booster was not trained on.
 
     Parameters
     ----------
@@ -185,12 +169,12 @@ def leaf_indices(model: Any, X: Any) -> Array:
         Tree, forest or gradient boosting of scikit-learn with ``apply``; XGBClassifier,
         XGBRegressor, LGBMClassifier, LGBMRegressor; xgboost.Booster, lightgbm.Booster.
     X : array-like of shape (n, features)
-        Whatever the model takes; for xgboost.Booster a DMatrix or what makes one.
+        Whatever the model accepts; for xgboost.Booster a DMatrix or what makes one.
 
     Returns
     -------
     ndarray of shape (n, T)
-        Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several a
+        Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several per
         round for several outputs, up to the best round after early stopping.
 
     Raises
@@ -240,22 +224,11 @@ def leaf_indices(model: Any, X: Any) -> Array:
     return leaf.reshape(len(leaf), -1).astype(np.intp)
 
 
-def takes_missing_values(tree: DecisionTreeClassifier) -> bool:
-    """Whether scikit-learn's tree of these parameters does."""
-    try:
-        from sklearn.utils import get_tags
-    except ImportError:  # scikit-learn < 1.6
-        takes = tree._get_tags()["allow_nan"]
-    else:
-        takes = get_tags(tree).input_tags.allow_nan
-    return bool(takes) and tree.monotonic_cst is None
-
-
-class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
     Those of :func:`leaf_probability`, counted on the training rows. Unpruned trees rank
-    best, but their small leaves claim 0 and 1; smoothing draws those to the prior.
+    best, but their small leaves claim 0 and 1; smoothing moves these towards the prior.
 
     Parameters
     ----------
@@ -270,22 +243,19 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
     classes_ : ndarray of shape (K,)
         Sorted.
     tree_ : DecisionTreeClassifier
-        Fitted; not after :meth:`from_json`.
+        Fitted.
     probabilities_ : ndarray of shape (L, K)
-        p of each leaf, from left to right in a tree grown depth first.
+        p of each leaf, by the number that ``tree_.apply`` gives it (others are not leaves).
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
     References
     ----------
-    Provost & Domingos (2003), "Tree induction for probability-based ranking", Machine
-    Learning 52; Zadrozny & Elkan (2001), "Obtaining calibrated probability estimates from
-    decision trees and naive Bayesian classifiers", ICML, for the choice of m.
+    As :func:`leaf_probability`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from gbdt_objectives import ProbabilityEstimationTree
     >>> X = np.repeat([[0.0], [1.0]], [60, 15], axis=0)
     >>> y = np.repeat([1, 0, 1, 0], [20, 40, 10, 5])
@@ -293,17 +263,10 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
     >>> pet.predict_proba([[0.0], [1.0]]).round(4)
     array([[0.6714, 0.3286],
            [0.48  , 0.52  ]])
-    >>> loaded = ProbabilityEstimationTree.from_json(pet.to_json())
-    >>> loaded.predict_proba([[0.0], [1.0]]).round(4)
-    array([[0.6714, 0.3286],
-           [0.48  , 0.52  ]])
     """
 
-    classes_: Array
     tree_: Any
     probabilities_: Array
-    _splits: Splits
-    _allow_nan: bool
 
     def __init__(
         self,
@@ -316,6 +279,10 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         self.m = m
         self.prior = prior
 
+    @property
+    def _wrapped(self) -> Any:
+        return DecisionTreeClassifier() if self.tree is None else self.tree
+
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ProbabilityEstimationTree:
@@ -324,7 +291,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the tree takes.
+            Whatever the tree accepts.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -341,20 +308,16 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
             One class only, a negative ``m``, a prior that does not sum to 1 or has
             another number of classes, and what the tree raises.
         """
-        tree = DecisionTreeClassifier() if self.tree is None else self.tree
+        tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):
             raise TypeError(f"tree must be a DecisionTreeClassifier(), found {_checks.shown(tree)}")
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         tree = clone(tree).fit(X, target, sample_weight=sample_weight)
         found = leaf_probability(
             tree, X, target, m=self.m, prior=self.prior, sample_weight=sample_weight
         )
         check_features(self, X, reset=True)
-        self._splits, nodes = splits_of(tree.tree_)
-        self._allow_nan = takes_missing_values(tree)
-        (p,) = found.probabilities
-        self.probabilities_ = p[np.minimum(nodes, len(p) - 1)]
-        self.tree_, self.classes_ = tree, tree.classes_
+        self.tree_, self.classes_, (self.probabilities_,) = tree, tree.classes_, found.probabilities
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -369,130 +332,7 @@ class ProbabilityEstimationTree(ClassifierMixin, BaseEstimator):  # type: ignore
         ndarray of shape (n, K)
             float64, a column per class, in the order of ``classes_``.
         """
-        check_is_fitted(self, "probabilities_")
+        check_is_fitted(self)
         check_features(self, X, reset=False)
-        nan = "allow-nan" if self._allow_nan and not hasattr(X, "tocsr") else True
-        X = check_array(X, accept_sparse="csr", dtype=np.float32, **{FINITE: nan})
-        p: Array = self.probabilities_[self._splits.leaf(X)]
+        p: Array = self.probabilities_[self.tree_.apply(X)]
         return p
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        probability = self.predict_proba(X)
-        label: Array = self.classes_[probability.argmax(axis=1)]
-        return label
-
-    def to_json(self) -> str:
-        """The fitted tree as JSON, readable without this package.
-
-        A split is a row of ``feature``, ``threshold``, ``missing_left``, ``left`` and
-        ``right``: numbers >= 0 are splits, -1 the first row of ``probabilities``, -2 the
-        second. Split 0 is the root, if there is one. Left goes what is <= the threshold as
-        a float32. ``tree`` is not kept.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            Classes that are neither numbers nor strings nor bools.
-        """
-        check_is_fitted(self, "probabilities_")
-        classes = self.classes_.tolist()
-        if {type(label) for label in classes} not in ({bool}, {int}, {float}, {str}):
-            raise ValueError(
-                "classes must be all integers, numbers, strings or bools to be written as JSON, "
-                f"found {classes}"
-            )
-        names = getattr(self, "feature_names_in_", None)
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "m": self.m if self.m is None else float(self.m),
-                "prior": _json.written_prior(self.prior),
-                "classes": classes,
-                "n_features": self.n_features_in_,
-                "feature_names": None if names is None else names.tolist(),
-                "allow_nan": self._allow_nan,
-                **{name: getattr(self._splits, name).tolist() for name in ARRAYS},
-                "probabilities": self.probabilities_.tolist(),
-            },
-            allow_nan=False,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> ProbabilityEstimationTree:
-        """A fitted tree from what :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        ProbabilityEstimationTree
-            Without ``tree`` and ``tree_``: it predicts, and ``fit`` grows a default tree.
-
-        Raises
-        ------
-        ValueError
-            Text that is truncated, no JSON, or not of this format.
-        TypeError
-            If it is no text.
-        """
-        data = _json.read(text, FORMAT, KEYS)
-        classes = _json.classes("classes", data["classes"])
-        K = len(classes)
-        m, prior = _json.smoothing(K if data["m"] is None else data["m"], data["prior"], K)
-        n_features = _json.whole_numbers("n_features", [data["n_features"]])[0]
-        splits = Splits(
-            feature=_json.whole_numbers("feature", data["feature"]),
-            threshold=_json.finite_numbers("threshold", data["threshold"], at_least=0),
-            missing_left=_json.flags("missing_left", data["missing_left"]),
-            left=_json.whole_numbers("left", data["left"]),
-            right=_json.whole_numbers("right", data["right"]),
-        )
-        check_splits(splits, n_features)
-        tree = cls(m=None if data["m"] is None else m, prior=prior)
-        tree.probabilities_ = _json.table("probabilities", data["probabilities"])
-        if tree.probabilities_.shape != (len(splits.left) + 1, K):
-            raise ValueError(
-                f"probabilities must have shape {(len(splits.left) + 1, K)}, found "
-                f"{tree.probabilities_.shape}: the text was changed"
-            )
-        _checks.probabilities("probabilities", tree.probabilities_)
-        names = data["feature_names"]
-        if names is not None:
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise ValueError(
-                    f"feature_names must be a list of strings, found {_checks.shown(names)}"
-                )
-            if len(names) != n_features:
-                raise ValueError(f"feature_names has {len(names)} names of {n_features} features")
-            tree.feature_names_in_ = np.array(names, object)
-        tree.n_features_in_, tree.classes_, tree._splits = int(n_features), classes, splits
-        tree._allow_nan = _json.flag("allow_nan", data["allow_nan"])
-        return tree
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
-        tags = super().__sklearn_tags__()
-        tree = DecisionTreeClassifier() if self.tree is None else self.tree
-        if isinstance(tree, type) or not hasattr(tree, "__sklearn_tags__"):
-            return tags
-        inner = get_tags(tree)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        return tags

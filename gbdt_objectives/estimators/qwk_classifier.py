@@ -20,16 +20,18 @@ from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
-    HeldOut,
+    Data,
     check_best_round,
+    count_rounds,
     fit,
-    rounds,
+    refuse_parameters,
 )
-from gbdt_objectives.estimators._rows import (
-    accepted_weights,
+from gbdt_objectives.estimators._base import (
+    Wrapping,
     check_features,
-    labelled_rows,
-    take,
+    check_rows,
+    check_weights,
+    take_rows,
     weight_argument,
 )
 from gbdt_objectives.metrics import quadratic_weighted_kappa, qwk_metric
@@ -44,75 +46,75 @@ from gbdt_objectives.thresholds.cross_validation import METHODS, comparable_meth
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
-class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor trained for QWK, then thresholds.
 
-    ``fit`` trains the regressor on class positions 0..K-1, once a fold; places
+    ``fit`` trains the regressor on class positions 0..K-1, once per fold; places
     thresholds on the out-of-fold scores; and then either refits on all rows or keeps
-    the folds' models, to be averaged.
+    the folds' models and averages them.
 
-    Averaged scores are less spread than those of one model, so thresholds of single
-    models would be too far apart for them. With ``ensemble=True`` they are stretched
-    about their mean, by ::
+    Averaged scores are less spread than those of one model, so thresholds made for single
+    models would be too far apart. With ``ensemble=True`` the scores are stretched about
+    their mean, by ::
 
         stretch^2 = var(o) / cov(o, a)
 
-    o the out-of-fold score of a row (one model, which has not seen it) and a the mean
-    of all models' scores of that row. On new rows var(a) is the mean covariance of two
-    models' scores, a model with itself included. cov(o, a) is that mean on training
-    rows, with one of each two not having seen the row: so the memory of its label is
-    not taken for spread, which makes var(a) itself too large there. After the stretch
-    mean and spread are about those of the scores that the thresholds are for. (Models
-    that know their training rows by heart are stretched a little too much: the noise
-    they share is missed. Measured on single deep trees: 1.16 where 1.14 was needed and
-    var(a) on training rows would give 1.07; with leaves of 10 rows 1.049, 1.049, 1.036.)
+    o the out-of-fold score of a row (one model, which has not seen it), a the mean of all
+    models' scores of that row. On new rows var(a) is the mean covariance of two models'
+    scores, including a model with itself. cov(o, a) is the same mean on training rows,
+    where one of the two has not seen the row: unlike in var(a), a memorised label does
+    not count as spread. After the stretch mean and spread are about those of the scores
+    that the thresholds were placed on. (Models that memorise their training rows are
+    stretched a little too much: the noise they share is missed. Measured on single deep
+    trees: 1.16 where 1.14 was needed and var(a) on training rows would give 1.07; with
+    leaves of 10 rows 1.049, 1.049, 1.036.)
 
     Parameters
     ----------
     estimator : regressor
         LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn
-        regressor. X goes to it as it is, missing values and categories too.
+        regressor. X is passed on as it is, with missing values and categories.
     objective : "qwk", Objective or None
         "qwk": ``qwk_objective`` measured on each fold's training labels and weights,
-        started at their mean, which stays in the model. Another objective of this
+        starting at their mean, which becomes part of the model. Another objective of this
         package is measured and started in the same way. None: the regressor's own.
     thresholds : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
-        Method. "auto": plug-in unless exact or rounding is better by more than one
-        standard error on thresholds held out by the same folds.
+        Method that places them. "auto": plug-in, unless exact or rounding is better by
+        more than one standard error when cross-validated on the same folds.
     cv : int, splitter or iterable of splits
         Must hold each row out once. An int: that many stratified folds, not shuffled,
         as usual in scikit-learn; group folds if ``fit`` gets ``groups``.
     ensemble : bool
         False: refit on all rows, one model to keep. True: average the folds' models;
-        nothing is refitted, predicting takes as many times as long.
+        nothing is refitted, and predicting takes as many times longer.
     labels : array-like of shape (K,), optional
-        All classes in order of grade, of any type. None: the integers from min to max
-        of y, of which some may be missing. Strings need it: their alphabetical order
-        says nothing of their grade.
+        All classes in order, lowest first, of any type. None: the integers from min to
+        max of y, some of which may be missing. Strings need it: alphabetical order says
+        nothing about their rank.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the QWK of the rounded
-        scores on its held-out rows has not improved for so many rounds. The refit
-        takes the mean of the folds' best numbers of rounds. As the held-out rows
-        choose it, the out-of-fold scores are then a little too good.
+        scores on its held-out rows has not improved for this many rounds. The refit uses
+        the mean of the folds' best numbers of rounds. As the held-out rows choose the
+        round, the out-of-fold scores are then slightly optimistic.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        In order of grade.
+        In order, lowest first.
     thresholds_ : ndarray of shape (K-1,)
         In units of class positions, as ``predict_score``; for ``apply_thresholds``.
     thresholds_method_ : str
         The method that placed them.
     comparison_ : ThresholdCrossValidation
-        What "auto" chose by; there for "auto" only.
+        What "auto" chose by; for "auto" only.
     estimator_ : regressor
         Fitted on all rows (``ensemble=False``).
     estimators_ : list of regressor
-        One a fold (``ensemble=True``).
+        One per fold (``ensemble=True``).
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
     stretch_ : float
-        What averaged scores are multiplied by about ``center_``; 1 without ensemble.
+        Factor by which averaged scores are stretched about ``center_``; 1 without ensemble.
     center_ : float
         Mean out-of-fold score.
     best_iterations_ : list of int
@@ -179,7 +181,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-            Whatever the regressor takes.
+            Whatever the regressor accepts.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -199,7 +201,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             splits that do not hold each row out once, and what the regressor raises.
         """
         self._check_parameters()
-        X, target = labelled_rows(self, X, y)
+        X, target = check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
         if self.labels is None:
@@ -208,11 +210,12 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             classes = ordered_labels(self.labels)
         position = positions("y", target, classes).astype(np.int64)
-        w = accepted_weights(sample_weight, len(target), self.estimator)
+        w = check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
         splits = held_out_once(position, self.cv, group, shuffle=False)
 
-        models, oof, average = self._fit_folds(X, position, w, len(classes), splits)
+        data = X, position, w
+        models, oof, average = self._fit_folds(data, len(classes), splits)
         method, cuts, comparison = self._place(position, oof, w, len(classes), splits)
         found: dict[str, Any] = {
             "classes_": classes,
@@ -225,18 +228,15 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if comparison is not None:
             found["comparison_"] = comparison
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [rounds(model) for model in models]
+            found["best_iterations_"] = [count_rounds(model) for model in models]
         if self.ensemble:
             found["estimators_"] = models
         else:
             final = clone(self.estimator)
             if self.early_stopping_rounds is not None:
-                final.set_params(
-                    n_estimators=max(1, round(float(np.mean(found["best_iterations_"]))))
-                )
-            found["estimator_"] = fit_regressor(
-                final, self.objective, len(classes), X, position, w, None, None
-            )
+                best = round(float(np.mean(found["best_iterations_"])))
+                final.set_params(n_estimators=max(1, best))
+            found["estimator_"] = self._fit_model(final, data, len(classes))
         check_features(self, X, reset=True)
         for name in ("estimator_", "estimators_", "comparison_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -259,25 +259,16 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_early_stopping(self.estimator, self.early_stopping_rounds)
 
     def _fit_folds(
-        self, X: Any, position: Array, w: Array | None, K: int, splits: Sequence[Split]
+        self, data: Data, K: int, splits: Sequence[Split]
     ) -> tuple[list[Any], Array, Array]:
         """The folds' models, the out-of-fold scores, and the scores averaged over all models."""
+        X, n = data[0], len(data[1])
         models: list[Any] = []
-        oof, average = np.empty(len(position)), np.zeros(len(position))
+        oof, average = np.empty(n), np.zeros(n)
         for train, test in splits:
-            held_out = None
-            if self.early_stopping_rounds is not None:
-                held_out = (_safe_indexing(X, test), position[test], take(w, test))
-            model = fit_regressor(
-                clone(self.estimator),
-                self.objective,
-                K,
-                _safe_indexing(X, train),
-                position[train],
-                take(w, train),
-                held_out,
-                self.early_stopping_rounds,
-            )
+            stops = self.early_stopping_rounds is not None
+            held_out = take_rows(data, test) if stops else None
+            model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
             if self.ensemble:
                 score = self._model_score(model, X, K)
                 average += score / len(splits)
@@ -286,6 +277,27 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 oof[test] = self._model_score(model, _safe_indexing(X, test), K)
             models.append(model)
         return models, oof, average
+
+    def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
+        """The regressor, fitted on class positions; it predicts in their units."""
+        X, position, w = data
+        kind = booster_kind(model, "Regressor")
+        if kind is None:
+            return model.fit(X, position.astype(np.float64), **weight_argument(w))
+        objective = self.objective
+        if objective is not None:
+            if objective == "qwk":
+                objective = qwk_objective(label_range=(0, K - 1))
+            given = getattr(objective, "label_range", None)
+            if given not in (None, (0, K - 1)):
+                raise ValueError(
+                    f"objective has label_range {given}, but QWKClassifier trains on class "
+                    f"positions 0 to {K - 1}: pass objective='qwk', or make the objective without "
+                    "labels (centre and spread are of positions, too)"
+                )
+            objective = objective.measured(position, w)
+        metric = qwk_metric((0, K - 1))
+        return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
     def _place(
         self, position: Array, oof: Array, w: Array | None, K: int, splits: Sequence[Split]
@@ -315,9 +327,11 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return method, placed(method, position, oof, labels, w, "qwk"), None
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
-        """One model's scores; within 0..K-1 if its objective looks at them no further."""
+        """One model's scores; clipped to 0..K-1 if its objective clips them."""
         clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
-        score = _predicted(model, X)
+        score = np.asarray(model.predict(X), np.float64)
+        if score.ndim == 2 and score.shape[1] == 1:
+            score = score[:, 0]
         return score.clip(0, K - 1) if clips else score
 
     def predict_score(self, X: Any) -> Array:
@@ -332,7 +346,7 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n,)
             float64, on the scale of ``oof_score_`` and ``thresholds_``. With a clipping
             QWK objective each model's scores are clipped to 0..K-1, as the objective
-            sees them: beyond the labels nothing held them back.
+            clips them: beyond the labels training does not constrain them.
         """
         check_is_fitted(self, "thresholds_")
         check_features(self, X, reset=False)
@@ -374,18 +388,6 @@ class QWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = self.predict(X)
         return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import get_tags
-
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "__sklearn_tags__"):
-            return tags
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.categorical = inner.input_tags.categorical
-        return tags
-
 
 def check_objective(estimator: Any, objective: object) -> None:
     """Raise unless the regressor can be trained on the objective."""
@@ -403,12 +405,12 @@ def check_objective(estimator: Any, objective: object) -> None:
             f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    own = estimator.get_params()["objective"]
-    if own not in DEFAULTS["Regressor"][kind]:
-        raise ValueError(
-            f"estimator has objective={own!r} and QWKClassifier objective={objective!r}: leave the "
-            "first out, or pass objective=None to keep it"
-        )
+    refuse_parameters(
+        estimator.get_params(),
+        ("objective",),
+        DEFAULTS["Regressor"][kind],
+        f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
+    )
     if isinstance(objective, Objective) and objective.link != "identity":
         raise ValueError(
             f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
@@ -421,12 +423,13 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     kind = booster_kind(estimator, "Regressor")
     if kind is not None:
         parameters = estimator.get_params()
-        for name in OWN_STOPPING:
-            if parameters.get(name) is not None:
-                raise ValueError(
-                    f"estimator has {name}={parameters[name]!r}, which knows no held-out rows and "
-                    "(in XGBoost) minimises kappa: pass early_stopping_rounds= to QWKClassifier"
-                )
+        refuse_parameters(
+            parameters,
+            OWN_STOPPING,
+            (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )
     if stopping_rounds is None:
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
@@ -438,35 +441,6 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     check_best_round(parameters)
 
 
-def fit_regressor(
-    regressor: Any,
-    objective: Any,
-    K: int,
-    X: Any,
-    position: Array,
-    w: Array | None,
-    held_out: HeldOut | None,
-    stopping_rounds: int | None,
-) -> Any:
-    """The regressor, fitted on class positions; it predicts in their units."""
-    measured = None
-    if objective is not None:
-        unmeasured = qwk_objective(label_range=(0, K - 1)) if objective == "qwk" else objective
-        given = getattr(unmeasured, "label_range", None)
-        if given not in (None, (0, K - 1)):
-            raise ValueError(
-                f"objective has label_range {given}, but QWKClassifier trains on class positions "
-                f"0 to {K - 1}: pass objective='qwk', or make the objective without labels "
-                "(centre and spread, too, are of positions)"
-            )
-        measured = unmeasured.measured(position, w)
-    kind = booster_kind(regressor, "Regressor")
-    if kind is None:
-        return regressor.fit(X, position.astype(np.float64), **weight_argument(w))
-    metric = qwk_metric((0, K - 1))
-    return fit(regressor, kind, measured, X, position, w, metric, held_out, stopping_rounds)
-
-
 def _stretch(oof: Array, average: Array, w: Array | None) -> float:
     """sd(oof) / sd(average on new rows), at least 1: an average is never spread more."""
     o = oof - np.average(oof, weights=w)
@@ -475,8 +449,3 @@ def _stretch(oof: Array, average: Array, w: Array | None) -> float:
     if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
         return 1.0
     return max(1.0, float(np.sqrt(variance / covariance)))
-
-
-def _predicted(model: Any, X: Any) -> Array:
-    score = np.asarray(model.predict(X), dtype=np.float64)
-    return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score

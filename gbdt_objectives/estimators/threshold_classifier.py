@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
-import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, ordered_labels, positions, shown
+from gbdt_objectives._checks import Array, RandomState, ordered_labels, positions, shown
 from gbdt_objectives.estimators import _json
+from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.thresholds import (
-    ThresholdCrossValidation,
     ThresholdMetric,
     Thresholds,
     apply_thresholds,
@@ -34,40 +32,49 @@ from gbdt_objectives.thresholds.cross_validation import (
 from gbdt_objectives.thresholds.optimize import checked_metric
 from gbdt_objectives.thresholds.rows import consecutive_labels
 
-FORMAT = "gbdt_objectives.ThresholdClassifier/1"
-KEYS = {"format", "method", "metric", "labels_given", "dtype", "classes", "thresholds"}
+
+def read_metric(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{key} must be a name, found {shown(value)}")
+    threshold_metric(value)
+    return value
 
 
-class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+def leave_unread(key: str, value: object) -> object:
+    """Checked later, together with another key."""
+    return value
+
+
+class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
 
     Parameters
     ----------
-    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
-        "auto" compares by cross-validation and takes the plug-in thresholds (for other
-        metrics: the exact ones) unless another method is better by more than one
-        standard error; "rounding", the nearest label, is among them if the labels are
-        rising numbers.
+    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}, optional
+        None: "plugin" for QWK, "exact" for every other known metric, "nelder-mead" for a
+        function. "auto" compares methods by cross-validation and keeps that default
+        unless another is better by more than one standard error; "rounding", to the
+        nearest label, is among them if the labels are rising numbers.
     labels : array-like of shape (K,), optional
-        All classes in order of grade, of any type. None: the integers from min to max
+        All classes in order, lowest first, of any type. None: the integers from min to max
         of ``y``.
     metric : str, ThresholdMetric or callable
         As in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         For "auto": as in ``cross_validate_thresholds``.
-    random_state : int
-        Seed of what is random in "auto".
+    random_state : int, RandomState, Generator or None
+        For "auto": shuffles the folds.
 
     Attributes
     ----------
     thresholds_ : ndarray of shape (K-1,)
         In score units, with their labels, as ``optimize_thresholds`` returns them.
     classes_ : ndarray of shape (K,)
-        In order of grade.
-    method_ : str
+        In order, lowest first.
+    thresholds_method_ : str
         The method that placed the thresholds.
     comparison_ : ThresholdCrossValidation
-        What "auto" chose by; there for "auto" only.
+        What "auto" chose by; for "auto" only.
 
     Examples
     --------
@@ -84,18 +91,18 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        method: str = "plugin",
+        method: str | None = None,
         *,
         labels: ArrayLike | None = None,
         metric: str | ThresholdMetric | Callable[..., Any] = "qwk",
         cv: Any = 5,
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.method = method
         self.labels = labels
         self.metric = metric
         self.cv = cv
-        self.random_state = random_state
+        self.random_state: Any = random_state
 
     def fit(
         self,
@@ -109,7 +116,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            Rising with the class; out-of-fold scores of the model.
+            Out-of-fold scores of the model, higher for higher classes.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
@@ -122,16 +129,18 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ThresholdClassifier
             Itself.
         """
-        _checks.choice("method", self.method, (*METHODS, "auto"))
+        if self.method is not None:
+            _checks.choice("method", self.method, (*METHODS, "auto"))
         if groups is not None and self.method != "auto":
             raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
-        s = one_score(score)
+        s = check_score(score)
         if self.labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
         else:
             order = ordered_labels(self.labels)
-        method, comparison = self.method, None
+        method = self.method or comparable_methods(self.metric, order)[0]
+        comparison = None
         if method == "auto":
             comparison = cross_validate_thresholds(
                 y,
@@ -162,38 +171,31 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 sample_weight=sample_weight,
                 metric=self.metric,
             )
-        self._set(order, thresholds, method, comparison)
-        return self
-
-    def _set(
-        self,
-        classes: Array,
-        thresholds: Array,
-        method: str,
-        comparison: ThresholdCrossValidation | None,
-    ) -> None:
-        self.classes_ = classes
-        self.thresholds_ = Thresholds(thresholds, classes)
-        self.method_ = method
+        self._set(order, thresholds, method)
+        self.__dict__.pop("comparison_", None)  # of an earlier fit
         if comparison is not None:
             self.comparison_ = comparison
-        elif hasattr(self, "comparison_"):
-            del self.comparison_
+        return self
+
+    def _set(self, classes: Array, thresholds: Array, method: str) -> None:
+        self.classes_ = classes
+        self.thresholds_ = Thresholds(thresholds, classes)
+        self.thresholds_method_ = method
 
     def predict(self, score: ArrayLike) -> Array:
-        """The class of each score, (n,).
+        """The class of each score.
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            In the units of those it was fitted on.
+            On the scale of ``fit``.
 
         Returns
         -------
         ndarray of shape (n,)
         """
         check_is_fitted(self, "thresholds_")
-        return apply_thresholds(one_score(score), self.thresholds_, self.classes_)
+        return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
 
     def score(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -219,78 +221,41 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         value = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 
-    def to_json(self) -> str:
-        """The fitted thresholds and classes as JSON, readable without this package.
+    # cv and random_state matter to fit only, and are not saved
+    _saved: ClassVar = {
+        "method": _json.read_one_of(*METHODS),
+        "metric": read_metric,
+        "labels_given": _json.read_flag,
+        "dtype": leave_unread,
+        "classes": leave_unread,
+        "thresholds": leave_unread,
+    }
 
-        ``cv`` and ``random_state`` only matter to ``fit`` and are left out.
-
-        Returns
-        -------
-        str
-
-        Raises
-        ------
-        ValueError
-            A metric without a name; classes that are neither numbers nor strings.
-        """
-        check_is_fitted(self, "thresholds_")
+    def _values(self) -> list[Any]:
         if not isinstance(self.metric, str):
             raise ValueError(
                 f"metric {shown(self.metric)} has no name that JSON could hold: "
                 "set_params(metric=...) to a named one first, or pickle"
             )
-        classes, cuts = self.classes_.tolist(), self.thresholds_.tolist()
+        classes = self.classes_.tolist()
         kinds = {type(label) for label in classes}
         if len(kinds) > 1 or not kinds <= {int, float, str}:
             raise ValueError(
                 "classes must be all integers, all numbers or all strings to be written as JSON, "
                 f"found {shown(classes)}"
             )
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "method": self.method_,
-                "metric": self.metric,
-                "labels_given": self.labels is not None,
-                "dtype": self.classes_.dtype.str.lstrip("<>=|"),
-                "classes": classes,
-                "thresholds": [x if math.isfinite(x) else str(x) for x in cuts],
-            },
-            allow_nan=False,
-        )
+        dtype = self.classes_.dtype.str.lstrip("<>=|")
+        cuts = [x if math.isfinite(x) else str(x) for x in self.thresholds_.tolist()]
+        labels_given = self.labels is not None
+        return [self.thresholds_method_, self.metric, labels_given, dtype, classes, cuts]
 
     @classmethod
-    def from_json(cls, text: str) -> ThresholdClassifier:
-        """A fitted classifier from what :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        ThresholdClassifier
-            With ``method`` the one that placed the thresholds.
-
-        Raises
-        ------
-        ValueError
-            Text that is truncated, no JSON, or not of this format.
-        TypeError
-            If it is no text.
-        """
-        data = _json.read(text, FORMAT, KEYS)
-        method = _checks.choice("method", data["method"], METHODS)
-        metric = data["metric"]
-        if not isinstance(metric, str):
-            raise ValueError(f"metric must be a name, found {shown(metric)}")
-        threshold_metric(metric)
-        labels_given = _json.flag("labels_given", data["labels_given"])
-        classes = _classes(data["classes"], data["dtype"])
-        thresholds = _thresholds(data["thresholds"], len(classes))
-        labels = classes.tolist() if labels_given else None
-        classifier = cls(method, labels=labels, metric=metric)
-        classifier._set(classes, thresholds, method, None)
+    def _restore(cls, data: dict[str, Any]) -> ThresholdClassifier:
+        classes = _read_classes(data["classes"], data["dtype"])
+        thresholds = _read_thresholds(data["thresholds"], len(classes))
+        labels = classes.tolist() if data["labels_given"] else None
+        classifier = cls(data["method"], labels=labels, metric=data["metric"])
+        classifier._set(classes, thresholds, data["method"])
         return classifier
 
     def __sklearn_tags__(self) -> Any:
@@ -300,30 +265,7 @@ class ThresholdClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def one_score(score: ArrayLike) -> Array:
-    """(n,) or (n, 1) scores as (n,)."""
-    if hasattr(score, "toarray"):
-        raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
-    array = _checks.as_array("score", score)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(
-            f"score must have shape (n,) or (n, 1), found {array.shape}: one score a row, "
-            "not features"
-        )
-    if array.dtype.kind == "O":
-        for value in array:
-            if not isinstance(value, numbers.Real):
-                raise TypeError(
-                    f"score must hold real numbers, found {type(value).__name__} {shown(value)}: "
-                    "convert it first"
-                )
-        array = array.astype(np.float64)
-    return _checks.vector("score", array)
-
-
-def _classes(values: object, dtype: object) -> Array:
+def _read_classes(values: object, dtype: object) -> Array:
     kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
     if (
         not isinstance(dtype, str)
@@ -345,7 +287,7 @@ def _classes(values: object, dtype: object) -> Array:
     return ordered_labels(classes)
 
 
-def _thresholds(values: object, K: int) -> Array:
+def _read_thresholds(values: object, K: int) -> Array:
     if not isinstance(values, list) or len(values) != K - 1:
         raise ValueError(
             f"thresholds must be a list of {K - 1} for {K} classes, found {shown(values)}"

@@ -1,4 +1,13 @@
-"""Objectives: labels, margins and weights to gradients and hessians. numpy only."""
+"""Objectives: labels, margins and weights to gradients and hessians. numpy only.
+
+Conventions of this folder
+--------------------------
+n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
+(n,). ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w
+means the same as w copies of the row, also inside sums over all rows.
+``gradient``, ``hessian``: first derivative and diagonal of the second, one per
+row, shaped like the margin. ``loss``: the total over rows, not the mean.
+"""
 
 from gbdt_objectives.objectives.base import Objective, objective
 from gbdt_objectives.objectives.logloss import (

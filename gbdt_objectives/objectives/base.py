@@ -1,17 +1,8 @@
 """Objective: what a loss must offer, and how the boosters call it.
 
-Conventions of this folder
---------------------------
-n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
-(n,). ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w
-means the same as w copies of the row, also inside sums over all rows.
-``gradient``, ``hessian``: first derivative and diagonal of the second, one a
-row, shaped like the margin. ``loss``: the total over rows, not the mean.
-
-Rows are worked on a block at a time, twice if the gradient couples rows: first ``_sums``
-adds up what all of them must share, then ``_rows`` writes gradient and hessian. Both are
-given the block's *constants*, all that the loss needs of labels and weights, checked and
-in the precision of the margin; an objective that is bound to its data has them ready.
+In the code: y labels, f margins, w weights. Rows are worked on one block at a time, while
+they are in the processor's cache; :class:`Objective` checks each block of labels and margins
+before the loss sees it.
 """
 
 from __future__ import annotations
@@ -19,30 +10,26 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.objectives.domain import REAL, Domain
 
-Array = NDArray[Any]
+FLOAT32 = np.dtype(np.float32)
 Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
-
-
-class Block(NamedTuple):
-    """A stretch of rows: where it is, its constants, and where its results go."""
-
-    rows: slice
-    constants: Constants
-    gradient: Array
-    hessian: Array
+Block = tuple[slice, Constants, Array, Array]
+"""A stretch of rows: where it is, its constants, and where gradient and hessian go."""
+Bound = Callable[[Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,24 +40,43 @@ class Objective:
     one for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared.
 
-    A loss implements ``loss``, ``_constants``, ``_rows`` and, if its gradient couples
-    rows, ``_sums`` and ``_totals``; everything else is inherited.
+    A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
+    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_measure`` if
+    it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
+    and ``_write`` instead. Checks, weights, blocks and precision are inherited.
 
     Attributes
     ----------
     intercept : float or None
-        Where boosting should start, in margin units. None: not known before
-        :meth:`measured` has seen the labels, or the loss has no such place.
+        Where boosting should start, in margin units. None if :meth:`measured` has not
+        seen the labels yet, or if the loss has no such value.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
-        What the returned hessian is, relative to the loss's second derivative. A
-        "constant" one is the weight of the row.
+        What the returned hessian is: the second derivative of the loss, the weight of the
+        row, nowhere below the second derivative, or anything.
+    label_domain, margin_domain : Domain
+        The labels and margins that the loss is defined for; all others are refused.
     link : {"identity", "logit"}
         What a margin is: the prediction itself, or the log-odds of label 1.
+    couples_rows : bool
+        Whether the gradient of a row depends on the other rows.
+    sums_reveal_nan : bool
+        Whether the sums over coupled rows are NaN if a margin is: then bound calls, all but
+        the first, look at the margins no more (an infinite one that is clipped passes).
     """
 
     hessian_kind: ClassVar[HessianKind]
+    margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Literal["identity", "logit"]] = "identity"
     couples_rows: ClassVar[bool] = False
+    sums_reveal_nan: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        if not hasattr(cls, "hessian_kind") or cls.label_domain is Objective.label_domain:
+            raise TypeError(f"{cls.__name__} must declare hessian_kind and label_domain")
+
+    @property
+    def label_domain(self) -> Domain:
+        raise NotImplementedError
 
     @property
     def intercept(self) -> float | None:
@@ -82,26 +88,30 @@ class Objective:
         return None
 
     def measured(self: Self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """The same objective with all that it takes from the training labels filled in."""
-        return self
+        """The same objective, with what depends on the training labels filled in."""
+        y, w = self._read_labels(y_true, sample_weight)
+        for rows in blocks(y):
+            self._check_labels(y, rows)
+        return self._measure(y, w)
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Total loss over the rows: what the gradient differentiates."""
-        raise NotImplementedError(f"{type(self).__name__} has no loss, only a gradient")
+        y, f, w = self._read(y_true, margin, sample_weight)
+        return self._measure_if_needed(y, w)._loss(y, f, w)
 
     def gradient_hessian(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Gradient and hessian of every row, in the precision of ``margin``."""
-        y, f, w = self._checked(y_true, margin, sample_weight)
-        return self._ready(y, w)._gradient_hessian(y, f, w, f.dtype)
+        y, f, w = self._read(y_true, margin, sample_weight)
+        return self._measure_if_needed(y, w)._bind(y, w, 0.0, f.dtype, lasting=False)(f)
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Gradient and hessian, float32, called in either form that boosters use.
+        """Gradient and hessian, float32, for either form in which boosters call.
 
         ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``,
         ``(y_true, margin, sample_weight)`` from the scikit-learn interfaces.
@@ -117,71 +127,128 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        y, f, w = self._checked(y_true, margin, sample_weight)
-        ready = self._ready(y, w)
+        y, f, w = self._read(y_true, margin, sample_weight)
+        ready = self._measure_if_needed(y, w)
         ready._warn_of_far_start(f)
-        return ready._gradient_hessian(y, f, w, np.dtype(np.float32))
+        return ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
 
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: float = 0.0
     ) -> BoundObjective:
         """This objective with the labels and weights that it is trained on.
 
-        They are read, checked and converted once, what is taken from them is measured
-        once, and buffers are reused.
+        They are checked, converted and measured once, and buffers are reused.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
         start : float
-            What is added to every margin: a booster that starts at 0 is trained as if
-            it started there.
+            Added to every margin, so that a booster that starts at 0 trains as if it
+            started there.
 
         Returns
         -------
         BoundObjective
-            ``bound(margin)`` is the objective's gradient and hessian, float32.
+            ``bound(margin)`` returns gradient and hessian, float32.
         """
-        y, w = self._checked_labels(y_true, sample_weight)
+        y, w = self._read_labels(y_true, sample_weight)
         start = _checks.number("start", start)
-        ready = self._ready(y, w)
-        return BoundObjective(ready, len(y), ready._bound(y, w, start))
+        ready = self._measure_if_needed(y, w)
+        return BoundObjective(ready, len(y), ready._bind(y, w, start, FLOAT32, lasting=True))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
 
-    def _ready(self: Self, y: Array, w: Array | None) -> Self:
-        """This objective with all that its gradient takes from the training labels."""
+    # What a loss implements; labels and margins were checked.
+
+    def _row_loss(self, y: Array, f: Array) -> Array:
+        """The loss of each row, without its weight."""
+        raise NotImplementedError(f"{type(self).__name__} has no loss, only a gradient")
+
+    def _row_gradient_hessian(self, y: Array, f: Array) -> tuple[Array | float, Array | float]:
+        """Gradient and hessian of each row, without its weight."""
+        raise NotImplementedError
+
+    def _measure(self: Self, y: Array, w: Array | None) -> Self:
+        """This objective with its intercept, and what else depends on the training labels."""
         return self
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether loss and gradient are known before the training labels are measured."""
+        return True
+
+    # What a loss that couples rows implements instead.
+
+    def _loss(self, y: Array, f: Array, w: Array | None) -> float:
+        total = 0.0
+        for rows in blocks(f):
+            margin = self._check_margins(f, f[rows])
+            losses = self._row_loss(self._check_labels(y, rows), margin)
+            total += float(losses.sum(dtype=np.float64)) if w is None else dot(losses, w[rows])
+        return total
+
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
+        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
+        itself, is what ``_write`` finds in place of the margin."""
+        raise NotImplementedError
+
+    def _totals(self, sums: Sums) -> Any:
+        """What ``_write`` needs of the rows of all workers, from the sums of this one's."""
+        raise NotImplementedError
+
+    # What a loss may implement for speed only.
+
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """What the loss needs of a block of labels and weights, in the hessian's precision.
+
+        ``hessian`` is the block's own. If ``lasting``, the constants serve many calls, and what
+        is written there stays; if not, it is spare memory until ``_write`` fills it.
+        """
+        return _read_only(y.astype(hessian.dtype)), w
+
+    def _write(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        """Write gradient and hessian of a block; ``f`` may be the gradient's own memory."""
+        y, w = constants
+        gradient[:], hessian[:] = self._row_gradient_hessian(y, _read_only(f))
+        if w is not None:
+            gradient *= w
+            hessian *= w
+
+    # What every loss inherits.
+
+    def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
+        return self if self._is_complete else self.measured(y, w)
 
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
         _versions.check_loaded()
         _callers.refuse_objective(type(self).__name__, self.link)
 
-    def _checked(
+    def _read(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array | None]:
-        """Arrays of matching shape. What must be read row by row is checked in the row-wise code,
-        while the rows are in the processor's cache."""
+        """Arrays of matching shape; labels and margins are checked later, block by block."""
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
         if f.size == 0:
             raise ValueError("margin is empty: there must be at least one row")
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", len(f))
-        y, w = self._checked_labels(y, sample_weight)
+        y, w = self._read_labels(y, sample_weight)
         return y, f, w
 
     def _check_margin_shape(self, f: Array) -> None:
         if f.ndim != 1:
             hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
             raise ValueError(
-                f"{type(self).__name__} takes one margin a row, found shape {f.shape}{hint}"
+                f"{type(self).__name__} takes one margin per row, found shape {f.shape}{hint}"
             )
 
-    def _checked_labels(
+    def _read_labels(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array | None]:
         y = _checks.real_array("y_true", y_true)
@@ -197,114 +264,88 @@ class Objective:
             _checks.weights("sample_weight", w, len(y))
         return y, w
 
-    def _gradient_hessian(
-        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        """Into fresh arrays; the blocks' constants are made in the first pass over them."""
-        gradient, hessian = np.empty((2, len(f)), dtype)  # two contiguous rows: one allocation
-        constant, made = self.hessian_kind == "constant", list[Block]()
+    def _check_labels(self, y: Array, rows: slice) -> Array:
+        """A block of labels."""
+        if not self.label_domain.contains(y[rows]):
+            self.label_domain.check("y_true", y)
+        return y[rows]
 
-        def each() -> Iterator[Block]:
-            if not made:
-                for rows in blocks(gradient):
-                    v = None if w is None else w[rows]
-                    constants = self._constants(y[rows], v, dtype, hessian[rows])
-                    block = Block(rows, constants, gradient[rows], hessian[rows])
-                    if self.couples_rows:  # there will be a second pass
-                        made.append(block)
-                    yield block
-                return
-            for block in made:
-                yield block
-                if constant:
-                    block.hessian[:] = 1 if w is None else w[block.rows]
+    def _check_margins(self, f: Array, block: Array) -> Array:
+        """A block of margins f, perhaps converted."""
+        if not self.margin_domain.contains(block):
+            self.margin_domain.check("margin", f)
+            self.margin_domain.check("margin", block)
+        return block
 
-        self._evaluate(each, f, 0.0)
-        return gradient, hessian
-
-    def _bound(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        """Margins to gradient and hessian, with all that labels and weights give ready."""
-        dtype = np.dtype(np.float32)
-        gradient, hessian = np.ones((2, len(y)), dtype)
-        if w is not None:
-            hessian[:] = w
-        ready = [
-            Block(
-                rows,
-                self._constants(y[rows], None if w is None else w[rows], dtype),
-                gradient[rows],
-                hessian[rows],
-            )
-            for rows in blocks(gradient)
-        ]
+    def _bind(
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        """A function from margins to gradient and hessian; unless ``lasting``, for one call only,
+        which prepares the blocks in its first pass over them."""
+        gradient, hessian = np.empty((2, len(y)), dtype)  # two contiguous rows: one allocation
+        prepared: Iterable[Block] = self._prepare(y, w, gradient, hessian, lasting)
+        if lasting:
+            prepared = list(prepared)
+        strict = True
 
         def gradient_hessian(f: Array) -> tuple[Array, Array]:
-            self._evaluate(lambda: ready, f, start, strict=False)
+            nonlocal strict
+            self._fill(prepared, f, start, strict)
+            strict = not self.sums_reveal_nan
             return gradient, hessian
 
         return gradient_hessian
 
-    def _evaluate(
-        self, each: Callable[[], Iterable[Block]], f: Array, start: float, strict: bool = True
-    ) -> None:
-        """Fill gradient and hessian of all blocks.
+    def _prepare(
+        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
+    ) -> Iterator[Block]:
+        for rows in blocks(gradient):
+            labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
+            constants = self._constants(labels, weights, hessian[rows], lasting)
+            yield rows, constants, gradient[rows], hessian[rows]
 
-        Sums tell of NaN as well: if not ``strict``, nothing else looks at the margins, and
-        an infinite one that is clipped is what it is clipped to.
-        """
+    def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
+        """Write gradient and hessian of all blocks, in two passes if rows are coupled; unless
+        ``strict``, only the sums tell whether coupled margins are finite."""
         if not self.couples_rows:
-            for rows, constants, gradient, hessian in each():
-                margin = _margin(f[rows], start, gradient)
-                check_finite(margin)
-                self._rows(constants, margin, None, gradient, hessian)
+            for rows, constants, gradient, hessian in prepared:
+                margin = self._check_margins(f, _convert(f[rows], start, gradient))
+                self._write(constants, margin, None, gradient, hessian)
             return
-        parts = []
-        for rows, constants, gradient, _ in each():
-            margin = _margin(f[rows], start, gradient)
+        seen, parts = [], []
+        for block in prepared:
+            rows, constants, gradient, _ = block
+            margin = _convert(f[rows], start, gradient)
             if strict:
-                check_finite(margin)
+                self._check_margins(f, margin)
             parts.append(self._sums(constants, margin, gradient))
-        sums = parts[0] if len(parts) == 1 else added(parts)
+            seen.append(block)
+        sums = add_sums(parts)
         if not math.isfinite(sum(sums)):
-            _checks.finite("margin", f)
+            self.margin_domain.check("margin", f)
         totals = self._totals(sums)
-        for _, constants, gradient, hessian in each():
-            self._rows(constants, gradient, totals, gradient, hessian)
+        for _, constants, gradient, hessian in seen:
+            self._write(constants, gradient, totals, gradient, hessian)
 
-    def _constants(
-        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
-    ) -> Constants:
-        """What the loss needs of a block of labels and weights; raises for wrong labels.
-
-        ``spare`` is memory for one of its arrays, until ``_rows`` writes the hessian there.
-        """
-        raise NotImplementedError
-
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
-        """Additive sums over a block. What is left in ``kept``, which may hold ``f``
-        itself, is what ``_rows`` finds in place of the margin."""
-        raise NotImplementedError
-
-    def _totals(self, sums: Sums) -> Any:
-        """What ``_rows`` needs to know of all rows, from the sums of this worker's."""
-        raise NotImplementedError
-
-    def _rows(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        """Write gradient and hessian of a block; ``f`` may be the gradient's own memory. A
-        constant hessian is there already."""
-        raise NotImplementedError
+    def _sum_blocks(self, y: Array, f: Array, w: Array | None) -> Sums:
+        """The sums over all rows of this worker."""
+        size = min(len(f), BLOCK_BYTES // f.itemsize)
+        kept, spare = np.empty(size, f.dtype), np.empty(size, f.dtype)
+        sums = []
+        for rows in blocks(f):
+            margin = self._check_margins(f, f[rows])
+            labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
+            constants = self._constants(labels, weights, spare[: len(margin)], lasting=False)
+            sums.append(self._sums(constants, margin, kept[: len(margin)]))
+        return add_sums(sums)
 
     def _warn_of_far_start(self, f: Array) -> None:
-        """Boosters call first with every margin at their own start: 0, 0.5 or base_score."""
+        """In their first call boosters pass their own start in every row: 0, 0.5 or base_score."""
         intercept, tolerance = self.intercept, self.start_tolerance
         if intercept is None or tolerance is None:
             return
         start = float(f[0])
-        glance = f[:: max(1, len(f) // 16)]  # tells in all calls but the first, at no cost
+        glance = f[:: max(1, len(f) // 16)]  # settles all calls but the first, at no cost
         if not (glance == start).all():
             return
         if abs(start - intercept) > tolerance and (f == start).all():
@@ -312,7 +353,7 @@ class Objective:
                 f"boosting starts at {start:g}, far from the labels' centre {intercept:g}, where "
                 "this objective can fail to learn: import train, cv or the estimator from "
                 "gbdt_objectives.adapters.xgboost or .lightgbm, which start there and keep the "
-                f"intercept in the model (in XGBoost base_score={intercept:g} does, too; "
+                f"intercept in the model (in XGBoost base_score={intercept:g} does so too; "
                 "LightGBM's init_score would be missing from the predictions)",
                 UserWarning,
                 stacklevel=3,
@@ -320,23 +361,21 @@ class Objective:
 
 
 class BoundObjective:
-    """An objective with its data, as trainers hand it to a booster; see :meth:`Objective.bind`.
+    """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
 
     Attributes
     ----------
     objective : Objective
-        With all that its gradient takes from the data filled in.
+        The objective, measured on the data.
     """
 
-    def __init__(
-        self, objective: Objective, rows: int, compute: Callable[[Array], tuple[Array, Array]]
-    ) -> None:
+    def __init__(self, objective: Objective, rows: int, compute: Bound) -> None:
         self.objective = objective
         self._shape = (rows,)
         self._compute = compute
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
-        """Gradient and hessian, float32; the same arrays are filled again by the next call."""
+        """Gradient and hessian, float32; the next call overwrites the same arrays."""
         if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
         if margin.shape != self._shape:
@@ -345,22 +384,16 @@ class BoundObjective:
         return self._compute(margin)
 
 
-def added(parts: Iterable[Sums]) -> Sums:
+def add_sums(parts: Sequence[Sums]) -> Sums:
     """The sums over all blocks."""
-    return tuple(map(sum, zip(*parts, strict=True)))
+    return parts[0] if len(parts) == 1 else tuple(map(sum, zip(*parts, strict=True)))
 
 
-def _margin(f: Array, start: float, out: Array) -> Array:
+def _convert(f: Array, start: float, out: Array) -> Array:
     """f + start in the precision of ``out``, without a copy if it can be."""
     if start or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
     return f
-
-
-def check_finite(f: Array) -> None:
-    """Raise if a margin of a block is NaN or infinite; cheap where none is."""
-    if not math.isfinite(dot(f, f)):
-        _checks.finite("margin", f)
 
 
 GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]
@@ -371,22 +404,22 @@ LossFunction = Callable[[Array, Array, "Array | None"], float]
 class FunctionObjective(Objective):
     """A user's own gradient function as an :class:`Objective`; see :func:`objective`."""
 
-    hessian_kind: ClassVar[HessianKind] = "undeclared"
+    hessian_kind = "undeclared"
+    label_domain = REAL
     function: GradientFunction
     loss_function: LossFunction | None = None
     intercept: float | None = None
 
-    def loss(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
+    def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:
-            return super().loss(y_true, margin, sample_weight)
-        y, f, w = self._checked(y_true, margin, sample_weight)
+            raise NotImplementedError(f"{self._name} has no loss: pass loss= to objective()")
+        self.label_domain.check("y_true", y)
+        self.margin_domain.check("margin", f)
         return float(self.loss_function(y, f, w))
 
     def _check_caller(self) -> None:
         _versions.check_loaded()
-        _callers.refuse_objective(self._name, None)  # what its margin means is the user's knowledge
+        _callers.refuse_objective(self._name, None)  # only the user knows what its margin is
 
     @property
     def _name(self) -> str:
@@ -396,24 +429,17 @@ class FunctionObjective(Objective):
         if f.ndim not in (1, 2):
             raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
 
-    def _gradient_hessian(
+    def _bind(
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        self.label_domain.check("y_true", y)
+        y, w = _read_only(y), None if w is None else _read_only(w)  # the booster's own memory
+        return lambda f: self._call(y, f + start if start else f, w, dtype)
+
+    def _call(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
-        return self._called(_read_only(y), f, None if w is None else _read_only(w), dtype)
-
-    def _bound(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        y, w = _read_only(y), None if w is None else _read_only(w)
-        dtype = np.dtype(np.float32)
-        return lambda f: self._called(y, f + start if start else f, w, dtype)
-
-    def _called(
-        self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
-    ) -> tuple[Array, Array]:
-        """The function's gradient and hessian; what it reads is the booster's own memory."""
-        _checks.finite("y_true", y)
-        _checks.finite("margin", f)
+        self.margin_domain.check("margin", f)
         returned = self.function(y, _read_only(f), w)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
@@ -421,18 +447,18 @@ class FunctionObjective(Objective):
                 f"{type(returned).__name__}"
             )
         gradient, hessian = (
-            self._converted(f"the {part} returned by {self._name}", values, f.shape, dtype)
+            self._check_result(f"the {part} returned by {self._name}", values, f.shape, dtype)
             for part, values in zip(("gradient", "hessian"), returned, strict=True)
         )
         if hessian.min() < 0 or not hessian.any():
             raise ValueError(
                 f"the hessian returned by {self._name} must be >= 0 and not 0 everywhere, found a "
-                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters then "
-                "build no tree and say nothing; use an upper bound or a constant instead"
+                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
+                "silently build no trees; use an upper bound or a constant instead"
             )
         return gradient, hessian
 
-    def _converted(
+    def _check_result(
         self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> Array:
         array = _checks.real_array(name, values)
@@ -468,13 +494,13 @@ def objective(
     function : callable
         ``function(y_true, margin, sample_weight) -> (gradient, hessian)``. Labels of
         shape (n,), margins and results of shape (n,) or (n, K), ``sample_weight`` of
-        shape (n,) or None. Weights are the function's business: boosters do not apply
-        them to custom gradients. Defined at module level it pickles; a lambda does not.
+        shape (n,) or None. The function applies the weights: boosters do not apply them
+        to custom gradients. Defined at module level it can be pickled; a lambda cannot.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
     intercept : float, optional
-        Where ``train`` starts boosting, in margin units; None starts at 0.
+        Where ``train`` starts boosting, in margin units; 0 if None.
 
     Returns
     -------
@@ -503,7 +529,7 @@ def objective(
     if not callable(function):
         raise TypeError(f"function must be callable, found {type(function).__name__}")
     if isinstance(function, Objective):
-        raise TypeError(f"function is already an objective, {function!r}: use it as it is")
+        raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
     try:
         inspect.signature(function).bind(None, None, None)
     except TypeError:

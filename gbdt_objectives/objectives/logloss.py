@@ -1,4 +1,4 @@
-"""Logistic losses for training data in which only some negatives were kept.
+"""Logistic losses for training data in which only some of the negatives were kept.
 
 Symbols: z margin (log-odds), y label 0 or 1, w weight, r the rate at which negatives
 were kept, sigma the logistic function.
@@ -9,15 +9,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.objectives.base import Array, Constants, HessianKind, Objective, Sums, added
+from gbdt_objectives.objectives.base import Constants, Objective, Sums, add_sums
+from gbdt_objectives.objectives.domain import BINARY
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
 """Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
@@ -31,50 +32,41 @@ class LoglossObjective(Objective):
     Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
     """
 
-    hessian_kind: ClassVar[HessianKind] = "exact"
-    link: ClassVar[Literal["identity", "logit"]] = "logit"
+    hessian_kind = "exact"
+    label_domain = BINARY
+    link = "logit"
     negative_weight: float = 1.0
     offset: float = 0.0
     intercept: float | None = None
 
-    def measured(
-        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LoglossObjective:
+    def _measure(self, y: Array, w: Array | None) -> LoglossObjective:
         """The intercept: the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        y = _checks.vector("y_true", y_true)
-        _checks.binary_labels("y_true", y)
-        w = _checks.weights("sample_weight", sample_weight, len(y))
         counted = np.bincount(y.astype(np.int8), w, minlength=2).astype(np.float64)
         negative, positive = sum_over_workers(counted).tolist()
         if not (positive > 0 and negative > 0):
             raise ValueError(
-                f"y_true has one class only, found weight {positive:g} of label 1 and "
-                f"{negative:g} of label 0: both must occur"
+                f"y_true has one class only, found weight {positive:g} for label 1 and "
+                f"{negative:g} for label 0: both must occur"
             )
         odds = positive / (self.negative_weight * negative)
         return dataclasses.replace(self, intercept=math.log(odds) - self.offset)
 
-    def loss(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """Total weighted logistic loss."""
-        y, z, w = self._checked(y_true, margin, sample_weight)
-        _checks.finite("margin", z)
+    def _loss(self, y: Array, z: Array, w: Array | None) -> float:
         negatives, positives, _, _ = self._loss_sums(y, z, w)
         return self.negative_weight * negatives + positives
 
     def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
-        """Additive, of finite margins: the loss of the negatives, without their weight, and of the
-        positives; and the (weighted) number of each."""
+        """Additive: the loss of the negatives, without their weight, and of the positives; and
+        the (weighted) number of each."""
         parts = []
         for rows in blocks(z):
-            _checks.binary_labels("y_true", y[rows])
-            positive = y[rows].astype(z.dtype)
+            positive = self._check_labels(y, rows).astype(z.dtype)
+            margin = self._check_margins(z, z[rows])
             negative = 1 - positive
             q = negative - positive
-            q *= z[rows] + self.offset if self.offset else z[rows]
+            q *= margin + self.offset if self.offset else margin
             losses = softplus(q)
             if w is None:
                 n = dot(positive, positive)
@@ -84,23 +76,20 @@ class LoglossObjective(Objective):
                 losses *= v
                 numbers = dot(negative, v), dot(positive, v)
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
-        return added(parts)
+        return add_sums(parts)
 
-    def _constants(
-        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
-    ) -> Constants:
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
-        _checks.binary_labels("y_true", y)
-        right = 2 * y.astype(dtype) - 1
+        right = 2 * y.astype(hessian.dtype) - 1
         if w is None and self.negative_weight == 1:
             return right, -right
         c = np.full_like(right, self.negative_weight)
         c[right > 0] = 1
         if w is not None:
-            c *= w.astype(dtype, copy=False)
+            c *= w.astype(c.dtype, copy=False)
         return right, -right * c, c
 
-    def _rows(
+    def _write(
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
@@ -140,7 +129,7 @@ def softplus(q: Array) -> Array:
 
 
 def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
-    """Logistic loss in which each kept negative stands for all it was drawn from.
+    """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     ::
 
@@ -153,7 +142,7 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that is in the training data.
+        r, the fraction of the negatives that was kept in the training data.
 
     Returns
     -------
@@ -168,7 +157,7 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
 
     See Also
     --------
-    offset_logloss_objective : the same margin without large weights; usually better.
+    offset_logloss_objective : The same margin without large weights; usually better.
 
     References
     ----------
@@ -199,7 +188,7 @@ def offset_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that is in the training data.
+        r, the fraction of the negatives that was kept in the training data.
 
     Returns
     -------

@@ -7,52 +7,41 @@ disagreement, R = F/G, n the sum of the weights.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers, workers
-from gbdt_objectives.objectives.base import (
-    Array,
-    Constants,
-    HessianKind,
-    Objective,
-    Sums,
-    added,
-    check_finite,
-)
+from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums
+from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 Reduce = Callable[[Array], Array]
-
-
-class QWKConstants(NamedTuple):
-    """What the gradient needs of a block: y - a, a, the label range if it clips, weights."""
-
-    y: Array
-    a: Array
-    bounds: tuple[Array, ...] | None
-    w: Array | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class QWKObjective(Objective):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    hessian_kind: ClassVar[HessianKind] = "constant"
-    couples_rows: ClassVar[bool] = True
+    hessian_kind = "constant"
+    couples_rows = True
+    sums_reveal_nan = True
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
     scale: Literal["residual", "kappa"] = "residual"
     clip: bool = True
     reduce: Reduce | None = None
+
+    @property
+    def label_domain(self) -> Domain:
+        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
 
     @property
     def intercept(self) -> float | None:
@@ -62,94 +51,76 @@ class QWKObjective(Objective):
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
 
-    def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> QWKObjective:
-        """Centre, spread and label range, as far as not given, from the training labels."""
-        needs_range = self.clip and self.label_range is None
-        if self.center is not None and self.spread is not None and not needs_range:
+    def sums(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Array:
+        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
+        y, p, w = self._read(y_true, margin, sample_weight)
+        return np.array(self._measure_if_needed(y, w)._sum_blocks(y, p, w))
+
+    @property
+    def _needs_range(self) -> bool:
+        return self.clip and self.label_range is None
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.center is not None and self.spread is not None and not self._needs_range
+
+    def _measure(self, y: Array, w: Array | None) -> QWKObjective:
+        """With centre, spread and label range where they are not given."""
+        if self._is_complete:
             return self
-        if needs_range and not self._one_machine():
+        if self._needs_range and self._reduce(np.ones(1))[0] != 1:  # there are other workers
             raise ValueError(
                 "label_range is not given and no worker sees all labels: "
-                "give label_range=(lowest, highest) to qwk_objective"
+                "pass label_range=(lowest, highest) to qwk_objective"
             )
-        y = _checks.vector("y_true", y_true)
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        found = (float(y.min()), float(y.max())) if needs_range else self.label_range
+        found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
         origin = 0.0 if found is None else found[0]  # the same on every worker
-        a, b = _mean_variance("y_true", self._reduced(_label_sums(y, w, origin)), origin)
-        return dataclasses.replace(
+        a, b = _mean_variance("y_true", y, w, origin, self._reduce)
+        return replace(
             self,
             center=a if self.center is None else self.center,
             spread=b if self.spread is None else self.spread,
             label_range=found,
         )
 
-    def sums(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
-        y, p, w = self._checked(y_true, margin, sample_weight)
-        return np.array(self.measured(y, w)._all_sums(y, p, w))
-
-    def loss(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> float:
-        """n F/G, with p clipped to the label range if ``clip``."""
-        y, p, w = self._checked(y_true, margin, sample_weight)
-        ready = self.measured(y, w)
-        n, F, G = ready._totals(ready._all_sums(y, p, w))
-        return n * F / G
-
     def _check_caller(self) -> None:
         _versions.check_loaded()
         reduces = self.reduce is not None
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
-    def _ready(self, y: Array, w: Array | None) -> QWKObjective:
-        return self.measured(y, w)
+    def _bind(
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        if lasting and self.reduce is None and not workers():  # ask once, not in every call
+            return replace(self, reduce=_unchanged)._bind(y, w, start, dtype, lasting)
+        return super()._bind(y, w, start, dtype, lasting)
 
-    def _bound(
-        self, y: Array, w: Array | None, start: float
-    ) -> Callable[[Array], tuple[Array, Array]]:
-        if self.reduce is None and not workers():
-            return dataclasses.replace(self, reduce=_unchanged)._bound(y, w, start)
-        return super()._bound(y, w, start)
+    def _loss(self, y: Array, p: Array, w: Array | None) -> float:
+        """n F/G, with p clipped to the label range if ``clip``."""
+        n, F, G = self._totals(self._sum_blocks(y, p, w))
+        return n * F / G
 
-    def _all_sums(self, y: Array, p: Array, w: Array | None) -> Sums:
-        parts = []
-        kept = np.empty(min(len(p), BLOCK_BYTES), p.dtype)
-        for rows in blocks(p):
-            f = p[rows]
-            check_finite(f)
-            constants = self._constants(y[rows], None if w is None else w[rows], p.dtype)
-            parts.append(self._sums(constants, f, kept[: len(f)]))
-        return added(parts)
-
-    def _constants(
-        self, y: Array, w: Array | None, dtype: np.dtype[Any], spare: Array | None = None
-    ) -> Constants:
-        if self.label_range is None:
-            if not math.isfinite(dot(y, y)):
-                _checks.finite("y_true", y)
-        elif not (y.min() >= self.label_range[0] and y.max() <= self.label_range[1]):
-            _checks.finite("y_true", y)
-            _checks.in_label_range("y_true", y, self.label_range)
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """y - a, in the hessian's memory unless ``lasting``; a; the range of p, if it is clipped;
+        w; ``lasting``. Numbers as arrays, which numpy reads twice as fast."""
         assert self.center is not None
-        a = np.array(self.center, dtype)  # numbers as arrays: numpy is twice as quick to read them
-        centered = np.subtract(y, a, out=spare, dtype=dtype, casting="same_kind")
+        dtype = hessian.dtype
+        a = np.array(self.center, dtype)
         bounds = self.label_range if self.clip else None
-        return QWKConstants(
-            y=centered,
-            a=a,
-            bounds=None if bounds is None else tuple(np.array(bound, dtype) for bound in bounds),
-            w=None if w is None else w.astype(dtype, copy=False),
-        )
+        w = None if w is None else w.astype(dtype, copy=False)
+        if lasting:
+            hessian[:] = 1 if w is None else w
+        out = None if lasting else hessian
+        centered = np.subtract(y, a, out=out, dtype=dtype, casting="same_kind")
+        return centered, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w, lasting
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
         """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
-        y, a, bounds, w = constants
+        y, a, bounds, w, _ = constants
         t, p = kept, f
-        if bounds is not None:
+        if bounds:
             p = f.clip(*bounds, out=t)
         np.subtract(p, a, out=t)
         r = t - y  # (p-a) - (y-a)
@@ -159,7 +130,7 @@ class QWKObjective(Objective):
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = sums if self.reduce is _unchanged else self._reduced(np.array(sums)).tolist()
+        n, F, D = sums if self.reduce is _unchanged else self._reduce(np.array(sums)).tolist()
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -169,24 +140,22 @@ class QWKObjective(Objective):
             )
         return n, F, G
 
-    def _rows(
+    def _write(
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         n, F, G = totals
-        y, _, _, w = constants
+        y, _, _, w, lasting = constants
         np.multiply(f, np.array(1 - F / G, f.dtype), out=gradient)
         gradient -= y  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
         if self.scale == "kappa":
             gradient *= n / G
         if w is not None:
             gradient *= w
+        if not lasting:
+            hessian[:] = 1 if w is None else w
 
-    def _reduced(self, sums: Array) -> Array:
+    def _reduce(self, sums: Array) -> Array:
         return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
-
-    def _one_machine(self) -> bool:
-        """Whether the reduction leaves a number as it is: then there is one worker, this one."""
-        return float(self._reduced(np.ones(1))[0]) == 1.0
 
 
 def qwk_objective(
@@ -220,9 +189,9 @@ def qwk_objective(
     Parameters
     ----------
     labels : array-like of shape (n,), optional
-        The training labels, any finite numbers in order of grade. They give what is
-        not given below: ``center`` = weighted mean, ``spread`` = weighted variance,
-        ``label_range`` = (min, max). None: taken from the training data in each call.
+        The training labels, any finite numbers. They give what is not given below:
+        ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
+        (min, max). None: taken from the training data in each call.
     sample_weight : array-like of shape (n,), optional
         Weights of ``labels``; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -231,11 +200,11 @@ def qwk_objective(
     center, spread : float, optional
         a and b, in label units and squared label units; they win over ``labels``.
     label_range : (float, float), optional
-        Lowest and highest label. Labels outside are refused.
+        Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
-        "residual" has the units of a residual, like squared error: learning rates
-        carry over and multiplying labels and scores by a constant changes nothing.
-        Its gradient is the loss's times G/n. "kappa" is the published form.
+        "residual" has the units of a residual, as in squared error: learning rates
+        carry over, and multiplying labels and scores by a constant changes nothing.
+        Its gradient is that of the loss times G/n. "kappa" is the published form.
     clip : bool
         Evaluate at p clipped to ``label_range``, as published: rows beyond the range
         get the gradient of its edge.
@@ -259,9 +228,12 @@ def qwk_objective(
 
     References
     ----------
-    The write-up of 2020-11-09 on the 2019 Data Science Bowl, which introduced the
-    extended metric; Lin (1989), Biometrics 45, for the concordance correlation
+    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced
+    this objective. Lin (1989), Biometrics 45, for the concordance correlation
     coefficient, which kappa~ is when a and b are the sample's mean and variance.
+    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of
+    Irkutsk State University, Series Mathematics 23, 36-45: the optimum is the linear
+    map of E[y|x] that makes means and variances equal.
 
     Examples
     --------
@@ -291,10 +263,8 @@ def qwk_objective(
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
-        mean = float(prior @ prior_labels)
-        center = mean if center is None else center
-        if spread is None:
-            spread = _positive("target_prior", float(prior @ (prior_labels - mean) ** 2), mean)
+        a, b = _mean_variance("target_prior", prior_labels, prior, float(prior_labels[0]))
+        center, spread = a if center is None else center, b if spread is None else spread
     if labels is not None:
         y = _checks.vector("labels", labels)
         w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -302,7 +272,7 @@ def qwk_objective(
             low, high = float(y.min()), float(y.max())
             if low == high:
                 raise ValueError(
-                    f"labels are constant, all {low:g}: kappa is undefined with a single class"
+                    f"labels are constant, all {low:g}: kappa is undefined for a single class"
                 )
             label_range = (low, high)
         _checks.in_label_range("labels", y, label_range)
@@ -313,9 +283,8 @@ def qwk_objective(
                 "probability, 0 if it will never occur"
             )
         if center is None or spread is None:
-            a, b = _mean_variance("labels", _label_sums(y, w, label_range[0]), label_range[0])
-            center = a if center is None else center
-            spread = b if spread is None else spread
+            a, b = _mean_variance("labels", y, w, label_range[0])
+            center, spread = a if center is None else center, b if spread is None else spread
     _check_moments(center, spread, label_range)
     return QWKObjective(
         center=center,
@@ -331,37 +300,29 @@ def _unchanged(sums: Array) -> Array:
     return sums
 
 
-def _label_sums(y: Array, w: Array | None, origin: float) -> Array:
-    """Additive float64 (n, sum w d, sum w d^2), d = y - origin."""
-    total = np.zeros(3)
+def _mean_variance(
+    name: str, y: Array, w: Array | None, origin: float, reduce: Reduce = _unchanged
+) -> tuple[float, float]:
+    """Of the labels of all workers, from sums over d = y - origin."""
+    own = np.zeros(3)
     for rows in blocks(y):
         d = np.subtract(y[rows], origin, dtype=np.float64)
         v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
-        total += v.sum(), dot(v, d), dot(v, d * d)
-    return total
-
-
-def _mean_variance(name: str, label_sums: Array, origin: float) -> tuple[float, float]:
-    n, s1, s2 = label_sums
-    d = float(s1 / n)
-    variance = float(s2 / n) - d**2
-    rounding = 1e-12 * float(s2 / n)
-    return origin + d, _positive(name, variance if variance > rounding else 0.0, origin + d)
-
-
-def _positive(name: str, variance: float, mean: float) -> float:
-    if not variance > 0:
+        own += v.sum(), dot(v, d), dot(v, d * d)
+    n, s1, s2 = map(float, reduce(own))
+    mean, variance = origin + s1 / n, s2 / n - (s1 / n) ** 2
+    if not variance > 1e-12 * s2 / n:  # more than rounding
         raise ValueError(
-            f"{name}: the labels that count are constant, all {mean:g}: kappa is undefined with a "
-            "single class"
+            f"{name}: the labels of positive weight are constant, all {mean:g}: kappa is undefined "
+            "for a single class"
         )
-    return variance
+    return mean, variance
 
 
 def _check_moments(
     center: float | None, spread: float | None, label_range: tuple[float, float] | None
 ) -> None:
-    """A mean lies in the range, and a variance is at most (high - mean) (mean - low)."""
+    """Raise unless low <= mean <= high and variance <= (high - mean) (mean - low)."""
     if label_range is None or center is None:
         return
     low, high = label_range

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
 POINTS = 2000
-"""At most about so many points are drawn of one curve."""
+"""About as many points of one curve are drawn at most."""
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
@@ -31,8 +31,8 @@ def axes_or_new(ax: Axes | None) -> Axes:
         )
     if ax.name != "rectilinear":
         raise ValueError(
-            f"ax has the projection {ax.name!r}, on which this cannot be read: pass axes without "
-            "one, or None for a new figure"
+            f"ax has the projection {ax.name!r}, which would distort the picture: pass axes "
+            "without one, or None for a new figure"
         )
     return ax
 

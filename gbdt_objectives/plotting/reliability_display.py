@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
+from gbdt_objectives.calibration.bins import Strategy
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, axes_or_new
 from gbdt_objectives.priors import correct_probability
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-Bins = Literal["mass", "width", "events"]
 Scale = Literal["linear", "log"]
 
 STYLES = (
@@ -32,9 +32,9 @@ STYLES = (
     ("#56B4E9", "P"),
     ("#E69F00", "h"),
 )
-"""Colours of Okabe and Ito, and markers, of one model after another."""
+"""Colours of Okabe and Ito, and markers, one pair per model."""
 TINIEST = 1e-300
-"""Where logarithmic axes begin at the lowest; beyond, the ticks underflow."""
+"""The lowest start of logarithmic axes; below it the ticks underflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,28 +52,28 @@ class ReliabilityCurve:
     probability : ndarray of shape (n,)
         The predictions.
     weight : ndarray of shape (n,) or None
-        Of the rows.
+        Weights of the rows.
     """
 
     bins: ReliabilityBins
     low: Array
     high: Array
     ratio: float
-    probability: Array
-    weight: Array | None
+    probability: Array = field(repr=False)
+    weight: Array | None = field(repr=False)
 
 
 class ReliabilityDisplay:
     """Predicted against observed probability of label 1, for one model or several.
 
     Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean
-    prediction and the share of label 1 among them, on a bar of that share's confidence
-    limits, each bin for itself. Below are the counts of rows along the prediction. The
-    legend gives mean prediction over mean outcome of each model, 1 at best.
+    prediction and the share of label 1 among them, on a bar that shows the share's
+    confidence limits, separately for each bin. Below is a histogram of the predictions.
+    The legend gives each model's mean prediction over mean outcome, 1 at best.
 
-    On logarithmic axes 0 has no place: bins without label 1 stand on the lower edge as
+    Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as
     open triangles, with their upper limit, and predictions of 0 on the left edge. The
-    outermost bars count all that lies beyond.
+    outermost bars include everything beyond.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class ReliabilityDisplay:
     curves : dict of str to ReliabilityCurve
         What is shown.
     scale : str
-        How.
+        How it is shown.
     ax_, counts_ax_ : matplotlib Axes
         The axes of the curves and of the counts, after :meth:`plot`.
     figure_ : matplotlib Figure
@@ -96,7 +96,7 @@ class ReliabilityDisplay:
     See Also
     --------
     reliability_bins : The figures of the points.
-    correct_probability : Puts right what sampling made wrong.
+    correct_probability : Corrects probabilities for sampling.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class ReliabilityDisplay:
         for name in curves:
             if str(name).startswith("_"):
                 raise ValueError(
-                    f"model {name!r} would be missing in the legend, where matplotlib hides names "
+                    f"model {name!r} would be missing from the legend, as matplotlib hides names "
                     "that begin with an underscore: rename it"
                 )
         _checks.choice("scale", scale, ("linear", "log"))
@@ -135,9 +135,9 @@ class ReliabilityDisplay:
         probability: ArrayLike | Mapping[str, ArrayLike],
         *,
         n_bins: int = 15,
-        bins: Bins = "mass",
+        strategy: Strategy = "quantile",
         scale: Scale = "linear",
-        confidence: float = 0.95,
+        confidence_level: float = 0.95,
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
@@ -151,7 +151,7 @@ class ReliabilityDisplay:
         With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
         all rows of label i, and the limits' odds are multiplied by w_1/w_0. So weights
         count as rows, not as copies of rows; exact if all rows of a label weigh the same,
-        as after thinning negatives, and a guess if weights differ between bins.
+        as after downsampling negatives, and approximate if weights differ between bins.
 
         Parameters
         ----------
@@ -159,21 +159,19 @@ class ReliabilityDisplay:
             Labels 0 and 1, both occurring.
         probability : array-like of shape (n,), or a mapping of names to such
             Of label 1, from one model or from each of several.
-        n_bins : int >= 1
+        n_bins : int from 1 to 1,000,000
             Number of bins.
-        bins : {"mass", "width", "events"}
-            "mass", "width": as in ``reliability_bins``. "events": the same sum of
-            predictions in each, as nearly as equal ones, which stay together, allow; for
-            rare events on logarithmic axes, where the relative error is what is seen.
+        strategy : {"quantile", "uniform", "events"}
+            As in ``reliability_bins``; "events" for rare events on logarithmic axes.
         scale : {"linear", "log"}
             Of both axes.
-        confidence : float in (0, 1)
+        confidence_level : float in (0, 1)
             Of the limits.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         ax : matplotlib Axes, optional
-            Where, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
+            new figure.
 
         Returns
         -------
@@ -183,11 +181,12 @@ class ReliabilityDisplay:
         ------
         ValueError
             One class only, probabilities outside [0, 1], lengths that differ, no model or
-            more than 7, no bin, a confidence outside (0, 1), unknown words, bad weights.
+            more than 7, bad ``n_bins``, a confidence level outside (0, 1), unknown words,
+            bad weights.
         TypeError
-            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
         ImportError
-            Without matplotlib.
+            If matplotlib is missing.
 
         References
         ----------
@@ -203,20 +202,19 @@ class ReliabilityDisplay:
         >>> rng = np.random.default_rng(0)
         >>> p = rng.beta(0.5, 50, 10_000)
         >>> y = rng.random(10_000) < p
-        >>> thinned = correct_probability(p, -log_odds_shift(negative_keep_rate=0.1))
+        >>> uncorrected = correct_probability(p, -log_odds_shift(negative_keep_rate=0.1))
         >>> display = ReliabilityDisplay.from_predictions(
-        ...     y, {"uncorrected": thinned, "corrected": p}, bins="events", scale="log"
+        ...     y, {"uncorrected": uncorrected, "corrected": p}, strategy="events", scale="log"
         ... )
         >>> [text.get_text() for text in display.ax_.get_legend().get_texts()[:2]]
         ['uncorrected: 8.05', 'corrected: 0.994']
         """
-        _checks.choice("bins", bins, ("mass", "width", "events"))
-        level = _checks.number("confidence", confidence)
+        level = _checks.number("confidence_level", confidence_level)
         if not 0 < level < 1:
-            raise ValueError(f"confidence must be in (0, 1), found {level:g}: 0.95 is usual")
+            raise ValueError(f"confidence_level must be in (0, 1), found {level:g}: 0.95 is usual")
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
-            raise ValueError("probability is an empty mapping: give at least one model")
+            raise ValueError("probability is an empty mapping: pass at least one model")
         if len(models) > len(STYLES):
             raise ValueError(
                 f"probability holds {len(models)} models, but only {len(STYLES)} can be told "
@@ -225,20 +223,20 @@ class ReliabilityDisplay:
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(y_true, p, n_bins, bins, level, sample_weight)
+                curves[name] = _curve(y_true, p, n_bins, strategy, level, sample_weight)
             except (ValueError, TypeError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"model {name!r}: {error}") from error
         return cls(curves=curves, scale=scale).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ReliabilityDisplay:
-        """Draw, again if need be.
+        """Draw the picture, on other axes if wanted.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
+            new figure.
 
         Returns
         -------
@@ -280,16 +278,12 @@ def _curve(
     y_true: ArrayLike,
     probability: ArrayLike,
     n_bins: int,
-    bins: Bins,
-    confidence: float,
+    strategy: Strategy,
+    level: float,
     sample_weight: ArrayLike | None,
 ) -> ReliabilityCurve:
     found = reliability_bins(
-        y_true,
-        probability,
-        n_bins=n_bins,
-        bins="mass" if bins == "events" else bins,
-        sample_weight=sample_weight,
+        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
     )
     y, p = np.asarray(y_true, np.float64), np.asarray(probability, np.float64)
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -299,9 +293,7 @@ def _curve(
             f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
             "and observed probability are compared on rows of both labels"
         )
-    if bins == "events":
-        found = _event_bins(y, p, w, n_bins)
-    low, high = _interval(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), confidence)
+    low, high = _interval(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -312,37 +304,17 @@ def _curve(
     )
 
 
-def _event_bins(y: Array, p: Array, w: Array, n_bins: int) -> ReliabilityBins:
-    """Bins with about the same sum of predictions: their borders do not know the outcomes."""
-    distinct, row = np.unique(p, return_inverse=True)
-    events = np.bincount(row, w) * distinct
-    middle = np.cumsum(events) - 0.5 * events
-    b = (n_bins * middle / (events.sum() or 1.0)).astype(np.intp)
-    b = np.minimum(b, n_bins - 1)[row]  # sums round
-    weight = np.bincount(b, w)
-    kept = weight > 0
-    return ReliabilityBins(
-        weight=weight[kept],
-        probability=np.bincount(b, w * p)[kept] / weight[kept],
-        frequency=np.bincount(b, w * y)[kept] / weight[kept],
-    )
-
-
 def _row_weight(w: Array) -> float:
     """sum w^2 / sum w."""
-    largest = float(w.max())
-    u = w / largest  # of which squares do not overflow
-    return largest * float(u @ u) / float(u.sum())
+    return float(w @ (w / w.sum()))
 
 
-def _interval(
-    bins: ReliabilityBins, w1: float, w0: float, confidence: float
-) -> tuple[Array, Array]:
+def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
     """Jeffreys' limits, where a row of label i weighs w_i."""
     from scipy.stats import beta
 
     n1, n0 = bins.weight * bins.frequency / w1, bins.weight * (1 - bins.frequency) / w0
-    tail = (1 - confidence) / 2
+    tail = (1 - level) / 2
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
     high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
     shift = math.log(w1 / w0)
@@ -354,7 +326,7 @@ def _split(ax: Axes) -> Axes:
     place = ax.get_subplotspec()
     if place is None:
         raise ValueError(
-            "ax has no place in a grid that could be shared with the counts: pass one of those "
+            "ax is not part of a grid, whose cell the counts could share: pass one of those "
             "that plt.subplots() returns, or None for a new figure"
         )
     grid = place.subgridspec(2, 1, height_ratios=(4, 1), hspace=0.06)

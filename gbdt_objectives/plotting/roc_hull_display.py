@@ -20,16 +20,15 @@ Kind = Literal["curve", "map"]
 
 
 class ROCHullDisplay:
-    """An ROC curve and its convex hull, seen in one of two ways.
+    """An ROC curve and its convex hull, drawn in one of two ways.
 
     Make it with :meth:`from_predictions`.
 
     - ``kind="curve"``: the curve, the hull with a dot at each vertex, and the areas.
-      Rules between two vertices are never best, whatever errors cost.
+      Thresholds between two vertices are never best, whatever errors cost.
     - ``kind="map"``: the calibration map. Each edge of the hull is a segment of scores
-      with one probability, (positives) / (rows), which is the isotonic regression of
-      the labels on the score; between segments it is linear, as in
-      ``ROCConvexHullCalibrator``.
+      with one probability, (positives) / (rows), the isotonic regression of the labels on
+      the score; between segments it is linear, as in ``ROCConvexHullCalibrator``.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class ROCHullDisplay:
     fpr, tpr : ndarray of shape (d,)
         The curve.
     kind : str
-        How.
+        How it is shown.
     ax_ : matplotlib Axes
         The axes drawn on, after :meth:`plot`.
     figure_ : matplotlib Figure
@@ -104,7 +103,7 @@ class ROCHullDisplay:
         kind : {"curve", "map"}
             What to draw.
         ax : matplotlib Axes, optional
-            Where. None: a new figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -115,9 +114,9 @@ class ROCHullDisplay:
         ValueError
             Rows that ``roc_convex_hull`` refuses; an unknown kind.
         TypeError
-            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
         ImportError
-            Without matplotlib.
+            If matplotlib is missing.
 
         Examples
         --------
@@ -139,12 +138,12 @@ class ROCHullDisplay:
         return cls(hull=hull, fpr=fpr[shown], tpr=tpr[shown], kind=kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ROCHullDisplay:
-        """Draw, again if need be.
+        """Draw the picture, on other axes if wanted.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where. None: a new figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------

@@ -34,17 +34,16 @@ class ThresholdDisplay:
 
     Make it with :meth:`from_predictions`.
 
-    - ``kind="histogram"``: the scores, stacked by label, with the thresholds, and on top
-      the class that rows between two thresholds get.
-    - ``kind="profile"``: quadratic weighted kappa along each threshold, the others
-      staying where they are, between its two neighbours.
+    - ``kind="histogram"``: the scores, stacked by label, with the thresholds, and above
+      them the class predicted between two thresholds.
+    - ``kind="profile"``: quadratic weighted kappa as each threshold moves between its two
+      neighbours while the others stay in place.
     - ``kind="hull"``: why the exact method is exact. Rows sorted by score, N the
       cumulative weight and S the cumulative class position (0..K-1) as shares of the
       total weight, mu the mean position: the curve S - mu N against N, and its lower
       convex hull. With R = 1 - kappa at the optimum, the tangent of slope
       (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at
-      c-1 and c. A threshold whose dot lies above the tangent's touching point, or beside
-      it, is not optimal.
+      c-1 and c. A threshold whose dot is not where the tangent touches is not optimal.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class ThresholdDisplay:
     thresholds, labels : ndarray of shape (K-1,) and (K,)
         What is shown.
     kind : str
-        How.
+        How it is shown.
     ax_ : matplotlib Axes
         The axes drawn on, after :meth:`plot`.
     figure_ : matplotlib Figure
@@ -94,7 +93,7 @@ class ThresholdDisplay:
 
     @property
     def labels(self) -> Array:
-        """All classes in order of grade, (K,)."""
+        """All classes in ascending order, (K,)."""
         return self.rows.labels
 
     @classmethod
@@ -117,20 +116,20 @@ class ThresholdDisplay:
         y_true : array-like of shape (n,)
             Classes.
         score : array-like of shape (n,)
-            Finite, rising with the class.
+            Finite, higher for higher classes.
         thresholds : array-like of shape (K-1,), optional
             Sorted. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}
             How they are found then.
         labels : array-like of shape (K,), optional
-            All classes in order of grade. None: those that ``thresholds`` carry, else
+            All classes in ascending order. None: those that ``thresholds`` carry, else
             the integers from min to max of ``y_true``.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         kind : {"histogram", "profile", "hull"}
             What to draw.
         ax : matplotlib Axes, optional
-            Where. None: a new figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -139,12 +138,12 @@ class ThresholdDisplay:
         Raises
         ------
         ValueError
-            Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted or
+            Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
             not one fewer than the classes; an unknown kind.
         TypeError
-            Arguments of the wrong kind, among them an ``ax`` that is no Axes.
+            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
         ImportError
-            Without matplotlib.
+            If matplotlib is missing.
 
         Examples
         --------
@@ -173,12 +172,12 @@ class ThresholdDisplay:
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ThresholdDisplay:
-        """Draw, again if need be.
+        """Draw the picture, on other axes if wanted.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where. None: a new figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -194,7 +193,7 @@ class ThresholdDisplay:
 
 
 def _colors(count: int) -> Array:
-    """Ordered colours that differ in brightness: readable with any kind of colour vision."""
+    """Ordered colours that differ in brightness, so that they are colour-blind safe."""
     from matplotlib import colormaps
 
     colors: Array = colormaps["viridis"](np.linspace(0, 0.88, count))

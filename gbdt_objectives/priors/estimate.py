@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.priors.shift import class_prior
+from gbdt_objectives.priors.shift import read_prior
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -256,7 +256,7 @@ def _estimate(
         )
     if out_of_fold is None:
         assert train_prior is not None
-        pi0 = class_prior("train_prior", train_prior)
+        pi0 = read_prior("train_prior", train_prior)
         r = probability_columns("probability", probability, len(pi0)) / pi0
         found = (root if len(pi0) == 2 else maximize_expectation)(r, pi0, tol, max_iter)
         of_label_1 = np.ndim(train_prior) == 0

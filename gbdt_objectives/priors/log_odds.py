@@ -66,7 +66,7 @@ class LogOddsShifts(MarkedArray):
         return result if ufunc in SUMS else plain(result)
 
 
-def known_shift(value: object) -> bool:
+def is_shift(value: object) -> bool:
     """Whether it was made by :func:`log_odds_shift`."""
     return isinstance(value, LogOddsShift) or (
         isinstance(value, LogOddsShifts) and mark_of(value) is not None
@@ -92,7 +92,7 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(correct)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > 1 and args[1] is not None and not known_shift(args[1]):
+        if len(args) > 1 and args[1] is not None and not is_shift(args[1]):
             raise TypeError(
                 "shift must be what log_odds_shift returned, or be given by name, found "
                 f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
-from gbdt_objectives.priors.shift import sampling_rate
+from gbdt_objectives.priors.shift import read_sampling_rate
 
 BLOCK = 131_072
 """Rows at a time: their uniforms, 1 MB, stay in the cache."""
@@ -58,11 +58,11 @@ def negative_downsample(
     >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
     kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    labels = checked_labels("y", y)
+    labels = check_labels("y", y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
     hint = "encode the rare event as 1 and everything else as 0"
-    return sampled_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+    return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
 def resample(
@@ -108,10 +108,10 @@ def resample(
     if not isinstance(rates, Mapping) or not rates:
         raise TypeError(f"rates must be a mapping {{label: rate}}, found {shown(rates)}")
     checked = {
-        label: sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
+        label: read_sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
     }
-    return sampled_rows(
-        checked_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
+    return sample_rows(
+        check_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
     )
 
 
@@ -153,7 +153,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
     array([0.2, 0.5])
     """
-    full, sampled = label_counts("y_full", y_full), label_counts("y_sampled", y_sampled)
+    full, sampled = count_labels("y_full", y_full), count_labels("y_sampled", y_sampled)
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
@@ -169,7 +169,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     return {label: sampled[label] / count for label, count in full.items()}
 
 
-def sampled_rows(
+def sample_rows(
     y: Array, rates: Mapping[Any, float], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
     """floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
@@ -207,7 +207,7 @@ def sampled_rows(
     return np.concatenate(sample)
 
 
-def checked_labels(name: str, values: ArrayLike) -> Array:
+def check_labels(name: str, values: ArrayLike) -> Array:
     """Labels of any type, (n,)."""
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
@@ -218,9 +218,9 @@ def checked_labels(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def label_counts(name: str, values: ArrayLike) -> dict[Any, int]:
+def count_labels(name: str, values: ArrayLike) -> dict[Any, int]:
     """Rows of each label, sorted by label."""
-    y = checked_labels(name, values)
+    y = check_labels(name, values)
     if y.dtype.kind == "f":
         _checks.finite(name, y)
     found, counts = np.unique(y, return_counts=True)

@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.log_odds import (
     LogOddsShift,
     LogOddsShifts,
-    known_shift,
+    is_shift,
     refuse_positions,
     shift_by_name,
 )
@@ -116,7 +116,7 @@ def log_odds_shift(
             f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
         )
     if class_keep_rates is not None:
-        return LogOddsShifts(-np.log(sampling_rates("class_keep_rates", class_keep_rates)))
+        return LogOddsShifts(-np.log(read_sampling_rates("class_keep_rates", class_keep_rates)))
     if train_prior is None and target_prior is None:
         alpha = rate_or_one("positive_keep_rate", positive_keep_rate)
         beta = rate_or_one("negative_keep_rate", negative_keep_rate)
@@ -124,7 +124,10 @@ def log_odds_shift(
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
         raise ValueError(f"{missing} is missing: a shift between priors needs both")
-    old, new = class_prior("train_prior", train_prior), class_prior("target_prior", target_prior)
+    old, new = (
+        read_prior("train_prior", train_prior),
+        read_prior("target_prior", target_prior),
+    )
     if np.shape(train_prior) != np.shape(target_prior):
         raise ValueError(
             f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
@@ -197,7 +200,7 @@ def correct_probability(
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
-    p, d = rows_shift("probability", probability, d)
+    p, d = align_shift("probability", probability, d)
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
         raise ValueError(
@@ -207,12 +210,12 @@ def correct_probability(
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
         p = p.astype(np.float64)
-    q = corrected_rows(p, d) if p.ndim == 2 else corrected_positives(p.reshape(-1), d[1] - d[0])
+    q = correct_rows(p, d) if p.ndim == 2 else correct_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
 
 
-def corrected_positives(p: Array, d: float) -> Array:
+def correct_positives(p: Array, d: float) -> Array:
     """1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
     odds_ratio = p.dtype.type(math.exp(-d))
     q = np.empty_like(p)
@@ -228,7 +231,7 @@ def corrected_positives(p: Array, d: float) -> Array:
     return q
 
 
-def corrected_rows(p: Array, d: Array) -> Array:
+def correct_rows(p: Array, d: Array) -> Array:
     """p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
     _checks.in_unit_interval("probability", p)
     _checks.rows_sum_to_one("probability", p)
@@ -261,11 +264,8 @@ def correct_margin(
     ----------
     margin : array-like of shape (n,) or (n, K), or float
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
-    shift : float or array-like of shape (K,), optional
-        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2). Other numbers by name
-        only.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        Instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`; any finite shift.
 
     Returns
     -------
@@ -274,11 +274,8 @@ def correct_margin(
 
     Raises
     ------
-    ValueError
-        Margins that are not finite, a shift for another number of classes, no or more
-        than one description of the shift.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+    ValueError, TypeError
+        Margins that are not finite; a shift as in :func:`correct_probability`.
 
     Examples
     --------
@@ -289,7 +286,7 @@ def correct_margin(
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
-    z, d = rows_shift("margin", margin, d)
+    z, d = align_shift("margin", margin, d)
     _checks.finite("margin", z)
     if z.ndim < 2:
         d = d[1] - d[0]
@@ -322,10 +319,8 @@ def correct_threshold(
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
-    shift : float, optional
-        d, from :func:`log_odds_shift`, also of two classes. Other numbers by name only.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        Instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`, for two classes.
 
     Returns
     -------
@@ -334,11 +329,9 @@ def correct_threshold(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         A threshold outside [0, 1], shifts of more than two classes (between which no
-        single threshold decides), no or more than one description of the shift.
-    TypeError
-        A number by position that :func:`log_odds_shift` did not make.
+        single threshold decides); a shift as in :func:`correct_probability`.
 
     Examples
     --------
@@ -368,8 +361,7 @@ def correct_threshold(
 
 def resolve_shift(shift: Any, *description: Any) -> Any:
     """The shift given, or the one described by the arguments of :func:`log_odds_shift`."""
-    values = dict(zip(DESCRIPTION, description, strict=True))
-    found = [name for name, value in values.items() if value is not None]
+    found = {name: v for name, v in zip(DESCRIPTION, description, strict=True) if v is not None}
     if shift is not None and found:
         raise ValueError(
             "exactly one description of the shift is needed, found shift and "
@@ -380,10 +372,10 @@ def resolve_shift(shift: Any, *description: Any) -> Any:
             "exactly one description of the shift is needed, found none: pass the result of "
             f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
         )
-    return log_odds_shift(**values) if shift is None else shift
+    return log_odds_shift(**found) if shift is None else shift
 
 
-def sampling_rate(name: str, value: object) -> float:
+def read_sampling_rate(name: str, value: object) -> float:
     """A sampling rate above 0, above 1 for replication."""
     found = _checks.number(name, value)
     if not found > 0:
@@ -398,10 +390,10 @@ def rate_or_one(name: str, value: object) -> float:
     """The sampling rate of one class, 1 if it is not given."""
     if isinstance(value, Mapping):
         raise TypeError(f"{name} must be a number, found {shown(value)}: write class_keep_rates=")
-    return 1.0 if value is None else sampling_rate(name, value)
+    return 1.0 if value is None else read_sampling_rate(name, value)
 
 
-def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
+def read_sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
     """The rates of K classes, float64 (K,); those of a mapping in ascending order of labels."""
     if isinstance(values, Mapping):
         try:
@@ -411,10 +403,10 @@ def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
                 f"{name} must map labels of one type to rates, found {shown(values)}: pass a list "
                 "of the rates in the order of the model's columns"
             ) from None
-        rates = [sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
+        rates = [read_sampling_rate(f"{name}[{shown(label)}]", values[label]) for label in order]
     else:
         array = _checks.vector(name, values).astype(np.float64)
-        rates = [sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
+        rates = [read_sampling_rate(f"{name}[{k}]", rate) for k, rate in enumerate(array.tolist())]
     if len(rates) < 2:
         raise ValueError(
             f"{name} must have a rate for each of two classes or more, found {shown(values)}"
@@ -422,7 +414,7 @@ def sampling_rates(name: str, values: ArrayLike | Mapping[Any, float]) -> Array:
     return np.array(rates)
 
 
-def class_prior(name: str, value: ArrayLike) -> Array:
+def read_prior(name: str, value: ArrayLike) -> Array:
     """Class probabilities (K,), all above 0; (1-p, p) from a float p."""
     if np.ndim(value) == 0:
         p = _checks.number(name, value)
@@ -443,7 +435,7 @@ def class_prior(name: str, value: ArrayLike) -> Array:
     return pi
 
 
-def rows_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
+def align_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
     """Probabilities or margins, not yet checked for their values, and the shift as (K,)."""
     array = _checks.real_array(name, values)
     if array.ndim > 2 or array.size == 0:
@@ -454,7 +446,7 @@ def rows_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]:
             raise ValueError(f"{name} has {K} columns, but shift is one number: give one for each")
         return array, np.array([0.0, _checks.number("shift", shift)])
     d = _checks.vector("shift", shift).astype(np.float64)
-    if len(d) != K or (array.ndim < 2 and not known_shift(shift)):
+    if len(d) != K or (array.ndim < 2 and not is_shift(shift)):
         raise ValueError(
             f"{name} has shape {array.shape}, but shift has {len(d)} classes: a column of {name} "
             "and a shift for each class, or (n,) and one number"

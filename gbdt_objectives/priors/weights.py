@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.priors.sampling import checked_labels
-from gbdt_objectives.priors.shift import class_prior
+from gbdt_objectives.priors.sampling import check_labels
+from gbdt_objectives.priors.shift import read_prior
 
 
 def prior_weights(
@@ -80,12 +80,12 @@ def prior_weights(
     array([9., 9., 1., 1.])
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
-    labels = checked_labels("y", y)
+    labels = check_labels("y", y)
     found, position, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = found.tolist()
     if not isinstance(target_prior, Mapping):
         check_zero_one("with a float target_prior", order)
-        tau = class_prior("target_prior", _checks.number("target_prior", target_prior))
+        tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
     else:
         tau = _checks.prior_of_labels("target_prior", target_prior, order, counts > 0, "y")
     if not tau.all():

@@ -1,4 +1,4 @@
-"""Training on thinned negatives: offset in training, correction after, rates by row."""
+"""Training on downsampled negatives: offset in training, correction after, rates by row."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def population():
     return X, (rng.random(len(p)) < p).astype(int), p
 
 
-def thinned(y, rate, seed):
+def downsampled(y, rate, seed):
     return np.flatnonzero((y == 1) | (np.random.default_rng(seed).random(len(y)) < rate))
 
 
 @both
 def test_correction_after_training_is_an_offset_in_training(lib: Library, population):
     X, y, _ = population
-    rows = thinned(y, RATE, 0)
+    rows = downsampled(y, RATE, 0)
     data = [lib.data(X[rows], y[rows]) for _ in range(2)]
     offset = lib.train(lib.params, data[0], 30, objective=go.offset_logloss_objective(RATE))
     plain = lib.train(lib.params, data[1], 30, objective=go.offset_logloss_objective(1))
@@ -49,10 +49,10 @@ def test_correction_after_training_is_an_offset_in_training(lib: Library, popula
 
 @both
 @pytest.mark.parametrize("objective", [go.offset_logloss_objective, go.weighted_logloss_objective])
-def test_early_stopping_on_a_thinned_set_weighted_back(lib: Library, objective, population):
+def test_early_stopping_on_a_downsampled_set_weighted_back(lib: Library, objective, population):
     X, y, _ = population
-    train = thinned(y[:30_000], RATE, 1)
-    held = 30_000 + thinned(y[30_000:], RATE, 2)
+    train = downsampled(y[:30_000], RATE, 1)
+    held = 30_000 + downsampled(y[30_000:], RATE, 2)
     data = lib.data(X[train], y[train])
     valid = lib.data(X[held], y[held], reference=data)
     metric = go.weighted_logloss_metric(RATE)
@@ -89,11 +89,11 @@ def test_early_stopping_on_a_thinned_set_weighted_back(lib: Library, objective, 
 
 @both
 def test_rates_that_differ_by_row_are_not_needed_at_serving(lib: Library, population):
-    """As in the notes of train(): negatives of segment 0 were thinned twenty times harder."""
+    """As in the notes of train(): negatives of segment 0 were downsampled twenty times harder."""
     X, y, p = population
     segment = X[:, 2] == 1
     rate = np.where(segment, 0.4, 0.02)
-    rows = thinned(y, rate, 3)
+    rows = downsampled(y, rate, 3)
     c = np.log(y[rows].sum() / ((y[rows] == 0) / rate[rows]).sum())
     assert c == pytest.approx(logit(y.mean()), abs=0.1)  # an estimate from the rows kept
 
@@ -123,7 +123,7 @@ def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, popu
     """As in the notes of train(): evals start at c and weigh their negatives 1/r."""
     X, y, _ = population
     rate = np.where(X[:, 2] == 1, 0.4, 0.02)
-    kept = thinned(y, rate, 5)
+    kept = downsampled(y, rate, 5)
     train, held = kept[kept < 30_000], kept[kept >= 30_000]
     c = np.log(y[train].sum() / ((y[train] == 0) / rate[train]).sum())
     data = lib.data(X[train], y[train], start=c - np.log(rate[train]))
@@ -153,7 +153,7 @@ def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, popu
 @both
 def test_rates_by_row_all_equal_are_one_rate(lib: Library, population):
     X, y, _ = population
-    rows = thinned(y, RATE, 4)
+    rows = downsampled(y, RATE, 4)
     one = lib.train(lib.params, lib.data(X[rows], y[rows]), 20,
                     objective=go.offset_logloss_objective(RATE))  # fmt: skip
     c = np.log(y[rows].sum() / ((y[rows] == 0).sum() / RATE))

@@ -20,6 +20,10 @@ from gbdt_objectives.adapters.lightgbm import parameters as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
 from tests.adapters.library import LGB, XGB, Library, both
 
+PASSED_ARGUMENTS = {
+    "xgboost": {"callbacks", "evals_result", "verbose_eval", "xgb_model"},
+    "lightgbm": {"callbacks", "init_model", "keep_training_booster"},
+}
 MODULES = {"xgboost": xgboost_parameters, "lightgbm": lightgbm_parameters}
 DOCUMENTED = """
     booster device verbosity validate_parameters nthread disable_default_eval_metric use_rmm
@@ -98,6 +102,16 @@ def test_every_parameter_has_one_decision(lib: Library) -> None:
 
 
 def test_lightgbm_aliases_are_those_of_the_library() -> None:
+    documented = {
+        "bagging_fraction": ("bagging", "sub_row", "subsample"),
+        "boosting": ("boost", "boosting_type"),
+        "early_stopping_round": ("early_stopping", "early_stopping_rounds", "n_iter_no_change"),
+        "learning_rate": ("eta", "shrinkage_rate"),
+        "metric": ("metric_types", "metrics"),
+        "objective": ("app", "application", "loss", "objective_type"),
+    }
+    for name, aliases in documented.items():
+        assert lightgbm_parameters.TABLE.names(name) == (name, *aliases)
     for name, aliases in _ConfigAliases._get_all_param_aliases().items():
         assert set(lightgbm_parameters.TABLE.names(name)) == set(aliases), name
 
@@ -107,9 +121,9 @@ def test_every_argument_of_the_boosters_train_has_a_decision(lib: Library) -> No
     module = xgb if lib is XGB else lgb
     ours = set(inspect.signature(lib.train).parameters) - {"kwargs"}
     instead = {**_arguments.INSTEAD, **MODULES[lib.name].INSTEAD}
-    decided = ours | set(instead) | MODULES[lib.name].PASSED_ARGUMENTS | {"keep_training_booster"}
+    decided = ours | set(instead) | PASSED_ARGUMENTS[lib.name]
     assert sorted(set(inspect.signature(module.train).parameters) - decided) == []
-    assert not MODULES[lib.name].PASSED_ARGUMENTS & set(instead)
+    assert not PASSED_ARGUMENTS[lib.name] & set(instead)
     data = lib.data(np.eye(4), [1, 2, 3, 4])
     for name, what in instead.items():
         with pytest.raises(TypeError, match=re.escape(f"train() got {name}=: {what}")):

@@ -234,6 +234,10 @@ def test_base_score_replaces_the_intercept_in_xgboost(ordinal, rare) -> None:
     logit = XGB.train({"base_score": 0.25, "learning_rate": 1e-9}, XGB.data(Z, t), 1,
                       objective=go.weighted_logloss_objective(1))  # fmt: skip
     np.testing.assert_allclose(XGB.predict(logit, Z), 0.25, atol=1e-6)  # a probability
+    for bad in (0, 1, 1.5, -1):
+        with pytest.raises(ValueError, match="base_score must be a probability above 0 and below"):
+            XGB.train({"base_score": bad}, XGB.data(Z, t), 1,
+                      objective=go.weighted_logloss_objective(1))  # fmt: skip
 
 
 @both

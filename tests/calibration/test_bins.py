@@ -23,7 +23,7 @@ def test_equal_width_is_the_definition(n_bins, weighted) -> None:
     w = w if weighted else np.ones(600)
     b = [max(1, int(np.ceil(n_bins * value))) for value in p]  # ((b-1)/n_bins, b/n_bins]
     expected = expected_calibration_error(y, p, w, b)
-    found = go.expected_calibration_error(y, p, n_bins=n_bins, bins="width", sample_weight=w)
+    found = go.expected_calibration_error(y, p, n_bins=n_bins, strategy="uniform", sample_weight=w)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -31,10 +31,12 @@ def test_equal_width_has_the_bins_of_scikit_learn() -> None:
     y, p, _ = simulated(1)
     p = p.round(1)  # on the edges
     frequency, probability = calibration_curve(y, p, n_bins=5)
-    found = go.reliability_bins(y, p, n_bins=5, bins="width")
+    found = go.reliability_bins(y, p, n_bins=5, strategy="uniform")
     np.testing.assert_allclose(found.frequency, frequency, rtol=1e-13)
     np.testing.assert_allclose(found.probability, probability, rtol=1e-13)
-    assert go.reliability_bins([0, 1], [0.0, 1.0], n_bins=2, bins="width").weight.tolist() == [1, 1]
+    assert go.reliability_bins(
+        [0, 1], [0.0, 1.0], n_bins=2, strategy="uniform"
+    ).weight.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("n_bins", [1, 4, 15])
@@ -61,14 +63,14 @@ def test_equal_mass_by_weight_with_ties_together() -> None:
     np.testing.assert_allclose(tied.frequency, [0, 2 / 3, 1], rtol=1e-15)
 
 
-@pytest.mark.parametrize("bins", ["mass", "width"])
-def test_weight_is_repetition_and_zero_is_absence(bins) -> None:
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+def test_weight_is_repetition_and_zero_is_absence(strategy) -> None:
     y, p, _ = simulated(4)
     p = p.round(2)
     w = np.random.default_rng(5).integers(0, 4, 600)
     at = np.repeat(np.arange(600), w)
-    weighted = go.expected_calibration_error(y, p, bins=bins, sample_weight=w)
-    assert weighted == pytest.approx(go.expected_calibration_error(y[at], p[at], bins=bins))
+    weighted = go.expected_calibration_error(y, p, strategy=strategy, sample_weight=w)
+    assert weighted == pytest.approx(go.expected_calibration_error(y[at], p[at], strategy=strategy))
 
 
 def test_no_more_bins_than_asked_for_however_sums_round() -> None:
@@ -95,10 +97,10 @@ def test_the_unit_of_weights_does_not_matter(scale) -> None:
 
 
 def test_by_hand() -> None:
-    for bins in ("mass", "width"):
-        assert go.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, bins=bins) == 0
-        assert go.expected_calibration_error([0, 1], [0.0, 1.0], bins=bins) == 0
-        assert go.expected_calibration_error([1, 0], [0.0, 1.0], bins=bins) == 1
+    for strategy in ("quantile", "uniform"):
+        assert go.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, strategy=strategy) == 0
+        assert go.expected_calibration_error([0, 1], [0.0, 1.0], strategy=strategy) == 0
+        assert go.expected_calibration_error([1, 0], [0.0, 1.0], strategy=strategy) == 1
     constant = np.full(1000, 0.3)
     assert go.expected_calibration_error(np.arange(1000) < 300, constant) == pytest.approx(0)
 
@@ -108,10 +110,14 @@ def test_several_classes_is_about_the_predicted_one() -> None:
     p, w = rng.dirichlet([1, 1, 1], 400), rng.random(400)
     y = rng.integers(0, 3, 400)
     names = np.array(["z", "x", "y"])
-    for bins in ("mass", "width"):
+    for strategy in ("quantile", "uniform"):
         right = p.argmax(axis=1) == y
-        expected = go.expected_calibration_error(right, p.max(axis=1), bins=bins, sample_weight=w)
-        found = go.expected_calibration_error(names[y], p, labels=names, bins=bins, sample_weight=w)
+        expected = go.expected_calibration_error(
+            right, p.max(axis=1), strategy=strategy, sample_weight=w
+        )
+        found = go.expected_calibration_error(
+            names[y], p, labels=names, strategy=strategy, sample_weight=w
+        )
         assert found == expected > 0
     # two classes: at (1, 0.4) label 1 is 0.6 off, and so is the prediction of label 0
     assert go.expected_calibration_error([1], [[0.6, 0.4]]) == 0.6
@@ -122,14 +128,26 @@ def test_several_classes_is_about_the_predicted_one() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_bins": 0}, "n_bins must be at least 1, found 0"),
+        ({"n_bins": 0}, "n_bins must be a whole number >= 1, found 0"),
         ({"n_bins": 10**30}, "n_bins must be at most 1,000,000, found 10{30}"),
-        ({"n_bins": 2.5}, "n_bins must be an integer, found 2.5"),
-        ({"n_bins": True}, "n_bins must be an integer, found True"),
-        ({"bins": "quantile"}, "bins must be one of 'mass', 'width'"),
+        ({"n_bins": 2.5}, "n_bins must be a whole number >= 1, found 2.5"),
+        ({"n_bins": True}, "n_bins must be a whole number >= 1, found True"),
+        ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
     ],
 )
 @pytest.mark.parametrize("function", [go.expected_calibration_error, go.reliability_bins])
 def test_bad_bins(function, options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         function([0, 1], [0.1, 0.2], **options)
+
+
+def test_prints_as_a_table() -> None:
+    y, p, _ = simulated(7)
+    found = go.reliability_bins(y, p, n_bins=4)
+    lines = str(found).splitlines()
+    assert lines[0] == "ReliabilityBins: 4 bins"
+    assert lines[1].split() == ["weight", "probability", "frequency"]
+    assert lines[2].split() == ["150", f"{found.probability[0]:.4g}", f"{found.frequency[0]:.4g}"]
+    wide = str(go.reliability_bins(y, p, n_bins=600)).splitlines()
+    assert len(wide) == 23
+    assert max(map(len, wide)) <= 100

@@ -14,7 +14,6 @@ from sklearn.metrics import roc_auc_score, roc_curve
 import gbdt_objectives as go
 from tests.calibration.reference import area, pooled, roc_points, upper_hull
 
-POOLINGS = ("hull", "violators")
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 
 
@@ -29,15 +28,13 @@ def ranked(labels):
 
 def test_worked_example() -> None:
     y, score = ranked(DESCENDING)
-    for pooling in POOLINGS:
-        hull = go.roc_convex_hull(y, score, pooling=pooling)
-        assert hull.auc == 18 / 24
-        assert hull.hull_auc == pytest.approx(20 / 24, rel=1e-15)
-        p = mapped(hull, score)
-        assert p.tolist() == [1, 1, *[2 / 3] * 6, 0, 0]
-        assert go.brier_score(y, p) == pytest.approx(2 / 15, rel=1e-14)
-        assert go.calibration_refinement(y, p).calibration == 0
     hull = go.roc_convex_hull(y, score)
+    assert hull.auc == 18 / 24
+    assert hull.hull_auc == pytest.approx(20 / 24, rel=1e-15)
+    p = mapped(hull, score)
+    assert p.tolist() == [1, 1, *[2 / 3] * 6, 0, 0]
+    assert go.brier_score(y, p) == pytest.approx(2 / 15, rel=1e-14)
+    assert go.calibration_refinement(y, p).calibration == 0
     assert hull.fpr.tolist() == [0, 0, 0.5, 1]
     assert hull.tpr.tolist() == [0, 2 / 6, 1, 1]
     assert hull.thresholds.tolist() == [math.inf, -1, -7, -9]
@@ -45,15 +42,24 @@ def test_worked_example() -> None:
     assert (hull.positive.tolist(), hull.negative.tolist()) == ([0, 4, 2], [2, 2, 0])
 
 
-def test_worked_example_smoothed_after_either_pooling() -> None:
+def test_worked_example_smoothed() -> None:
     y, score = ranked(DESCENDING)
-    strict = mapped(go.roc_convex_hull(y, score, pooling="violators"), score, m=2)
-    expected = [2 / 3, 2 / 3, *[3 / 5] * 6, 1 / 3, 1 / 3]
-    np.testing.assert_allclose(strict, expected, rtol=1e-15)
-    assert go.brier_score(y, strict) == pytest.approx(0.180444, abs=5e-7)  # as printed
     true = mapped(go.roc_convex_hull(y, score), score, m=2)
     assert true.tolist() == [3 / 4, 3 / 4, *[5 / 8] * 6, 1 / 4, 1 / 4]
     assert go.brier_score(y, true) == pytest.approx(0.159375, rel=1e-14)
+
+
+def test_published_smoothing_pools_only_violators() -> None:
+    """It leaves neighbours of equal proportion apart: the same map, but other counts to smooth."""
+    y, score = ranked(DESCENDING)
+    low, _, positive, total = np.array(pooled(y, score, [1] * 10, equal_too=False), float).T
+    counts = np.column_stack([total - positive, positive])
+    at = np.searchsorted(low, score, side="right") - 1
+    assert go.empirical_probability(counts)[at, 1].tolist() == [1, 1, *[2 / 3] * 6, 0, 0]
+    strict = go.empirical_probability(counts, m=2)[at, 1]
+    expected = [2 / 3, 2 / 3, *[3 / 5] * 6, 1 / 3, 1 / 3]
+    np.testing.assert_allclose(strict, expected, rtol=1e-15)
+    assert go.brier_score(y, strict) == pytest.approx(0.180444, abs=5e-7)  # as printed
 
 
 def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
@@ -102,11 +108,10 @@ REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
 
 @many(300)
 @given(problems(st.one_of(WHOLE, SIXTEENTHS)))
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_segments_are_those_of_pooling_in_fractions(pooling, problem) -> None:
+def test_segments_are_those_of_pooling_in_fractions(problem) -> None:
     y, score, w = problem
-    hull = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
-    expected = pooled(y, score, w, equal_too=pooling == "hull")
+    hull = go.roc_convex_hull(y, score, sample_weight=w)
+    expected = pooled(y, score, w, equal_too=True)
     found = np.column_stack([hull.low, hull.high, hull.positive, hull.positive + hull.negative])
     assert found.tolist() == [[float(value) for value in segment] for segment in expected]
 
@@ -133,11 +138,10 @@ def test_against_scikit_learn(problem) -> None:
     counts = w > 0
     y, score, w = y[counts], score[counts], w[counts]
     fit = IsotonicRegression().fit(score, y, sample_weight=w).predict(score)
-    for pooling in POOLINGS:
-        found = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
-        # 1e-12: sums of up to 12 weights in another order
-        np.testing.assert_allclose(mapped(found, score), fit, atol=1e-12)
-        assert (np.diff(found.probability()) >= 0).all()
+    found = go.roc_convex_hull(y, score, sample_weight=w)
+    # 1e-12: sums of up to 12 weights in another order
+    np.testing.assert_allclose(mapped(found, score), fit, atol=1e-12)
+    assert (np.diff(found.probability()) >= 0).all()
     assert hull.auc == pytest.approx(roc_auc_score(y, score, sample_weight=w), rel=1e-9)
     # scikit-learn's rounding may split or tie equal fitted values, which moves nothing far
     assert hull.hull_auc == pytest.approx(
@@ -175,13 +179,12 @@ def test_many_rows(ties, weighted) -> None:
     assert (np.diff(smoothed) < 0).any()
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_weight_is_repetition_and_zero_is_absence(pooling) -> None:
+def test_weight_is_repetition_and_zero_is_absence() -> None:
     y, score, _ = simulated(1, 500, True, False)
     w = np.random.default_rng(2).integers(0, 4, 500)
     at = np.repeat(np.arange(500), w)
-    weighted = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
-    repeated = go.roc_convex_hull(y[at], score[at], pooling=pooling)
+    weighted = go.roc_convex_hull(y, score, sample_weight=w)
+    repeated = go.roc_convex_hull(y[at], score[at])
     for name in ("low", "high", "positive", "negative", "fpr", "tpr", "thresholds"):
         assert getattr(weighted, name).tolist() == getattr(repeated, name).tolist()
     assert weighted.auc == pytest.approx(repeated.auc, rel=1e-12)
@@ -192,8 +195,6 @@ def test_equal_proportions_that_the_isotonic_fit_rounds_apart() -> None:
     y = np.concatenate([np.repeat([1, 0], [k, n - k]) for k, n in counts])
     score = np.repeat([0, 1, 2], [n for _, n in counts])
     assert go.roc_convex_hull(y, score).low.tolist() == [0]
-    strict = go.roc_convex_hull(y, score, pooling="violators")
-    assert (strict.low.tolist(), strict.high.tolist()) == ([0, 1], [0, 2])
 
 
 @pytest.mark.parametrize(
@@ -204,10 +205,9 @@ def test_equal_proportions_that_the_isotonic_fit_rounds_apart() -> None:
         ([0, 0, 1, 1], [1, 1e-200, 1e-200, 1e-200]),  # products of these vanish
     ],
 )
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_weights_that_are_lost_in_sums(pooling, y, w) -> None:
+def test_weights_that_are_lost_in_sums(y, w) -> None:
     score = [0, 1, 1, 2] if len(y) == 4 else [0, 0, 1, 1, 2, 2] if len(y) == 6 else [0, 1, 2]
-    hull = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
+    hull = go.roc_convex_hull(y, score, sample_weight=w)
     p = np.array([float(a / n) for *_, a, n in pooled(y, score, w, equal_too=True)])
     found = hull.probability()
     assert (np.diff(found) >= 0).all()
@@ -218,11 +218,10 @@ def test_weights_that_are_lost_in_sums(pooling, y, w) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e15, 1e29])
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_the_unit_of_weights_does_not_matter(pooling, scale) -> None:
+def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, score, w = simulated(3, 300, True, True)
-    one = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w)
-    other = go.roc_convex_hull(y, score, pooling=pooling, sample_weight=w * scale)
+    one = go.roc_convex_hull(y, score, sample_weight=w)
+    other = go.roc_convex_hull(y, score, sample_weight=w * scale)
     assert other.low.tolist() == one.low.tolist()
     # w * scale is rounded
     for name in ("auc", "hull_auc", "fpr", "tpr"):
@@ -235,8 +234,6 @@ def test_runs_of_one_label_are_equal_whatever_the_weights() -> None:
     y, score = np.repeat([0, 1], 200), np.arange(400)
     w = np.random.default_rng(0).exponential(size=400)
     assert len(go.roc_convex_hull(y, score, sample_weight=w).low) == 2
-    strict = go.roc_convex_hull(y, score, pooling="violators", sample_weight=w)
-    assert strict.low.tolist() == score.tolist()
 
 
 def test_extremes() -> None:
@@ -245,7 +242,7 @@ def test_extremes() -> None:
     reversed_ = go.roc_convex_hull([1, 0, 0], [1, 2, 3])
     assert (reversed_.auc, reversed_.hull_auc) == (0, 0.5)
     assert reversed_.probability().tolist() == [1 / 3]
-    equal = go.roc_convex_hull([1, 0], np.float32([0.1, 0.1]), pooling="violators")
+    equal = go.roc_convex_hull([1, 0], np.float32([0.1, 0.1]))
     assert (equal.auc, equal.probability().tolist()) == (0.5, [0.5])
 
 
@@ -261,7 +258,6 @@ def test_extremes() -> None:
         (([1, 0], [[0.1, 0.9], [0.2, 0.8]]), {}, "score must be one-dimensional"),
         (([0.1, 0.7], [1, 0]), {}, "y_true must be 0 .negative. or 1 .positive., found 0.1"),
         (([], []), {}, "y_true is empty"),
-        (([1, 0], [0.1, 0.2]), {"pooling": "strict"}, "pooling must be one of 'hull', 'violators'"),
         (([1, 0], [0.1, 0.2]), {"sample_weight": [-1, 1]}, "sample_weight must not be negative"),
     ],
 )  # fmt: skip
@@ -278,3 +274,15 @@ def test_bad_smoothing() -> None:
         hull.probability(m=1, prior=[0.5, 0.6])
     with pytest.raises(TypeError, match="monotone must be True or False"):
         hull.probability(monotone=1)
+
+
+def test_prints_as_a_table() -> None:
+    y, score, _ = simulated(1, 5_000, False, False)
+    hull = go.roc_convex_hull(y, score)
+    assert len(hull.low) > 20
+    lines = str(hull).splitlines()
+    assert len(lines) == 23
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith(f"ROCConvexHull: {len(hull.low)} segments, AUC {hull.auc:.4f}")
+    assert lines[12] == f"... {len(hull.low) - 20} more ..."
+    assert lines[-1].split()[-1] == f"{hull.probability()[-1]:.4g}"

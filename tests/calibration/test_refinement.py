@@ -16,7 +16,7 @@ from tests.calibration.reference import half_squared_error
 def test_published_segment() -> None:
     y, p = [0] * 6 + [1] * 3 + [2], [[0.5, 0.3, 0.2]] * 10
     for groups in ("prediction", ["one"] * 10):
-        parts = go.calibration_refinement(y, p, groups=groups)
+        parts = go.calibration_refinement(y, p, partition=groups)
         assert 10 * parts.calibration == pytest.approx(0.1, rel=1e-12)
         assert 10 * parts.refinement == pytest.approx(2.7, rel=1e-12)
         assert 10 * parts.total == pytest.approx(2.8, rel=1e-12)
@@ -74,7 +74,7 @@ def equal_sets(p):
 def test_parts_add_up_and_are_the_definition(problem) -> None:
     y, p, w, g = problem
     for groups, keys in ((g, g.tolist()), ("prediction", equal_sets(p))):
-        parts = go.calibration_refinement(y, p, groups=groups, sample_weight=w)
+        parts = go.calibration_refinement(y, p, partition=groups, sample_weight=w)
         calibration, refinement, total, uncertainty = by_definition(y, p, w, keys)
         assert parts.calibration == pytest.approx(calibration, abs=1e-12)
         assert parts.refinement == pytest.approx(refinement, abs=1e-12)
@@ -86,8 +86,8 @@ def test_parts_add_up_and_are_the_definition(problem) -> None:
             assert parts.within == pytest.approx(0, abs=1e-15)
     if p.shape[1] == 2:
         for groups in ("prediction", g):
-            one = go.calibration_refinement(y, p[:, 1], groups=groups, sample_weight=w)
-            two = go.calibration_refinement(y, p, groups=groups, sample_weight=w)
+            one = go.calibration_refinement(y, p[:, 1], partition=groups, sample_weight=w)
+            two = go.calibration_refinement(y, p, partition=groups, sample_weight=w)
             for name in ("calibration", "refinement", "within", "uncertainty"):
                 assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
 
@@ -99,7 +99,7 @@ def test_isotonic_segments_are_corp(weighted, decimals) -> None:
     p = rng.random(3_000).round(decimals)
     y = (rng.random(3_000) < p**2).astype(int)
     w = rng.exponential(size=3_000) if weighted else None
-    parts = go.calibration_refinement(y, p, groups="isotonic", sample_weight=w)
+    parts = go.calibration_refinement(y, p, partition="isotonic", sample_weight=w)
     fit = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
     mean = np.full(3_000, np.average(y, weights=w))
     score, recalibrated, constant = (
@@ -114,13 +114,13 @@ def test_isotonic_segments_are_corp(weighted, decimals) -> None:
 
 
 def test_isotonic_segments_are_those_of_the_hull() -> None:
-    parts = go.calibration_refinement([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], groups="isotonic")
+    parts = go.calibration_refinement([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], partition="isotonic")
     assert parts.calibration == pytest.approx(0.15**2, rel=1e-14)
     assert parts.within == pytest.approx(0.05**2, rel=1e-13)
 
 
 def test_coarse_groups_of_informative_predictions() -> None:
-    parts = go.calibration_refinement([0, 1], [0.25, 0.75], groups=["all", "all"])
+    parts = go.calibration_refinement([0, 1], [0.25, 0.75], partition=["all", "all"])
     assert (parts.calibration, parts.refinement) == (0, 0.25)
     assert parts.within == parts.miscalibration == -0.1875  # they do better than the group's mean
     assert parts.total == 0.0625
@@ -132,15 +132,15 @@ def test_weight_is_repetition_and_zero_is_absence() -> None:
     g = rng.integers(0, 9, 200).astype(str)
     at = np.repeat(np.arange(200), w)
     for a, b in (("prediction",) * 2, ("isotonic",) * 2, (g, g[at])):
-        weighted = go.calibration_refinement(y, p, groups=a, sample_weight=w)
-        repeated = go.calibration_refinement(y[at], p[at], groups=b)
+        weighted = go.calibration_refinement(y, p, partition=a, sample_weight=w)
+        repeated = go.calibration_refinement(y[at], p[at], partition=b)
         for name in ("calibration", "refinement", "within", "uncertainty"):
             assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), abs=1e-14)
 
 
 def test_one_class_is_certain() -> None:
     for groups in ("prediction", "isotonic"):
-        parts = go.calibration_refinement([1, 1], [0.5, 0.75], groups=groups)
+        parts = go.calibration_refinement([1, 1], [0.5, 0.75], partition=groups)
         assert (parts.refinement, parts.uncertainty) == (0, 0)
         assert parts.miscalibration == parts.total == (0.25 + 0.0625) / 2
 
@@ -148,30 +148,30 @@ def test_one_class_is_certain() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ([1, 2, 3], "groups has 3 rows, but the labels have 2"),
-        ([[1, 2]], "groups must be one-dimensional"),
-        ([1, np.nan], "groups must be finite"),
-        (["a", None], "groups must not be missing, found None at row 1"),
-        ([np.nan, "a"], "groups must not be missing, found nan at row 0"),
-        (["a", pd.NA], "groups must not be missing, found <NA> at row 1"),
-        (pd.Series(["a", None]), "groups must not be missing, found .* at row 1"),
-        (np.array(["2020-01-01", "NaT"], "M8[D]"), "groups must not be missing, found .*NaT"),
-        ([1, "a"], "groups must be of one type that can be sorted, found int, str"),
-        ([1j, "a"], "groups must be of one type that can be sorted, found complex, str"),
-        ("leaf", "groups must be one of 'prediction', 'isotonic', found 'leaf'"),
+        ([1, 2, 3], "partition has 3 rows, but the labels have 2"),
+        ([[1, 2]], "partition must be one-dimensional"),
+        ([1, np.nan], "partition must be finite"),
+        (["a", None], "partition must not be missing, found None at row 1"),
+        ([np.nan, "a"], "partition must not be missing, found nan at row 0"),
+        (["a", pd.NA], "partition must not be missing, found <NA> at row 1"),
+        (pd.Series(["a", None]), "partition must not be missing, found .* at row 1"),
+        (np.array(["2020-01-01", "NaT"], "M8[D]"), "partition must not be missing, found .*NaT"),
+        ([1, "a"], "partition must be of one type that can be sorted, found int, str"),
+        ([1j, "a"], "partition must be of one type that can be sorted, found complex, str"),
+        ("leaf", "partition must be one of 'prediction', 'isotonic', found 'leaf'"),
     ],
 )
 @pytest.mark.parametrize("w", [None, [1, 0], [1, 2]])
 def test_bad_groups(groups, message, w) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        go.calibration_refinement([0, 1], [0.1, 0.2], groups=groups, sample_weight=w)
+        go.calibration_refinement([0, 1], [0.1, 0.2], partition=groups, sample_weight=w)
 
 
 def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> None:
     rng = np.random.default_rng(0)
     p = rng.permutation([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]] * 40)
     y = rng.integers(0, 3, 120)
-    expected = go.calibration_refinement(y, p, groups=[str(row) for row in p])
+    expected = go.calibration_refinement(y, p, partition=[str(row) for row in p])
     assert go.calibration_refinement(y, p) == expected
 
     class Ones:
@@ -186,4 +186,12 @@ def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> No
 
 def test_isotonic_is_binary() -> None:
     with pytest.raises(ValueError, match="pass one class at a time"):
-        go.calibration_refinement([0, 1], [[0.5, 0.5]] * 2, groups="isotonic")
+        go.calibration_refinement([0, 1], [[0.5, 0.5]] * 2, partition="isotonic")
+
+
+def test_prints_as_a_table() -> None:
+    parts = go.calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic")
+    names, values = str(parts).splitlines()
+    assert len(names) == len(values) <= 100
+    for name, value in zip(names.split(), values.split(), strict=True):
+        assert getattr(parts, name) == pytest.approx(float(value), rel=1e-3)

@@ -249,11 +249,11 @@ def test_clone_pickle_search(data) -> None:
     [
         ({"estimator": GaussianNB}, TypeError, "estimator must be a classifier with predict_proba"),
         ({"estimator": SVC()}, TypeError, "estimator must be a classifier with predict_proba"),
-        ({"calibrator": LogitCalibrator}, TypeError, "calibrator must be one such as"),
-        ({"calibrator": "isotonic"}, TypeError, "calibrator must be one such as.*'isotonic'"),
-        ({"calibrator": LogisticRegression()}, TypeError, "calibrator must be one such as"),
+        ({"calibrator": LogitCalibrator}, TypeError, "calibrator must have fit and predict"),
+        ({"calibrator": "isotonic"}, TypeError, "calibrator must have fit and predict.*'isotonic'"),
+        ({"calibrator": LogisticRegression()}, TypeError, "calibrator must have fit and predict"),
         ({"calibrator": InterceptCalibrator(input_space="margin")}, ValueError,
-         "input_space='margin', but will be given probabilities"),
+         "input_space='margin', but is given probabilities"),
         ({"cv": "pre"}, ValueError, "cv must be one of 'prefit', found 'pre'"),
         ({"cv": 1}, ValueError, "cv must be at least 2 folds"),
         ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError, "exactly once"),
@@ -287,7 +287,7 @@ def test_bad_rows(data) -> None:
     with pytest.raises(ValueError, match="training rows are of one class only"):
         in_order.fit(X, np.repeat([0, 1], len(y) // 2))
     without = CalibratedClassifier(KNeighborsClassifier(), LogitCalibrator())
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
         without.fit(X, y, np.ones(len(y)))
     pipeline = make_pipeline(StandardScaler(), GaussianNB())
     prefit = CalibratedClassifier(pipeline.fit(X, y), LogitCalibrator(), cv="prefit")

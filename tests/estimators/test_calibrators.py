@@ -29,7 +29,7 @@ CALIBRATORS = pytest.mark.parametrize(
     "calibrator",
     [
         ROCConvexHullCalibrator(),
-        ROCConvexHullCalibrator(m=10, prior=[0.9, 0.1], pooling="violators", monotone=True),
+        ROCConvexHullCalibrator(m=10, prior=[0.9, 0.1], monotone=True),
         ROCConvexHullCalibrator(m=7, prior="base_rate"),
         InterceptCalibrator(),
         InterceptCalibrator(input_space="margin"),
@@ -63,8 +63,6 @@ def score_of(calibrator, probability):
     ("parameters", "expected", "error"),
     [
         ({}, [1, 1, *[2 / 3] * 6, 0, 0], 2 / 15),
-        ({"pooling": "violators"}, [1, 1, *[2 / 3] * 6, 0, 0], 2 / 15),
-        ({"m": 2, "pooling": "violators"}, [2 / 3, 2 / 3, *[3 / 5] * 6, 1 / 3, 1 / 3], 0.180444),
         ({"m": 2}, [3 / 4, 3 / 4, *[5 / 8] * 6, 1 / 4, 1 / 4], 0.159375),
         ({"m": 10, "prior": [0.2, 0.8]}, [10 / 12, 10 / 12, *[12 / 16] * 6, 8 / 12, 8 / 12], None),
         ({"m": 5, "prior": "base_rate"}, [5 / 7, 5 / 7, *[7 / 11] * 6, 3 / 7, 3 / 7], None),
@@ -87,9 +85,8 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     np.testing.assert_allclose(rising, [top, top, 1 / 5], rtol=1e-14)
 
 
-@pytest.mark.parametrize("pooling", ["hull", "violators"])
 @pytest.mark.parametrize("seed", range(20))
-def test_without_smoothing_it_is_isotonic_regression(pooling, seed) -> None:
+def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 400))
     score = rng.normal(size=n).round(int(rng.integers(0, 4)))  # many ties, some, hardly any
@@ -98,7 +95,7 @@ def test_without_smoothing_it_is_isotonic_regression(pooling, seed) -> None:
     decay = 0.5 ** (rng.permutation(n) / 2)  # old rows count less, down to 1e-60
     w = decay if seed % 2 else rng.choice([0, 1, 2, 0.3, 1.7], size=n)
     w[:2] = 1
-    ours = ROCConvexHullCalibrator(pooling=pooling).fit(score, y, w)
+    ours = ROCConvexHullCalibrator().fit(score, y, w)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
     new = np.concatenate([score, rng.normal(0, 2, size=1000)])  # between and beyond, too
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-12)
@@ -115,13 +112,12 @@ def test_scores_of_one_segment_and_extremes() -> None:
     assert calibrator.fit(single, [0, 1, 1]).predict(single).tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("pooling", ["hull", "violators"])
-def test_decaying_weights_of_many_rows(pooling) -> None:
+def test_decaying_weights_of_many_rows() -> None:
     rng = np.random.default_rng(0)
     score = rng.normal(size=20_000).round(3)
     y = (rng.random(20_000) < expit(score - 1)).astype(int)
     w = 0.5 ** (np.arange(20_000) / 200)
-    ours = ROCConvexHullCalibrator(pooling=pooling).fit(score, y, w)
+    ours = ROCConvexHullCalibrator().fit(score, y, w)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(score, y, sample_weight=w)
     np.testing.assert_allclose(ours.predict(score), theirs.predict(score), rtol=0, atol=1e-12)
 
@@ -347,7 +343,7 @@ def test_json_round_trip_is_exact(calibrator, rows) -> None:
 
 HULL = {
     "format": "gbdt_objectives.ROCConvexHullCalibrator/1", "m": 2.0, "prior": [0.5, 0.5],
-    "pooling": "hull", "monotone": False, "scores": [0.1, 0.4], "probabilities": [0.2, 0.3],
+    "monotone": False, "scores": [0.1, 0.4], "probabilities": [0.2, 0.3],
 }  # fmt: skip
 INTERCEPT = {
     "format": "gbdt_objectives.InterceptCalibrator/1", "input_space": "margin", "shift": -1.5,
@@ -372,7 +368,7 @@ def test_foreign_json_is_refused(good) -> None:
     if good is HULL:
         read(json.dumps(good | {"probabilities": [0.3, 0.2]}))  # smoothing can reverse the order
     for text, message in (
-        (json.dumps(good)[:-5], "no complete JSON.*truncated"),
+        (json.dumps(good)[:-5], "not complete JSON.*truncated"),
         ("[1]", "another format, found '\\[1\\]'"),
         (json.dumps(good | {"format": later}), f"found .*/2' instead of .*{name}"),
         (json.dumps(good | {"extra": 1}), "must have the keys"),
@@ -399,7 +395,7 @@ def test_foreign_json_is_refused(good) -> None:
         (HULL, {"prior": [0.5, 0.6]}, "prior must sum to 1"),
         (HULL, {"prior": 0.5}, "prior must be a list"),
         (HULL, {"prior": "uniform"}, "prior must be one of 'base_rate'"),
-        (HULL, {"pooling": 1}, "pooling must be one of"),
+        (HULL, {"pooling": "hull"}, "must have the keys"),
         (HULL, {"monotone": 1}, "monotone must be true or false, found 1"),
         (HULL, {"scores": [0.4, 0.1]}, "scores must rise"),
         (HULL, {"scores": [0.1]}, "probabilities has 2 rows, but scores have 1"),
@@ -469,7 +465,6 @@ def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
         ({"prior": [0.5, 0.6]}, ValueError, "prior must sum to 1, found 1.1"),
         ({"prior": [1.0]}, ValueError, "prior has 1 classes, but there are 2"),
         ({"prior": "uniform"}, ValueError, "prior must be one of 'base_rate'"),
-        ({"pooling": "pav"}, ValueError, "pooling must be one of"),
         ({"monotone": 1}, TypeError, "monotone must be True or False"),
     ],
 )

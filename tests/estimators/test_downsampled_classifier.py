@@ -81,7 +81,8 @@ def made_of_three(n, seed=0):
 
 
 def seeds(random_state, n_bags):
-    return np.random.RandomState(random_state).randint(np.iinfo(np.int32).max, size=n_bags)
+    uniform = np.random.default_rng(random_state).random(n_bags)
+    return (np.iinfo(np.int32).max * uniform).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +238,8 @@ def test_rate_of_one_is_the_plain_classifier(data, booster) -> None:
 def test_bags_are_averaged_in_log_odds(data, new) -> None:
     X, y = data
     tree = DecisionTreeClassifier(min_samples_leaf=60)
-    classifier = DownsampledClassifier(tree, RATE, n_bags=5, random_state=0).fit(X, y)
+    classifier = DownsampledClassifier(tree, RATE, n_bags=5, average="log_odds", random_state=0)
+    classifier.fit(X, y)
     p = np.array([model.predict_proba(new[0])[:, 1] for model in classifier.estimators_])
     mixed = ((p > 0) & (p < 1)).all(axis=0)  # no leaf of one class only
     assert mixed.mean() > 0.1
@@ -247,13 +249,50 @@ def test_bags_are_averaged_in_log_odds(data, new) -> None:
     assert len(np.unique(classifier.keep_rates_[:, 0])) > 1  # other rows in each bag
 
 
+def test_corrected_probabilities_are_averaged(data, new) -> None:
+    X, y = data
+    tree = DecisionTreeClassifier()  # of leaves of 0 and 1
+    classifier = DownsampledClassifier(tree, RATE, n_bags=5, random_state=0).fit(X, y)
+    each = [
+        correct_probability(model.predict_proba(new[0])[:, 1], shift=np.log(rates[0]))
+        for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True)
+    ]
+    probability = classifier.predict_proba(new[0])
+    np.testing.assert_allclose(probability[:, 1], np.mean(each, axis=0), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    for correction in (None, "weight"):
+        classifier = DownsampledClassifier(
+            tree, RATE, correction=correction, n_bags=3, random_state=0
+        ).fit(X, y)
+        each = [model.predict_proba(new[0]) for model in classifier.estimators_]
+        np.testing.assert_allclose(classifier.predict_proba(new[0]), np.mean(each, axis=0))
+
+
+def test_bags_of_a_forest_are_no_worse_than_one(data, new) -> None:
+    """A class that one bag of few trees rules out is not lost: in log-odds it is."""
+    X, y = data
+    loss = {}
+    for n_bags, average in ((1, "probability"), (5, "probability"), (5, "log_odds")):
+        forest = RandomForestClassifier(20, n_jobs=1)
+        classifier = DownsampledClassifier(
+            forest, RATE, n_bags=n_bags, average=average, random_state=0
+        ).fit(X, y)
+        loss[n_bags, average] = log_loss(new[1], classifier.predict_proba(new[0]))
+    assert loss[5, "probability"] < loss[1, "probability"]
+    assert loss[5, "log_odds"] > loss[1, "probability"]
+
+
 @BOOSTERS
+@pytest.mark.parametrize("average", ["probability", "log_odds"])
 @pytest.mark.parametrize("correction", ["prior", "offset"])
-def test_an_average_is_never_worse_than_its_bags_on_average(data, new, booster, correction) -> None:
-    """Logloss is convex in the log-odds, so this holds always; here by a margin."""
+def test_an_average_is_never_worse_than_its_bags_on_average(
+    data, new, booster, correction, average
+) -> None:
+    """Logloss is convex in the probability and in the log-odds, so this holds always; here by a
+    margin."""
     X, y = data
     classifier = DownsampledClassifier(
-        booster(), RATE, correction=correction, n_bags=5, random_state=0
+        booster(), RATE, correction=correction, n_bags=5, average=average, random_state=0
     ).fit(X, y)
     losses = []
     for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True):
@@ -298,7 +337,7 @@ def test_bags_that_are_certain(said, expected) -> None:
 def test_trees_that_contradict_each_other_get_the_mean_shift(data, new) -> None:
     X, y = data
     classifier = DownsampledClassifier(
-        DecisionTreeClassifier(), RATE, n_bags=2, random_state=0
+        DecisionTreeClassifier(), RATE, n_bags=2, average="log_odds", random_state=0
     ).fit(X, y)
     probability = classifier.predict_proba(new[0])
     assert np.isfinite(probability).all()
@@ -327,9 +366,15 @@ def test_random_state(data) -> None:
     assert (states(forest, 1)[0] != first).any()
     assert states(RandomForestClassifier(5, random_state=7))[1] == [7, 7, 7]
     assert states(make_pipeline(forest))[1] == drawn
-    generator = np.random.RandomState(0)
-    assert states(forest, generator)[1] == drawn
-    assert states(forest, generator)[1] != drawn
+    for kind in (np.random.default_rng, np.random.RandomState):
+        generator = kind(0)
+        known = states(forest, generator)[1]
+        assert known == states(forest, kind(0))[1]
+        assert known != states(forest, generator)[1]
+    assert states(forest, np.random.default_rng(0))[1] == drawn
+    assert states(forest, None)[1] != states(forest, None)[1]
+    with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
+        states(forest, "0")
     assert forest.get_params()["random_state"] is None
 
 
@@ -348,10 +393,10 @@ def test_labels_of_any_type(data) -> None:
             np.testing.assert_array_equal(c.predict(X), np.array(names)[expected.predict(X)])
 
 
-def test_alphabetical_order_does_not_decide_which_class_is_thinned(data) -> None:
+def test_alphabetical_order_does_not_decide_which_class_is_downsampled(data) -> None:
     X, y = data
     named = np.where(y == 1, "fraud", "ok")
-    with pytest.raises(ValueError, match=r"thin 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
+    with pytest.raises(ValueError, match=r"downsample 'fraud'.*negative_keep_rate=\{'ok': 0.1\}"):
         DownsampledClassifier(LogisticRegression(), RATE).fit(X, named)
     c = DownsampledClassifier(LogisticRegression(), {"ok": RATE}, random_state=0).fit(X, named)
     assert c.keep_rates_[0, 0] == 1
@@ -382,8 +427,11 @@ def test_many_classes(estimator, correction) -> None:
             np.log(m.predict_proba(X_new)) + log_odds_shift(class_keep_rates=rates)
             for m, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True)
         ]
-        expected = softmax(np.mean(logs, axis=0), axis=1)
+        expected = np.mean(softmax(logs, axis=2), axis=0)
         np.testing.assert_allclose(p, expected, rtol=1e-5)  # XGBoost's float32
+        classifier.set_params(average="log_odds")
+        expected = softmax(np.mean(logs, axis=0), axis=1)
+        np.testing.assert_allclose(classifier.predict_proba(X_new), expected, rtol=1e-5)
         assert classifier.shift_.shape == (3,)
 
 
@@ -413,7 +461,7 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
         n_estimators=60, objective=None, random_state=seed,
         **({"metric": None} if booster is LGBM else {"base_score": None}),
     )  # fmt: skip
-    free = fit_offset(free, np.log(rate), X[train], y[train], v[0], None)
+    free = fit_offset(free, np.log(rate), (X[train], y[train], v[0]), None)
     metric, curve = weighted_logloss_metric(rate), []
     for i in range(1, 61):
         if booster is LGBM:
@@ -614,10 +662,11 @@ def test_sparse(data) -> None:
         (LogisticRegression, 0.1, {}, TypeError, "estimator must be a classifier with predict_pr"),
         (LinearRegression(), 0.1, {}, TypeError, "predict_proba.*found LinearRegression()"),
         (LogisticRegression(), 0.1, {"correction": "platt"}, ValueError, "one of 'prior', 'offs"),
+        (LogisticRegression(), 0.1, {"average": "logit"}, ValueError, "average must be one of"),
         (LogisticRegression(), 0.1, {"n_bags": 0}, ValueError, "whole number >= 1, found 0"),
         (LogisticRegression(), 0.1, {"n_bags": 1.5}, TypeError, "whole number >= 1, found 1.5"),
         (LogisticRegression(), 0.1, {"n_bags": True}, TypeError, "n_bags must be a whole number"),
-        (LogisticRegression(), 0.1, {"random_state": "a"}, ValueError, "cannot be used to seed"),
+        (LogisticRegression(), 0.1, {"random_state": "a"}, TypeError, "random_state must be"),
         (LogisticRegression(class_weight="balanced"), 0.1, {}, ValueError,
          "class_weight='balanced', which moves the log-odds"),
         (make_pipeline(DecisionTreeClassifier(class_weight={0: 1, 1: 5})), 0.1, {}, ValueError,
@@ -628,11 +677,11 @@ def test_sparse(data) -> None:
         (LogisticRegression(), 0.1, {"correction": "offset"}, ValueError,
          "is for LGBMClassifier and XGBClassifier, found LogisticRegression"),
         (LGBM(objective="cross_entropy"), 0.1, {"correction": "offset"}, ValueError,
-         "objective='cross_entropy', and correction='offset' one of its own"),
+         "objective='cross_entropy', but correction='offset' sets its own"),
         (LGBM(application="binary"), 0.1, {"correction": "offset"}, ValueError,
          "params['application'] = 'binary' is refused: objective= already says"),
         (KNeighborsClassifier(), 0.1, {"correction": "weight"}, ValueError,
-         "needs sample_weight, but KNeighborsClassifier takes none"),
+         "needs sample_weight, but KNeighborsClassifier does not accept it"),
         (make_pipeline(LogisticRegression()), 0.1, {"correction": "weight"}, ValueError,
          "make this the last step of the pipeline"),
         (stopping(LGBM, 5), 0.1, {}, ValueError, "correction='prior' it would be measured on the"),
@@ -882,7 +931,7 @@ def test_what_the_estimator_does_not_offer_is_refused(data) -> None:
     X, y = made_of_three(500)
     with pytest.raises(ValueError, match="Only binary.*correction='offset'"):
         DownsampledClassifier(LGBM(), {0: 0.5}, correction="offset").fit(X, y)
-    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+    with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
         DownsampledClassifier(KNeighborsClassifier(), 0.5).fit(*data, np.ones(len(data[1])))
     stops = DownsampledClassifier(stopping(XGB, 5), 0.5, correction="offset")
     with pytest.raises(ValueError, match="groups has 3 rows"):

@@ -450,8 +450,8 @@ class Foreign(RegressorMixin, BaseEstimator):
         (LGBM(), {"early_stopping_rounds": 0}, ValueError, "a whole number >= 1, found 0"),
         (LGBM(early_stopping_round=5), {}, ValueError, "early_stopping_round=5.*to QWKClassifier"),
         (XGB(early_stopping_rounds=5), {"early_stopping_rounds": 5}, ValueError, "minimises kappa"),
-        (LGBM(boosting_type="dart"), {"early_stopping_rounds": 5}, ValueError, "boosting_type='dart'"),
-        (XGB(booster="dart"), {"early_stopping_rounds": 5}, ValueError, "supported with booster='dart'"),
+        (LGBM(boosting_type="dart"), {"early_stopping_rounds": 5}, ValueError, "type='dart'"),
+        (XGB(booster="dart"), {"early_stopping_rounds": 5}, ValueError, "with booster='dart'"),
         (LGBM(), {"cv": 1}, ValueError, "cv must be at least 2 folds, found 1"),
         (LGBM(), {"cv": ShuffleSplit(2)}, ValueError, "hold each row out exactly once"),
         (LGBM(), {"labels": [2, 3]}, ValueError, "which is not in labels \\[2, 3\\]"),
@@ -489,7 +489,9 @@ def test_bad_data(data, change, error, message) -> None:
 
 def test_weights_for_a_regressor_without_are_refused(data) -> None:
     classifier = QWKClassifier(KNeighborsRegressor(), objective=None)
-    with pytest.raises(ValueError, match="sample_weight is given, but KNeighborsRegressor takes"):
+    with pytest.raises(
+        ValueError, match="sample_weight is given, but KNeighborsRegressor does not"
+    ):
         classifier.fit(*data, sample_weight=np.ones(600))
 
 

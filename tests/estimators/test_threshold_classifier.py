@@ -44,6 +44,35 @@ def test_is_optimize_thresholds(rows, method) -> None:
     assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
 
 
+@pytest.mark.parametrize(
+    ("metric", "method"),
+    [
+        ("qwk", "plugin"),
+        ("accuracy", "exact"),
+        (cost_metric(1 - np.eye(4)), "exact"),
+        (lambda y, p, w: -np.abs(y - p).mean(), "nelder-mead"),
+    ],
+)
+def test_the_default_method_suits_the_metric(rows, metric, method) -> None:
+    score, y = rows
+    default = ThresholdClassifier(metric=metric).fit(score, y)
+    assert default.thresholds_method_ == method
+    expected = optimize_thresholds(y, score, method=method, metric=metric)
+    np.testing.assert_array_equal(default.thresholds_, expected)
+
+
+def test_random_state_of_auto(rows) -> None:
+    def comparison(random_state):
+        classifier = ThresholdClassifier("auto", random_state=random_state)
+        return classifier.fit(*rows).comparison_.fold_score
+
+    np.testing.assert_array_equal(comparison(3), comparison(3))
+    same = (comparison(np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(*same)
+    assert (comparison(3) != comparison(4)).any()
+    assert (comparison(None) != comparison(None)).any()
+
+
 def test_weight_is_repetition(rows) -> None:
     score, y = rows
     w = np.random.default_rng(1).integers(0, 3, size=len(y))
@@ -60,11 +89,11 @@ def test_rounding_is_the_nearest_label() -> None:
 def test_auto_takes_another_method_only_if_clearly_better(rows) -> None:
     score, y = rows
     auto = ThresholdClassifier("auto").fit(score, y)
-    assert auto.method_ == auto.comparison_.best == "plugin"
+    assert auto.thresholds_method_ == auto.comparison_.best == "plugin"
     assert auto.comparison_.methods == ("plugin", "exact", "rounding")
     bent = np.where(y >= 4, 30, 0) + y + 0.1 * score  # a jump that no line can follow
     auto = auto.fit(bent, y, groups=np.arange(400) // 2)
-    assert auto.method_ == "exact"
+    assert auto.thresholds_method_ == "exact"
     expected = optimize_thresholds(y, bent, method="exact")
     np.testing.assert_array_equal(auto.thresholds_, expected)
     named = ThresholdClassifier("auto", labels=["a", "b", "c", "d"])
@@ -166,8 +195,8 @@ GOOD = {
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (json.dumps(GOOD)[:-9], "no complete JSON.*truncated"),
-        ("", "no complete JSON"),
+        (json.dumps(GOOD)[:-9], "not complete JSON.*truncated"),
+        ("", "not complete JSON"),
         ("[1, 2]", "another format, found '\\[1, 2\\]'"),
         ('{"format": "x"}', "another format, found 'x'"),
         ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
@@ -235,7 +264,7 @@ def test_bad_input(parameters, score, y, error, message) -> None:
 
 
 def test_groups_without_auto_are_refused(rows) -> None:
-    with pytest.raises(ValueError, match="groups are for method='auto', found method='plugin'"):
+    with pytest.raises(ValueError, match="groups are for method='auto', found method=None"):
         ThresholdClassifier().fit(*rows, groups=rows[1])
 
 

@@ -61,7 +61,7 @@ def served():
     data, _ = simulated.make_data(0, SMALL)
     bags = methods.samples(data.train[1], 0.3, SMALL, [0, 0])
     return {
-        booster: methods.thinned(booster, data, bags, SMALL)
+        booster: methods.train_downsampled(booster, data, bags, SMALL)
         | {ALL_ROWS: methods.all_rows(booster, data, SMALL)}
         for booster in BOOSTERS
     }, data.test[1]

@@ -27,7 +27,6 @@ def published_summary() -> pd.DataFrame:
             "qwk_rounded": rounded,
             "qwk_thresholds": cut,
             "ceiling": 0.6364,
-            "seconds": 1.0,
         }
         lines.append(line | {f"threshold_{i}": t for i, t in enumerate(thresholds, start=1)})
     return experiment.summary_frame(pd.DataFrame(lines))
@@ -88,6 +87,12 @@ def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
     assert len(cells) == 2 * len(experiment.METHODS)
     shifted, ours = (cells[cells.way == m.way].qwk_rounded for m in experiment.METHODS[3:])
     np.testing.assert_allclose(shifted, ours, atol=0.02)
+
+    old = (tmp_path / "environment.json").read_text(encoding="utf-8")
+    (tmp_path / "environment.json").write_text(old.replace("python", "the same, python", 1))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert experiment.main(arguments) == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
     monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, cell=0.0))
     assert experiment.main(arguments) == 1

@@ -15,7 +15,7 @@ from gbdt_objectives import (
 )
 from gbdt_objectives.plotting.reliability_display import STYLES, _curve
 
-BINS = ("mass", "width", "events")
+STRATEGIES = ("quantile", "uniform", "events")
 SCALES = ("linear", "log")
 
 
@@ -46,10 +46,10 @@ def assert_same(a, b) -> None:
     np.testing.assert_allclose(a.ratio, b.ratio, rtol=1e-12)
 
 
-@pytest.mark.parametrize("bins", ["mass", "width"])
-def test_points_are_reliability_bins(rows, bins) -> None:
-    display = ReliabilityDisplay.from_predictions(*rows, n_bins=8, bins=bins)
-    expected = reliability_bins(*rows, n_bins=8, bins=bins)
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+def test_points_are_reliability_bins(rows, strategy) -> None:
+    display = ReliabilityDisplay.from_predictions(*rows, n_bins=8, strategy=strategy)
+    expected = reliability_bins(*rows, n_bins=8, strategy=strategy)
     ratio = calibration_ratio(*rows)
     x, y = line(display, f"predictions: {ratio:.3g}").get_data()
     np.testing.assert_array_equal(x, expected.probability)
@@ -58,7 +58,9 @@ def test_points_are_reliability_bins(rows, bins) -> None:
 
 def test_event_bins_share_the_sum_of_predictions(rows) -> None:
     y, p = rows
-    found = ReliabilityDisplay.from_predictions(y, p, n_bins=8, bins="events").curves["predictions"]
+    found = ReliabilityDisplay.from_predictions(y, p, n_bins=8, strategy="events").curves[
+        "predictions"
+    ]
     events = found.bins.weight * found.bins.probability
     assert len(events) == 8
     # a row, at most 1, belongs to the one bin or to the other
@@ -66,7 +68,7 @@ def test_event_bins_share_the_sum_of_predictions(rows) -> None:
     assert (np.diff(found.bins.probability) > 0).all()
     assert found.bins.weight.sum() == len(y)
     np.testing.assert_allclose(found.bins.weight @ found.bins.frequency, y.sum(), rtol=1e-12)
-    other = ReliabilityDisplay.from_predictions(1 - y, p, n_bins=8, bins="events")
+    other = ReliabilityDisplay.from_predictions(1 - y, p, n_bins=8, strategy="events")
     np.testing.assert_array_equal(other.curves["predictions"].bins.weight, found.bins.weight)
 
 
@@ -85,17 +87,17 @@ def test_event_bins_by_hand() -> None:
     assert zeros.frequency.tolist() == [2 / 6]
 
 
-@pytest.mark.parametrize("bins", BINS)
-def test_weight_is_repetition_but_for_the_limits(rows, bins) -> None:
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_weight_is_repetition_but_for_the_limits(rows, strategy) -> None:
     y, p = rows
     w = np.arange(len(y)) % 3
-    weighted = _curve(y, p, 8, bins, 0.95, w)
-    assert_same(weighted, _curve(np.repeat(y, w), np.repeat(p, w), 8, bins, 0.95, None))
+    weighted = _curve(y, p, 8, strategy, 0.95, w)
+    assert_same(weighted, _curve(np.repeat(y, w), np.repeat(p, w), 8, strategy, 0.95, None))
 
 
 def test_limits_leave_half_the_rest_of_jeffreys_posterior_on_each_side() -> None:
     y, p = np.repeat([0, 1, 0, 1, 0, 1], [9, 0, 5, 4, 0, 6]), np.repeat([0.1, 0.5, 0.9], [9, 9, 6])
-    found = _curve(y, p, 3, "width", 0.9, None)
+    found = _curve(y, p, 3, "uniform", 0.9, None)
     assert (found.low[0], found.high[2]) == (0, 1)
     for n1, n0, at, share in (
         (0, 9, found.high[0], 0.95),
@@ -113,8 +115,8 @@ def test_limits_leave_half_the_rest_of_jeffreys_posterior_on_each_side() -> None
 
 def test_limits_count_rows_not_copies(rows) -> None:
     y, p = rows
-    plain = _curve(y, p, 8, "mass", 0.95, None)
-    same = _curve(y, p, 8, "mass", 0.95, np.full(len(y), 7.0))
+    plain = _curve(y, p, 8, "quantile", 0.95, None)
+    same = _curve(y, p, 8, "quantile", 0.95, np.full(len(y), 7.0))
     # the same but for sums of 7.0
     np.testing.assert_allclose(same.low, plain.low, rtol=1e-12)
     np.testing.assert_allclose(same.high, plain.high, rtol=1e-12)
@@ -122,8 +124,8 @@ def test_limits_count_rows_not_copies(rows) -> None:
 
 def test_limits_of_thinned_negatives_weighted_back_are_those_of_the_sample_corrected(rows) -> None:
     y, p = rows
-    sample = _curve(y, p, 8, "width", 0.95, None)
-    weighted = _curve(y, p, 8, "width", 0.95, np.where(y == 1, 1.0, 50.0))
+    sample = _curve(y, p, 8, "uniform", 0.95, None)
+    weighted = _curve(y, p, 8, "uniform", 0.95, np.where(y == 1, 1.0, 50.0))
     for name in ("low", "high"):
         expected = correct_probability(getattr(sample, name), shift=np.log(1 / 50))
         np.testing.assert_allclose(getattr(weighted, name), expected, rtol=1e-9)
@@ -135,7 +137,7 @@ def test_limits_cover() -> None:
     hits = 0
     for _ in range(1000):
         y = rng.random(300) < 0.1
-        found = _curve(y, np.full(300, 0.1), 1, "mass", 0.95, rng.uniform(1, 5, 300))
+        found = _curve(y, np.full(300, 0.1), 1, "quantile", 0.95, rng.uniform(1, 5, 300))
         hits += bool(found.low[0] <= 0.1 <= found.high[0])
     assert 930 <= hits <= 970  # 3 standard deviations, and the interval is approximate
 
@@ -191,12 +193,12 @@ def test_zeros_stand_on_the_edges_of_logarithmic_axes() -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("bins", BINS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.filterwarnings("error:constrained_layout not applied")
-def test_can_be_drawn(rows, bins, scale) -> None:
+def test_can_be_drawn(rows, strategy, scale) -> None:
     y, p = rows
     for models in (p, {"a": p, "b": np.round(p, 1)}, np.full(3000, 0.2), np.zeros(3000), 1.0 * y):
-        display = ReliabilityDisplay.from_predictions(y, models, bins=bins, scale=scale)
+        display = ReliabilityDisplay.from_predictions(y, models, strategy=strategy, scale=scale)
         display.figure_.canvas.draw()
         upper, lower = display.ax_.get_position(), display.counts_ax_.get_position()
         assert upper.height > 0.5  # of the figure
@@ -222,9 +224,9 @@ def test_the_smallest_of_numbers(rows) -> None:
 @pytest.mark.parametrize("scale", [1e-200, 1e29])
 def test_the_unit_of_weights_does_not_matter(rows, scale) -> None:
     w = np.random.default_rng(1).exponential(size=3000)
-    for bins in BINS:
-        one = _curve(*rows, 8, bins, 0.95, w)
-        other = _curve(*rows, 8, bins, 0.95, w * scale)
+    for strategy in STRATEGIES:
+        one = _curve(*rows, 8, strategy, 0.95, w)
+        other = _curve(*rows, 8, strategy, 0.95, w * scale)
         for name in ("low", "high"):
             # w * scale is rounded
             np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9)
@@ -245,7 +247,7 @@ def test_polar_axes_are_refused(rows) -> None:
 
 
 def test_bad_parts_are_refused(rows) -> None:
-    curve = _curve(*rows, 8, "mass", 0.95, None)
+    curve = _curve(*rows, 8, "quantile", 0.95, None)
     for parts, message in (
         ({"curves": {}}, "curves is empty"),
         ({"curves": {"a": curve}, "scale": "logit"}, "scale must be one of"),
@@ -257,20 +259,24 @@ def test_bad_parts_are_refused(rows) -> None:
 
 def test_places_that_cannot_be_shared_are_refused(rows) -> None:
     ax = plt.figure().add_axes((0.1, 0.1, 0.8, 0.8))
-    with pytest.raises(ValueError, match="no place in a grid"):
+    with pytest.raises(ValueError, match="not part of a grid"):
         ReliabilityDisplay.from_predictions(*rows, ax=ax)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"bins": "log"}, ValueError, "bins must be one of 'mass', 'width', 'events'"),
+        (
+            {"strategy": "log"},
+            ValueError,
+            "strategy must be one of 'quantile', 'uniform', 'events'",
+        ),
         ({"scale": "logit"}, ValueError, "scale must be one of 'linear', 'log'"),
-        ({"confidence": 95}, ValueError, "confidence must be in (0, 1), found 95"),
-        ({"confidence": "95%"}, TypeError, "confidence must be a number"),
-        ({"n_bins": 0}, ValueError, "n_bins must be at least 1"),
-        ({"n_bins": 0, "bins": "events"}, ValueError, "n_bins must be at least 1"),
-        ({"n_bins": 2.5}, TypeError, "n_bins must be an integer"),
+        ({"confidence_level": 95}, ValueError, "confidence_level must be in (0, 1), found 95"),
+        ({"confidence_level": "95%"}, TypeError, "confidence_level must be a number"),
+        ({"n_bins": 0}, ValueError, "n_bins must be a whole number >= 1"),
+        ({"n_bins": 0, "strategy": "events"}, ValueError, "n_bins must be a whole number >= 1"),
+        ({"n_bins": 2.5}, TypeError, "n_bins must be a whole number"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
         ({"sample_weight": [1, 1, 0, 0]}, ValueError, "y_true holds the single class 0"),
         ({"y_true": [1, 1, 1, 1]}, ValueError, "y_true holds the single class 1"),
@@ -282,7 +288,7 @@ def test_places_that_cannot_be_shared_are_refused(rows) -> None:
         ({"probability": {"a": [0.1] * 4, "b": list("0123")}}, TypeError,
          "model 'b': probability must hold real numbers"),
         ({"probability": {"_raw": [0.1] * 4}}, ValueError, "model '_raw' would be missing"),
-        ({"n_bins": 10**30, "bins": "events"}, ValueError, "n_bins must be at most"),
+        ({"n_bins": 10**30, "strategy": "events"}, ValueError, "n_bins must be at most"),
         ({"probability": [0.1, 0.2]}, ValueError, "probability has 2 rows"),
         ({"probability": [[0.1, 0.9]] * 4}, ValueError, "found shape (4, 2)"),
         ({"probability": {k: [0.1] * 4 for k in range(len(STYLES) + 1)}}, ValueError,

@@ -165,19 +165,19 @@ def test_measured_rates_give_back_the_class_odds() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_thinned_logistic_regression_corrected_is_that_of_all_rows(seed) -> None:
+def test_downsampled_logistic_regression_corrected_is_that_of_all_rows(seed) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200_000, 2))
     y = (rng.random(len(X)) < expit(X @ [1.0, -0.5] - 4)).astype(int)
     rows = negative_downsample(y, 0.1, random_state=rng)
-    thinned = LogisticRegression(C=np.inf).fit(X[rows], y[rows])
+    downsampled = LogisticRegression(C=np.inf).fit(X[rows], y[rows])
     shift = log_odds_shift(negative_keep_rate=measured_keep_rates(y, y[rows])[0])
-    p = correct_probability(thinned.predict_proba(X), shift)[:, 1]
+    p = correct_probability(downsampled.predict_proba(X), shift)[:, 1]
     true = expit(X @ [1.0, -0.5] - 4)
     # about 5,000 positives: coefficients to .02, so probabilities to about 2 % on average
     assert np.abs(p / true - 1).mean() < 0.06
     assert p.mean() == pytest.approx(y.mean(), rel=0.03)
-    assert thinned.predict_proba(X)[:, 1].mean() > 5 * y.mean()
+    assert downsampled.predict_proba(X)[:, 1].mean() > 5 * y.mean()
 
 
 # imbalanced-learn

@@ -121,7 +121,7 @@ def test_sampled_prior_vector() -> None:
 @pytest.mark.parametrize(
     ("tau", "w", "factor"),
     [(0.001, 0.01, 1.099), (0.0001, 0.0001 / 0.9999, 2.0), (0.005, 0.02, 1.245)],
-    ids=["thinned", "balanced", "experiment"],
+    ids=["downsampled", "balanced", "experiment"],
 )
 def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
     """-log(s/tau) leaves the odds wrong by (1-tau)/(1-s); the exact form is log w."""

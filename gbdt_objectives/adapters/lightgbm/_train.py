@@ -113,7 +113,7 @@ def train(
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
     if stops_early:
-        _arguments.check_stopping_data(data, evals)
+        _arguments.check_held_out(evals, data)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
@@ -229,8 +229,10 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 
 def check_label(dataset: lgb.Dataset, name: str) -> None:
-    """Check labels in memory: once constructed, a Dataset has 0 for NaN, and zeros for none."""
-    label = _field(dataset, "label")
+    """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
+    label, weight = _field(dataset, "label"), _field(dataset, "weight")
+    if weight is not None:
+        _checks.finite(f"the weight of {name}", np.asarray(weight, float))
     in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
         _checks.vector(f"the label of {name}", np.asarray(label).ravel())

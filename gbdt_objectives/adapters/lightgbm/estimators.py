@@ -1,4 +1,4 @@
-"""LightGBM's estimators, started, stopped, weighed and predicting right."""
+"""LightGBM's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class LGBMRegressor(lgb.LGBMRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMRegressor``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMRegressor``.
 
     Examples
     --------
@@ -85,9 +85,9 @@ class LGBMClassifier(lgb.LGBMClassifier):
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+        What LightGBM would silently ignore under it is refused.
     **kwargs
-        As for ``lightgbm.LGBMClassifier``. What LightGBM would silently ignore under an
-        objective of this package is refused.
+        As for ``lightgbm.LGBMClassifier``.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any LightGBM estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any LightGBM estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is not None and rounds is not None:
         X_held, y_held, weight = held_out
@@ -209,7 +209,7 @@ def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
 
 
 def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
-    """Early stopping on ``metric`` alone: the callbacks, and the parameters that go."""
+    """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
     callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
     found = estimator.get_params()
     for name in ALIASES["early_stopping_round"]:
@@ -220,7 +220,8 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
     if any_stops_early(callbacks):
-        _arguments.check_held_out([features for features, _ in _evaluation_sets(given)], given["X"])
+        sets = [(X, f"valid_{k}") for k, (X, _) in enumerate(_evaluation_sets(given))]
+        _arguments.check_held_out(sets, given["X"])
     given["callbacks"] = callbacks
     return parameters
 

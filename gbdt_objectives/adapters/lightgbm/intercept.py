@@ -176,7 +176,7 @@ def _sigmoid(text: str) -> float:
 
 
 def _first_margin(booster: lgb.Booster) -> Array:
-    """Raw scores after the first round of a row of missing values and one of zeros, one row."""
+    """Raw scores after the first round, for a row of missing values and a row of zeros, (2, K)."""
     rows = np.repeat([[np.nan], [0.0]], booster.num_feature(), axis=1)
     score = booster.predict(rows, raw_score=True, num_iteration=1)
     return np.asarray(score, np.float64).reshape(2, -1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lightgbm.basic import _ConfigAliases
+
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
 
@@ -20,115 +22,15 @@ INSTEAD = {
 }
 """Arguments of train() that LightGBM removed or other libraries have, and what to write."""
 
-PASSED_ARGUMENTS = frozenset({"callbacks", "init_model"})
-"""Arguments of lightgbm.train that are passed on unchanged."""
+NAMES = _ConfigAliases._get_all_param_aliases()
+"""The parameters of the installed LightGBM, each with all its names."""
 
 ALIASES = {
-    "bagging_fraction": ("bagging_fraction", "bagging", "sub_row", "subsample"),
-    "bagging_freq": ("bagging_freq", "subsample_freq"),
-    "bagging_seed": ("bagging_seed", "bagging_fraction_seed"),
-    "bin_construct_sample_cnt": ("bin_construct_sample_cnt", "subsample_for_bin"),
-    "boosting": ("boosting", "boost", "boosting_type"),
-    "categorical_feature": (
-        "categorical_feature", "cat_column", "cat_feature", "categorical_column",
-        "categorical_features",
-    ),
-    "config": ("config", "config_file"),
-    "convert_model": ("convert_model", "convert_model_file"),
-    "data": ("data", "data_filename", "train", "train_data", "train_data_file"),
-    "data_random_seed": ("data_random_seed", "data_seed"),
-    "device_type": ("device_type", "device"),
-    "drop_rate": ("drop_rate", "rate_drop"),
-    "early_stopping_round": (
-        "early_stopping_round", "early_stopping", "early_stopping_rounds", "n_iter_no_change",
-    ),
-    "enable_bundle": ("enable_bundle", "bundle", "is_enable_bundle"),
-    "eval_at": ("eval_at", "map_at", "map_eval_at", "ndcg_at", "ndcg_eval_at"),
-    "extra_trees": ("extra_trees", "extra_tree"),
-    "feature_contri": ("feature_contri", "fc", "feature_contrib", "feature_penalty", "fp"),
-    "feature_fraction": ("feature_fraction", "colsample_bytree", "sub_feature"),
-    "feature_fraction_bynode": (
-        "feature_fraction_bynode", "colsample_bynode", "sub_feature_bynode",
-    ),
-    "forcedsplits_filename": (
-        "forcedsplits_filename", "forced_splits", "forced_splits_file", "forced_splits_filename",
-        "fs",
-    ),
-    "group_column": ("group_column", "group", "group_id", "query", "query_column", "query_id"),
-    "header": ("header", "has_header"),
-    "histogram_pool_size": ("histogram_pool_size", "hist_pool_size"),
-    "ignore_column": ("ignore_column", "blacklist", "ignore_feature"),
-    "input_model": ("input_model", "model_in", "model_input"),
-    "is_enable_sparse": ("is_enable_sparse", "enable_sparse", "is_sparse", "sparse"),
-    "is_provide_training_metric": (
-        "is_provide_training_metric", "is_training_metric", "train_metric", "training_metric",
-    ),
-    "is_unbalance": ("is_unbalance", "unbalance", "unbalanced_sets"),
-    "label_column": ("label_column", "label"),
-    "lambda_l1": ("lambda_l1", "l1_regularization", "reg_alpha"),
-    "lambda_l2": ("lambda_l2", "l2_regularization", "lambda", "reg_lambda"),
-    "learning_rate": ("learning_rate", "eta", "shrinkage_rate"),
-    "linear_tree": ("linear_tree", "linear_trees"),
-    "local_listen_port": ("local_listen_port", "local_port", "port"),
-    "machine_list_filename": (
-        "machine_list_filename", "machine_list", "machine_list_file", "mlist",
-    ),
-    "machines": ("machines", "nodes", "workers"),
-    "max_bin": ("max_bin", "max_bins"),
-    "max_delta_step": ("max_delta_step", "max_leaf_output", "max_tree_output"),
-    "metric": ("metric", "metric_types", "metrics"),
-    "metric_freq": ("metric_freq", "output_freq"),
-    "min_data_in_leaf": (
-        "min_data_in_leaf", "min_child_samples", "min_data", "min_data_per_leaf",
-        "min_samples_leaf",
-    ),
-    "min_gain_to_split": ("min_gain_to_split", "min_split_gain"),
-    "min_sum_hessian_in_leaf": (
-        "min_sum_hessian_in_leaf", "min_child_weight", "min_hessian", "min_sum_hessian",
-        "min_sum_hessian_per_leaf",
-    ),
-    "monotone_constraints": ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst"),
-    "monotone_constraints_method": (
-        "monotone_constraints_method", "mc_method", "monotone_constraining_method",
-    ),
-    "monotone_penalty": ("monotone_penalty", "mc_penalty", "monotone_splits_penalty", "ms_penalty"),
-    "neg_bagging_fraction": ("neg_bagging_fraction", "neg_bagging", "neg_sub_row", "neg_subsample"),
-    "num_class": ("num_class", "num_classes"),
-    "num_iterations": (
-        "num_iterations", "max_iter", "n_estimators", "n_iter", "nrounds", "num_boost_round",
-        "num_iteration", "num_round", "num_rounds", "num_tree", "num_trees",
-    ),
-    "num_leaves": ("num_leaves", "max_leaf", "max_leaf_nodes", "max_leaves", "num_leaf"),
-    "num_machines": ("num_machines", "num_machine"),
-    "num_threads": ("num_threads", "n_jobs", "nthread", "nthreads", "num_thread"),
-    "objective": ("objective", "app", "application", "loss", "objective_type"),
-    "output_model": ("output_model", "model_out", "model_output"),
-    "output_result": (
-        "output_result", "name_pred", "pred_name", "predict_name", "predict_result",
-        "prediction_name", "prediction_result",
-    ),
-    "pos_bagging_fraction": ("pos_bagging_fraction", "pos_bagging", "pos_sub_row", "pos_subsample"),
-    "pre_partition": ("pre_partition", "is_pre_partition"),
-    "predict_contrib": ("predict_contrib", "contrib", "is_predict_contrib"),
-    "predict_leaf_index": ("predict_leaf_index", "is_predict_leaf_index", "leaf_index"),
-    "predict_raw_score": (
-        "predict_raw_score", "is_predict_raw_score", "predict_rawscore", "raw_score",
-    ),
-    "save_binary": ("save_binary", "is_save_binary", "is_save_binary_file"),
-    "seed": ("seed", "random_seed", "random_state"),
-    "snapshot_freq": ("snapshot_freq", "save_period"),
-    "task": ("task", "task_type"),
-    "top_k": ("top_k", "topk"),
-    "tree_learner": ("tree_learner", "tree", "tree_learner_type", "tree_type"),
-    "two_round": ("two_round", "two_round_loading", "use_two_round_loading"),
-    "valid": (
-        "valid", "test", "test_data", "test_data_file", "valid_data", "valid_data_file",
-        "valid_filenames",
-    ),
-    "verbosity": ("verbosity", "verbose"),
-    "weight_column": ("weight_column", "weight"),
-}  # fmt: skip
-"""All names of the parameters that have more than one."""
+    name: (name, *sorted(set(NAMES[name]) - {name}))
+    for name in sorted(NAMES)
+    if len(NAMES[name]) > 1
+}
+"""All names of the parameters that have more than one, the main name first."""
 
 PASSED = frozenset({
     # general
@@ -173,7 +75,7 @@ WEIGHTS = (
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
 WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
-ALONE = "each LightGBM worker would see only its own rows in sums over all rows; train on one"
+ALONE = "each LightGBM worker would see only its own rows in sums over all; train on one machine"
 
 REFUSED: Refused = {
     # train() says it
@@ -297,54 +199,37 @@ REFUSED_STOPPING: Refused = {
 }
 """Refused only together with early stopping."""
 
-FOREIGN = {
-    # arguments of Dataset, but for those that are parameters, too
-    "base_score": "set init_score on the data",
-    "init_score": DATASET,
-    "feature_name": DATASET,
-    "feature_names": "pass feature_name= to the Dataset",
-    "reference": DATASET,
-    "position": DATASET,
-    "free_raw_data": DATASET,
-    "enable_categorical": "pass categorical_feature= to the Dataset",
-    "missing": "write zero_as_missing, or put nan into the data",
-    # arguments of train() and of the scikit-learn estimators
-    "class_weight": "pass weights to the Dataset, or sample_weight= to fit",
-    "sample_weight": "pass weights to the Dataset, or sample_weight= to fit",
-    "eval_set": "write evals=[(data, name), ...]",
-    "evals": "pass it to train()",
-    "valid_sets": "write evals=[(data, name), ...]",
-    "valid_names": "write evals=[(data, name), ...]",
-    "init_model": "pass it to train()",
-    "callbacks": "pass it to train()",
-    "keep_training_booster": "leave it out: train on with init_model=",
-    "fobj": "pass objective= to train()",
-    "obj": "pass objective= to train()",
-    "feval": "pass metric= to train()",
-    "custom_metric": "pass metric= to train()",
-    "eval_metric": "pass metric= to train()",
-    "evals_result": "pass callbacks=[lightgbm.record_evaluation(evals_result)] to train()",
-    "verbose_eval": "pass callbacks=[lightgbm.log_evaluation(period)] to train()",
-    "importance_type": "pass it to feature_importance() of the booster",
-    # other libraries' names
-    "booster": "write boosting",
-    "iterations": "pass num_boost_round= to train()",
-    "tree_method": "leave it out: it always uses histograms",
-    "grow_policy": "leave it out: it always grows leaf by leaf",
-    "depth": "write max_depth",
-    "gamma": "write min_gain_to_split",
-    "min_split_loss": "write min_gain_to_split",
-    "l2_leaf_reg": "write lambda_l2",
-    "max_features": "write feature_fraction_bynode",
-    "colsample_bylevel": "write feature_fraction_bynode",
-    "sampling_method": "write data_sample_strategy='goss'",
-    "num_parallel_tree": "leave it out: it grows one tree per round",
-    "one_drop": "write boosting='dart'",
-    "sample_type": "write uniform_drop",
-    "normalize_type": "write xgboost_dart_mode",
-    "disable_default_eval_metric": "leave it out: nothing but metric= is measured",
-    "validate_parameters": "leave it out: train() checks them",
-}
+FOREIGN = _arguments.by_name({
+    "set init_score on the data": "base_score",
+    DATASET: "init_score feature_name reference position free_raw_data",
+    "pass feature_name= to the Dataset": "feature_names",
+    "pass categorical_feature= to the Dataset": "enable_categorical",
+    "write zero_as_missing, or put nan into the data": "missing",
+    "pass weights to the Dataset, or sample_weight= to fit": "class_weight sample_weight",
+    "write evals=[(data, name), ...]": "eval_set valid_sets valid_names",
+    "pass it to train()": "evals init_model callbacks",
+    "leave it out: train on with init_model=": "keep_training_booster",
+    "pass objective= to train()": "fobj obj",
+    "pass metric= to train()": "feval custom_metric eval_metric",
+    "pass callbacks=[lightgbm.record_evaluation(evals_result)] to train()": "evals_result",
+    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": "verbose_eval",
+    "pass it to feature_importance() of the booster": "importance_type",
+    "write boosting": "booster",
+    "pass num_boost_round= to train()": "iterations",
+    "leave it out: it always uses histograms": "tree_method",
+    "leave it out: it always grows leaf by leaf": "grow_policy",
+    "write max_depth": "depth",
+    "write min_gain_to_split": "gamma min_split_loss",
+    "write lambda_l2": "l2_leaf_reg",
+    "write feature_fraction_bynode": "max_features colsample_bylevel",
+    "write data_sample_strategy='goss'": "sampling_method",
+    "leave it out: it grows one tree per round": "num_parallel_tree",
+    "write boosting='dart'": "one_drop",
+    "write uniform_drop": "sample_type",
+    "write xgboost_dart_mode": "normalize_type",
+    "leave it out: nothing but metric= is measured": "disable_default_eval_metric",
+    "leave it out: train() checks them": "validate_parameters",
+})  # fmt: skip
 """Names that are not parameters of LightGBM, and what to do instead."""
 
 TABLE = Table(
@@ -372,7 +257,4 @@ def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = Fal
 
 def _in_lightgbm(name: str) -> bool:
     """Whether the installed LightGBM has a parameter of this name."""
-    from lightgbm.basic import _ConfigAliases
-
-    known = _ConfigAliases._get_all_param_aliases()
-    return any(name in names for names in known.values())
+    return any(name in names for names in NAMES.values())

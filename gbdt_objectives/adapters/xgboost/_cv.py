@@ -39,8 +39,8 @@ def cv(
 ) -> Any:
     """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
-    Per fold, boosting starts at the objective's intercept, and what the objective measures,
-    such as the centre of ``qwk_objective()``, comes from the fold's training rows. Early
+    Per fold, boosting starts at the objective's intercept, and an objective that was made
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. Early
     stopping is on the mean of ``metric`` over the folds' test rows.
 
     Parameters

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import xgboost as xgb
+from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, log_odds, sigmoid
+from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
 from gbdt_objectives.adapters.xgboost.stopping import (
     Exact,
     any_stops_early,
@@ -103,7 +104,7 @@ def train(
     parameters.check(params, transform=transform, stops_early=any_stops_early(callbacks))
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_stopping_data(data, evals, callback.data)
+            _arguments.check_held_out(evals, data, callback.data)
     exact = None if metric is None else Exact(metric.xgboost, metric)
     if exact is not None:
         callbacks = exact.with_callbacks(callbacks)
@@ -161,13 +162,15 @@ def start_objective(
 def start_at(
     objective: Objective, label_weight: tuple[Any, Any], base_margin: Any, base_score: Any
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, measured, and if not given the base_score, in the units of a prediction."""
+    """The objective, measured, and the base_score to start at, in the units of a prediction,
+    unless it is given."""
     if base_margin is not None:
         if base_score is not None:
             raise ValueError(
                 "base_score and base_margin are both given: XGBoost would ignore the first; leave "
                 "one of them out"
             )
+        base_margin = _checks.vector("base_margin", base_margin)
         return StartedObjective(objective, base_margin), {"base_score": prediction(0.0, objective)}
     measured = objective.measured(*label_weight)
     if base_score is not None:
@@ -184,16 +187,23 @@ def prediction(intercept: float, objective: Objective) -> float:
 
 def margin(base_score: float, objective: Objective) -> float:
     """The margin that is this base_score."""
-    return log_odds(base_score) if objective.link == "logit" else base_score
+    if objective.link == "identity":
+        return base_score
+    if not 0 < base_score < 1:
+        raise ValueError(
+            f"base_score must be a probability above 0 and below 1, found {base_score:g}: "
+            f"{objective!r} predicts probabilities"
+        )
+    return float(logit(base_score))
 
 
 def _probability(intercept: float) -> float:
-    """sigmoid, if XGBoost can hold it as base_score."""
-    p = sigmoid(intercept)
+    """sigmoid(intercept); raises if XGBoost cannot hold it as base_score."""
+    p = float(expit(intercept))
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
         raise ValueError(
             f"training cannot start at {intercept:g} log-odds: XGBoost limits a logistic "
-            f"base_score to +-{log_odds(1 - LEAST_PROBABILITY):.4g}. Start at a base_margin, "
+            f"base_score to +-{-logit(LEAST_PROBABILITY):.4g}. Start at a base_margin, "
             f"data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, and put it "
             "into the trained model with shift_intercept"
         )

@@ -1,11 +1,10 @@
-"""XGBoost's estimators, started, stopped, weighed and predicting right."""
+"""XGBoost's estimators, with objectives and metrics of this package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives import _checks
@@ -53,9 +52,9 @@ class XGBRegressor(xgb.XGBRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBRegressor``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBRegressor``.
 
     Examples
     --------
@@ -88,9 +87,9 @@ class XGBClassifier(xgb.XGBClassifier):
     ----------
     objective : str, callable or Objective
         An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+        What XGBoost would silently ignore under it is refused.
     **kwargs
-        As for ``xgboost.XGBClassifier``. What XGBoost would silently ignore under an
-        objective of this package is refused.
+        As for ``xgboost.XGBClassifier``.
 
     Examples
     --------
@@ -120,7 +119,7 @@ def fit_stopped(
     held_out: tuple[Any, Any, Any] | None,
     rounds: int | None,
 ) -> None:
-    """Fit any XGBoost estimator as ours fit, stopped on held-out rows (X, y, weights) if given."""
+    """Fit any XGBoost estimator like ours; stop on held-out rows (X, y, weights) if given."""
     given = {"X": X, "y": y, "sample_weight": sample_weight}
     if held_out is None:
         _fit(estimator, estimator.fit, **given)
@@ -194,22 +193,19 @@ def _start(
         others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
         has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
         _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
-    if margins is not None:
-        margins = _checks.vector("base_margin", np.asarray(margins))
     started, parameters = start_at(objective, label_weight, margins, base_score)
     return {"objective": started, **parameters}
 
 
 def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with which early stopping sees the metric as it is."""
+    """The parameters with which early stopping sees the metric in full precision."""
     metric, rounds = exact.metric, estimator.early_stopping_rounds
     callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    features = [features for features, _ in given.get("eval_set", ())]
+    sets = [(X, f"validation_{k}") for k, (X, _) in enumerate(given.get("eval_set", ()))]
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
-            seen = [F for k, F in enumerate(features) if callback.data in (None, f"validation_{k}")]
-            _arguments.check_held_out(seen, given["X"])
+            _arguments.check_held_out(sets, given["X"], callback.data)
     callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
@@ -127,14 +128,6 @@ def leaves(booster: xgb.Booster, X: Any) -> Array:
     return np.asarray(booster.predict(data, pred_leaf=True, iteration_range=rounds))
 
 
-def log_odds(p: float) -> float:
-    return math.log(p) - math.log1p(-p)
-
-
-def sigmoid(z: float) -> float:
-    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
-
-
 def _read_learner(booster: xgb.Booster) -> dict[str, Any]:
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
@@ -153,8 +146,8 @@ def _first_margin(booster: xgb.Booster) -> Array:
 def _move_base_score(name: str, base_score: float, delta: Array) -> float:
     if name not in PROBABILITY_OBJECTIVES:
         return float(base_score + delta[0])
-    p = sigmoid(log_odds(base_score) + delta[0])
-    return min(max(p, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+    p = expit(logit(base_score) + delta[0])
+    return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:

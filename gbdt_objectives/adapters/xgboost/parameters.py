@@ -16,9 +16,6 @@ INSTEAD = {
 }
 """Other libraries' arguments of train(), and what to write."""
 
-PASSED_ARGUMENTS = frozenset({"callbacks", "evals_result", "verbose_eval", "xgb_model"})
-"""Arguments of xgboost.train that are passed on unchanged."""
-
 ALIASES = {
     "learning_rate": ("learning_rate", "eta"),
     "gamma": ("gamma", "min_split_loss"),
@@ -173,71 +170,46 @@ REFUSED_STOPPING: Refused = {
 
 DMATRIX = "pass it to the DMatrix"
 
-FOREIGN = {
-    # arguments of DMatrix
-    "missing": DMATRIX,
-    "enable_categorical": DMATRIX,
-    "feature_names": DMATRIX,
-    "feature_types": DMATRIX,
-    "feature_weights": DMATRIX,
-    "label": DMATRIX,
-    "label_lower_bound": DMATRIX,
-    "label_upper_bound": DMATRIX,
-    "weight": DMATRIX,
-    "base_margin": DMATRIX,
-    "group": DMATRIX,
-    "qid": DMATRIX,
-    "data_split_mode": DMATRIX,
-    "max_quantile_batches": "pass it to the QuantileDMatrix",
-    "cache_host_ratio": "pass it to the ExtMemQuantileDMatrix",
-    "min_cache_page_bytes": "pass it to the ExtMemQuantileDMatrix",
-    # arguments of train() and of the scikit-learn estimators
-    "class_weight": "pass weights to the DMatrix, or sample_weight= to fit",
-    "sample_weight": "pass weights to the DMatrix, or sample_weight= to fit",
-    "is_unbalance": "pass weights to the DMatrix, or sample_weight= to fit",
-    "unbalance": "pass weights to the DMatrix, or sample_weight= to fit",
-    "eval_set": "write evals=[(data, name), ...]",
-    "evals": "pass it to train()",
-    "evals_result": "pass it to train()",
-    "verbose_eval": "pass it to train()",
-    "xgb_model": "pass it to train()",
-    "callbacks": "pass it to train()",
-    "obj": "pass objective= to train()",
-    "custom_metric": "pass metric= to train()",
-    "feval": "pass metric= to train()",
-    "metric": "pass metric= to train()",
-    "maximize": "leave it out: the metric knows its direction",
-    "verbose": "write verbosity, or pass verbose_eval= to train()",
-    "importance_type": "pass it to get_score() of the booster",
-    "iteration_range": "pass it to predict() of the booster",
-    # other libraries' names
-    "boosting": "write booster",
-    "boosting_type": "write booster",
-    "shrinkage_rate": "write learning_rate",
-    "num_leaves": "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf",
-    "depth": "write max_depth",
-    "min_child_samples": "write min_child_weight, a sum of hessians",
-    "min_data_in_leaf": "write min_child_weight, a sum of hessians",
-    "min_samples_leaf": "write min_child_weight, a sum of hessians",
-    "min_sum_hessian_in_leaf": "write min_child_weight",
-    "min_split_gain": "write gamma",
-    "min_gain_to_split": "write gamma",
-    "lambda_l1": "write alpha",
-    "lambda_l2": "write lambda",
-    "l2_leaf_reg": "write lambda",
-    "feature_fraction": "write colsample_bytree",
-    "feature_fraction_bynode": "write colsample_bynode",
-    "max_features": "write colsample_bynode",
-    "bagging_fraction": "write subsample",
-    "bagging_freq": "it samples in every round; leave it out",
-    "subsample_freq": "it samples in every round; leave it out",
-    "drop_rate": "write rate_drop",
-    "num_threads": "write nthread",
-    "random_seed": "write seed",
-    "device_type": "write device",
-    "linear_tree": "leave it out",
-    "categorical_feature": "pass enable_categorical=True to the DMatrix",
-}
+FOREIGN = _arguments.by_name({
+    DMATRIX: (
+        "missing enable_categorical feature_names feature_types feature_weights label "
+        "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
+    ),
+    "pass it to the QuantileDMatrix": "max_quantile_batches",
+    "pass it to the ExtMemQuantileDMatrix": "cache_host_ratio min_cache_page_bytes",
+    "pass weights to the DMatrix, or sample_weight= to fit": (
+        "class_weight sample_weight is_unbalance unbalance"
+    ),
+    "write evals=[(data, name), ...]": "eval_set",
+    "pass it to train()": "evals evals_result verbose_eval xgb_model callbacks",
+    "pass objective= to train()": "obj",
+    "pass metric= to train()": "custom_metric feval metric",
+    "leave it out: the metric knows its direction": "maximize",
+    "write verbosity, or pass verbose_eval= to train()": "verbose",
+    "pass it to get_score() of the booster": "importance_type",
+    "pass it to predict() of the booster": "iteration_range",
+    "write booster": "boosting boosting_type",
+    "write learning_rate": "shrinkage_rate",
+    "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf": "num_leaves",
+    "write max_depth": "depth",
+    "write min_child_weight, a sum of hessians": (
+        "min_child_samples min_data_in_leaf min_samples_leaf"
+    ),
+    "write min_child_weight": "min_sum_hessian_in_leaf",
+    "write gamma": "min_split_gain min_gain_to_split",
+    "write alpha": "lambda_l1",
+    "write lambda": "lambda_l2 l2_leaf_reg",
+    "write colsample_bytree": "feature_fraction",
+    "write colsample_bynode": "feature_fraction_bynode max_features",
+    "write subsample": "bagging_fraction",
+    "it samples in every round; leave it out": "bagging_freq subsample_freq",
+    "write rate_drop": "drop_rate",
+    "write nthread": "num_threads",
+    "write seed": "random_seed",
+    "write device": "device_type",
+    "leave it out": "linear_tree",
+    "pass enable_categorical=True to the DMatrix": "categorical_feature",
+})  # fmt: skip
 """Names that are not parameters of XGBoost, and what to do instead."""
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"

@@ -1,0 +1,28 @@
+"""Reports as text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+
+LONGEST = 20
+"""Rows of a table that are printed; of a longer one the first and the last."""
+
+
+def table(**columns: Array) -> str:
+    """Columns of numbers under their names, in four digits."""
+    n = len(next(iter(columns.values())))
+    shown = np.arange(n) if n <= LONGEST else np.r_[: LONGEST // 2, n - LONGEST // 2 : n]
+    cells = [
+        [name, *(f"{value:.4g}" for value in np.asarray(column)[shown])]
+        for name, column in columns.items()
+    ]
+    width = [max(8, *map(len, column)) for column in cells]
+    lines = [
+        "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True))
+        for row in zip(*cells, strict=True)
+    ]
+    if n > LONGEST:
+        lines.insert(1 + LONGEST // 2, f"... {n - LONGEST} more ...")
+    return "\n".join(lines)

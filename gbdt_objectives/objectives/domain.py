@@ -1,0 +1,91 @@
+"""Which labels and margins an objective takes: data on its class, checked by ``Objective``.
+
+``contains(values)`` is a quick look at a block, which may say False when in doubt;
+``check(name, values)`` raises ValueError if a value is not in the domain.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The finite numbers from ``low`` to ``high``, both included."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def contains(self, values: Array) -> bool:
+        if self.low == -math.inf and self.high == math.inf:
+            return math.isfinite(dot(values, values))
+        low, high = float(values.min()), float(values.max())
+        return self.low <= low and high <= self.high and math.isfinite(low + high)
+
+    def check(self, name: str, values: Array) -> None:
+        _checks.finite(name, values)
+        wrong = (values < self.low) | (values > self.high)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            ends = ((">=", self.low), ("<=", self.high))
+            must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
+            raise ValueError(
+                f"{name} must be {must}, found {values[row]} at row {row}: correct these rows or "
+                "leave them out"
+            )
+
+
+@dataclass(frozen=True)
+class MeasuredRange(Interval):
+    """From the lowest to the highest label, as given or as measured."""
+
+    def check(self, name: str, values: Array) -> None:
+        _checks.finite(name, values)
+        _checks.in_label_range(name, values, (self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Values:
+    """A few numbers, such as the classes 0, 1 and 2."""
+
+    values: tuple[float, ...]
+
+    def contains(self, values: Array) -> bool:
+        return bool(self._find(values).all())
+
+    def check(self, name: str, values: Array) -> None:
+        found = self._find(values)
+        if not found.all():
+            row = int(np.argmin(found))
+            raise ValueError(
+                f"{name} must be one of {_checks.shown(self.values)}, found {values[row]} at row "
+                f"{row}: encode the classes as these numbers"
+            )
+
+    def _find(self, values: Array) -> Array:
+        found: Array = values == self.values[0]
+        for value in self.values[1:]:
+            found |= values == value
+        return found
+
+
+@dataclass(frozen=True)
+class _Binary(Values):
+    def check(self, name: str, values: Array) -> None:
+        _checks.binary_labels(name, values)
+
+
+Domain = Interval | Values
+
+REAL = Interval()
+"""Every finite number."""
+
+BINARY = _Binary((0.0, 1.0))
+"""0, negative, and 1, positive."""

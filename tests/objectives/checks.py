@@ -1,0 +1,357 @@
+"""The contract: what every objective must do, as functions of a row of tests/contract.py."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from sklearn.base import clone
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
+from gbdt_objectives.adapters.xgboost import train as xgboost_train
+from gbdt_objectives.objectives.base import FunctionObjective
+from gbdt_objectives.objectives.domain import REAL, Interval, Values
+from tests.contract import Array, ObjectiveCase
+
+NAN, INF = float("nan"), float("inf")
+
+
+def with_and_without_weights(w: Array) -> Iterator[Array | None]:
+    yield None
+    yield w
+
+
+def central_difference(function: Callable[[Array], Any], x: Array, step: float) -> Array:
+    """Derivative of a function of x by each x[k]; x may give one value a row or one in all."""
+    columns = []
+    for k in range(len(x)):
+        up, down = x.copy(), x.copy()
+        up[k] += step
+        down[k] -= step
+        columns.append((function(up) - function(down)) / (up[k] - down[k]))
+    return np.array(columns)
+
+
+def check_gradient(case: ObjectiveCase) -> None:
+    """It is the derivative of the loss."""
+    y, p, w = case.rows(62, seed=1)
+    for weight in with_and_without_weights(w):
+        gradient, _ = case.objective.gradient_hessian(y, p, weight)
+        loss = partial(case.objective.loss, y, sample_weight=weight)
+        numeric = central_difference(loss, p, step=1e-4)
+        scale = case.gradient_over_loss(y, p, np.ones_like(w) if weight is None else w)
+        assert gradient.dtype == np.float64
+        # truncation step^2 plus rounding eps * loss / step, both below 1e-6 of the largest gradient
+        assert np.abs(gradient - numeric * scale).max() <= 1e-6 * np.abs(gradient).max()
+
+
+def check_hessian(case: ObjectiveCase) -> None:
+    """It is what ``hessian_kind`` says."""
+    y, p, w = case.rows(40, seed=2)
+    kind = case.objective.hessian_kind
+    for weight in with_and_without_weights(w):
+        _, hessian = case.objective.gradient_hessian(y, p, weight)
+        if kind == "constant":
+            np.testing.assert_array_equal(hessian, 1 if weight is None else weight)
+        elif kind == "undeclared":
+            assert isinstance(case.objective, FunctionObjective)
+        else:
+            both = partial(case.objective.gradient_hessian, y, sample_weight=weight)
+            numeric = central_difference(lambda x, both=both: both(x)[0], p, step=1e-5).diagonal()
+            # truncation step^2 and rounding eps / step of gradients up to 30
+            assert (hessian - numeric).min() >= -1e-8
+            if kind == "exact":
+                assert np.abs(hessian - numeric).max() <= 1e-8
+            else:
+                assert kind == "upper_bound"
+            assert hessian.max() > 0.1  # not all in the tails, where any hessian would do
+
+
+def check_weight_is_repetition(case: ObjectiveCase) -> None:
+    y, p, w = case.rows(50, seed=3)
+    times = w.astype(int)
+    at = np.repeat(np.arange(50), times)
+    assert case.objective.loss(y, p, w) == pytest.approx(
+        case.objective.loss(y[at], p[at]), rel=1e-13
+    )
+    for weighted, repeated in zip(
+        case.objective.gradient_hessian(y, p, w),
+        case.objective.gradient_hessian(y[at], p[at]),
+        strict=True,
+    ):
+        # the same sums in another order: some 100 roundings of float64
+        np.testing.assert_allclose(weighted / times, repeated[np.cumsum(times) - 1], rtol=1e-12)
+
+
+def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
+    y, p, w = case.rows(50, seed=4)
+    w[::3] = 0
+    keep = w > 0
+    for all_rows, kept in zip(
+        case.objective.gradient_hessian(y, p, w),
+        case.objective.gradient_hessian(y[keep], p[keep], w[keep]),
+        strict=True,
+    ):
+        np.testing.assert_allclose(all_rows[keep], kept, rtol=1e-12)
+        assert not all_rows[~keep].any()
+
+
+def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
+    y, wide, w = (array.astype(np.float32) for array in case.rows(300_000, seed=5))
+    for weight in with_and_without_weights(w):
+        for precision in (np.float32, np.float64):  # more than two blocks
+            p = wide.astype(precision)
+            before = y.copy(), p.copy(), w.copy()
+            returned = case.objective(y, p, weight)
+            exact = case.objective.gradient_hessian(y.astype(float), p.astype(float), weight)
+            for array, reference in zip(returned, exact, strict=True):
+                assert array.dtype == np.float32
+                assert array.dtype.isnative
+                assert array.flags.c_contiguous
+                assert array.shape == p.shape
+                assert not any(np.shares_memory(array, other) for other in (y, p, w))
+                assert_close_in_float32(array, reference, y, p, weight)
+            for array, old in zip((y, p, w), before, strict=True):
+                np.testing.assert_array_equal(array, old)
+
+
+def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
+    y, p, w = case.rows(300_000, seed=6)  # more than one block
+    for weight in with_and_without_weights(w):
+        for precision in (np.float32, np.float64):
+            margin = p.astype(precision)
+            exact = case.objective.gradient_hessian(y, margin.astype(float), weight)
+            for start in (0.0, 2.5):
+                bound = case.objective.bind(y, weight, start=start)
+                bound(margin)
+                returned = bound((p - start).astype(precision))  # again, into the same memory
+                for array, reference in zip(returned, exact, strict=True):
+                    assert array.dtype == np.float32
+                    assert array.flags.c_contiguous
+                    assert_close_in_float32(array, reference, y, p, weight)
+            small = case.objective.bind(y[:40], None if weight is None else weight[:40])
+            with pytest.raises(ValueError, match="margin has 39 rows, but the labels have 40"):
+                small(margin[:39])
+            for _ in range(2):
+                with pytest.raises(ValueError, match="margin must be finite, found nan at row 7"):
+                    small(np.where(np.arange(40) == 7, np.nan, margin[:40]))
+                small(margin[:40])
+
+
+def assert_close_in_float32(
+    array: Array, reference: Array, y: Array, p: Array, weight: Array | None
+) -> None:
+    # a few float32 roundings (6e-8 each) of labels and margins of the size that occur
+    largest = max(np.abs(y).max(), np.abs(p).max()) * (1 if weight is None else 3)
+    largest = max(largest, np.abs(reference).max())
+    np.testing.assert_allclose(array, reference, rtol=0, atol=1e-6 * largest)
+
+
+def check_is_a_value(case: ObjectiveCase) -> None:
+    obj = case.objective
+    assert pickle.loads(pickle.dumps(obj)) == obj
+    assert copy.copy(obj) == obj
+    assert copy.deepcopy(obj) is obj
+    assert hash(obj) == hash(pickle.loads(pickle.dumps(obj)))
+    assert type(obj).__name__ in repr(obj)
+    for field in dataclasses.fields(obj):
+        assert field.name in repr(obj)
+    first = dataclasses.fields(obj)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(obj, first, None)
+    estimator = xgb.XGBRegressor(objective=obj)
+    assert clone(estimator).get_params()["objective"] is obj
+    assert clone(lgb.LGBMRegressor(objective=obj)).get_params()["objective"] is obj
+
+
+def check_all_labels_of_its_domain_are_finite_in_both_tails(case: ObjectiveCase) -> None:
+    domain = case.objective.label_domain
+    if isinstance(domain, Values):
+        labels = np.array(domain.values)
+    else:
+        assert isinstance(domain, Interval)
+        labels = np.linspace(max(domain.low, -1e3), min(domain.high, 1e3), 8)
+    margins = np.array([*case.margins, *((-1e4, 1e4) if case.objective.link == "logit" else ())])
+    y, p = np.repeat(labels, len(margins)), np.tile(margins, len(labels))
+    gradient, hessian = case.objective.gradient_hessian(y, p)
+    assert np.isfinite(case.objective.loss(y, p))
+    assert np.isfinite(gradient).all()
+    assert np.isfinite(hessian).all()
+
+
+Call = Callable[[go.Objective, Any, Any, Any], Any]
+
+ENTRIES: dict[str, Call] = {
+    "call": lambda obj, y, f, w: obj(y, f, w),
+    "gradient_hessian": lambda obj, y, f, w: obj.gradient_hessian(y, f, w),
+    "loss": lambda obj, y, f, w: obj.loss(y, f, w),
+    "bind": lambda obj, y, f, w: obj.bind(y, w)(f),
+    "started": lambda obj, y, f, w: obj.bind(y, w, start=0.5)(f),
+    "sums": lambda obj, y, f, w: obj.sums(y, f, w),  # type: ignore[attr-defined]
+    "measured": lambda obj, y, f, w: obj.measured(y, w),
+}
+
+WRONG_DATA: list[tuple[dict[str, Any], str]] = [
+    ({"y": NAN}, "y_true must .*found nan at row 1"),
+    ({"y": INF}, "y_true must .*found inf at row 1"),
+    ({"ys": [[0, 1]]}, r"y_true must be one-dimensional, found shape \(1, 2\)"),
+    ({"ys": ["a", "b"]}, "y_true must hold real numbers, found dtype"),
+    ({"ys": [], "fs": []}, "(y_true|margin) is empty"),
+    ({"w": -1}, "sample_weight must not be negative, found -1.0 at row 1"),
+    ({"w": NAN}, "sample_weight must be finite, found nan at row 1"),
+    ({"w": INF}, "sample_weight must be finite, found inf at row 1"),
+    ({"w": 1e31}, "sample_weight must be at most"),
+    ({"ws": [1]}, "sample_weight has 1 rows, but the labels have 2"),
+    ({"ws": [0, 0]}, "sample_weight is 0 in all 2 rows"),
+    ({"ws": [[1], [1]]}, "sample_weight must be one-dimensional"),
+]
+"""What is wrong in two rows, the second or all of its kind, and the message."""
+
+WRONG_MARGINS: list[tuple[dict[str, Any], str]] = [
+    ({"f": NAN}, "margin must be finite, found nan at row 1"),
+    ({"f": -INF}, "margin must be finite, found -inf at row 1"),
+    ({"fs": [0, 0, 0]},
+     "y_true has 2 rows, but the margins have 3|margin has 3 rows, but the labels have 2"),
+    ({"fs": [[[0], [0]]]}, "margin"),
+]  # fmt: skip
+
+
+def check_refuses_bad_input(case: ObjectiveCase) -> None:
+    assert bool(case.refused) == (case.objective.label_domain != REAL)
+    wrong = WRONG_DATA + [({"y": y}, f"y_true must .*found {y}") for y in case.refused]
+    low, high = case.labels[:2]
+    for entry, call in ENTRIES.items():
+        if entry == "sums" and not hasattr(case.objective, "sums"):
+            continue
+        for how, message in wrong + (WRONG_MARGINS if entry != "measured" else []):
+            y = how.get("ys", [low, how.get("y", high)])
+            f = how.get("fs", [low, how.get("f", low)])
+            w = how.get("ws", [1, how["w"]] if "w" in how else None)
+            with pytest.raises((ValueError, TypeError), match=message):
+                call(case.objective, y, f, w)
+
+
+def check_finds_bad_rows_in_a_late_block(case: ObjectiveCase) -> None:
+    n = 400_000
+    y, f, _ = case.rows(n, seed=7)
+    bad = np.where(np.arange(n) == n - 1, NAN, f)
+    for entry in set(ENTRIES) - {"measured", "sums"}:
+        with pytest.raises(ValueError, match=f"margin must be finite, found nan at row {n - 1}"):
+            ENTRIES[entry](case.objective, y, bad, None)
+    for label in (NAN, *case.refused):
+        y[-1] = label
+        for entry in set(ENTRIES) - {"sums"}:
+            with pytest.raises(ValueError, match=f"y_true must .*found {label} at row {n - 1}"):
+                ENTRIES[entry](case.objective, y, f, None)
+
+
+X = np.random.default_rng(3).random((600, 4))
+WEIGHTS = np.random.default_rng(4).integers(1, 4, 600).astype(float)
+
+
+def training_labels(case: ObjectiveCase) -> Array:
+    """Labels of the case's kind that depend on X, in equal numbers."""
+    position = np.argsort(np.argsort(X[:, 0] + X[:, 1])) * len(case.labels) // len(X)
+    return np.array(case.labels, float)[position]
+
+
+def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
+    y, obj = training_labels(case), case.objective
+    params = {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True}
+    for weight in with_and_without_weights(WEIGHTS):
+        data = xgb.DMatrix(X, y, weight=weight)
+        native = xgb.train({"max_depth": 3, "seed": 0}, data, 12, obj=obj)
+        sklearn = xgb.XGBRegressor(n_estimators=12, max_depth=3, random_state=0, objective=obj)
+        sklearn.fit(X, y, sample_weight=weight)
+        margin = native.predict(xgb.DMatrix(X), output_margin=True)
+        np.testing.assert_array_equal(margin, sklearn.predict(X, output_margin=True))
+        assert np.ptp(margin) > 0.1  # it learned something
+
+        dataset = lgb.Dataset(X, y, weight=weight)
+        raw = lgb.train({**params, "objective": obj}, dataset, 12).predict(X)
+        estimator = lgb.LGBMRegressor(
+            n_estimators=12, num_leaves=7, verbose=-1, seed=0, deterministic=True, objective=obj
+        )
+        estimator.fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(raw, estimator.predict(X))
+        assert np.ptp(raw) > 0.1
+
+        if weight is None:
+            unweighted = margin
+        else:  # the weights count
+            assert np.abs(margin - unweighted).max() > 1e-3
+        for fitted in (sklearn, estimator):  # a fitted model holds its objective
+            again = pickle.loads(pickle.dumps(fitted))
+            np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+            assert again.get_params()["objective"] == obj
+
+
+def check_booster_cross_validation(case: ObjectiveCase) -> None:
+    y, metric = training_labels(case), go.squared_error_metric()
+    history = xgb.cv(
+        {"max_depth": 3, "base_score": float(y.mean()), "disable_default_eval_metric": 1},
+        xgb.DMatrix(X, y), 15, nfold=3, obj=case.objective, custom_metric=metric.xgboost,
+        as_pandas=False, seed=0,
+    )  # fmt: skip
+    assert len(history["test-squared_error-mean"]) == 15
+    result = lgb.cv(
+        {"objective": case.objective, "metric": "None", "verbose": -1},
+        lgb.Dataset(X, y), 15, nfold=3, stratified=False, feval=metric.lightgbm,
+    )  # fmt: skip
+    assert len(result["valid squared_error-mean"]) == 15
+    if case.objective.link == "identity":
+        assert history["test-squared_error-mean"][-1] < y.var()
+
+
+def train_with_xgboost(obj: go.Objective, y: Array, start: Any, w: Any) -> None:
+    xgboost_train({}, xgb.DMatrix(X, y, weight=w, base_margin=start), 2, objective=obj)
+
+
+def train_with_lightgbm(obj: go.Objective, y: Array, start: Any, w: Any) -> None:
+    data = lgb.Dataset(X, y, weight=w, init_score=start)
+    lightgbm_train({"verbose": -1}, data, 2, objective=obj)
+
+
+def check_training_refuses_bad_input(case: ObjectiveCase) -> None:
+    good, n = training_labels(case), len(X)
+    for train in (train_with_xgboost, train_with_lightgbm):
+        train(case.objective, good, None, None)
+        for label in (NAN, INF, *case.refused):
+            y = np.where(np.arange(n) == 7, label, good)
+            with pytest.raises(ValueError, match="(?i)label|y_true must"):
+                train(case.objective, y, None, None)
+        for margin in (NAN, INF, -INF):
+            start = np.where(np.arange(n) == 7, margin, good)
+            with pytest.raises(ValueError, match="(base_margin|init_score) must be finite"):
+                train(case.objective, good, start, None)
+        for weight in (-1, NAN, INF):
+            with pytest.raises(ValueError, match="(?i)weight"):
+                train(case.objective, good, None, np.where(np.arange(n) == 7, weight, 1.0))
+        with pytest.raises(ValueError, match="sample_weight is 0 in all"):
+            train(case.objective, good, None, np.zeros(n))
+
+
+CHECKS = [
+    check_gradient,
+    check_hessian,
+    check_weight_is_repetition,
+    check_zero_weight_is_absence,
+    check_calls_return_fresh_native_float32,
+    check_bound_to_its_data_it_is_the_same,
+    check_is_a_value,
+    check_all_labels_of_its_domain_are_finite_in_both_tails,
+    check_refuses_bad_input,
+    check_finds_bad_rows_in_a_late_block,
+    check_four_interfaces_give_one_model,
+    check_booster_cross_validation,
+    check_training_refuses_bad_input,
+]
