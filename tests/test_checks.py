@@ -259,7 +259,7 @@ LONG_CALLS = {
     "prior labels": lambda: go.prior_weights(MANY, 0.1),
     "prior": lambda: go.prior_weights([LONG], {LONG: 0}),
     "prior label": lambda: go.prior_weights([LONG], {"a": 1}),
-    "out of fold": lambda: go.estimate_prior([0.5], 0.5, out_of_fold=(MANY, [0.5] * len(MANY))),
+    "out of fold": lambda: go.estimate_prior([0.5], out_of_fold=(MANY, [0.5] * len(MANY))),
     "label range": lambda: _checks.label_range("label_range", MANY),
     "prior mapping": lambda: _checks.prior("prior", MANY),
     "flag": lambda: _checks.flag("half", MANY),

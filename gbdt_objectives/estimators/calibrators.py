@@ -277,6 +277,10 @@ class LogitCalibrator(LogOddsCalibrator):
     their log-odds, cannot. Probabilities of exactly 0 and 1 are kept; in ``fit`` they
     must be right, and have no influence.
 
+    Scores that separate the labels perfectly, or but for ties, have no greatest likelihood:
+    they are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for
+    label 0, N_i the weight of label i.
+
     Parameters
     ----------
     input_space : {"probability", "margin"}
@@ -289,8 +293,8 @@ class LogitCalibrator(LogOddsCalibrator):
 
     Notes
     -----
-    ``fit`` refuses probabilities outside [0, 1], or exactly 0 or 1 and wrong; scores that
-    are all equal; and scores that separate the classes perfectly.
+    ``fit`` refuses probabilities outside [0, 1], or exactly 0 or 1 and wrong, or for all
+    rows of one label; and scores that are all equal.
 
     References
     ----------
@@ -318,9 +322,9 @@ class LogitCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows) -> None:
         y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
-        check_overlap(z[y == 0], z[y == 1])
+        target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
         unit = float(np.abs(z).max())  # whose squares neither overflow nor vanish
-        slope, intercept = fit_logistic_line(z / unit, y, w / w.mean())
+        slope, intercept = fit_logistic_line(z / unit, target, w / w.mean())
         self.slope_, self.intercept_ = slope / unit, intercept
         if self.slope_ <= 0:
             warnings.warn(
@@ -352,34 +356,40 @@ def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:
     return rows.y[finite], rows.p[finite], rows.w[finite]
 
 
-def check_overlap(negative: Array, positive: Array) -> None:
-    """Raise unless the likelihood has a maximum."""
-    if len(negative) and len(positive):
-        if negative.max() > positive.min() and positive.max() > negative.min():
-            return
-        if negative.max() == negative.min() == positive.max() == positive.min():
-            raise ValueError(
-                f"score is {positive[0]:g} (log-odds) in all rows: no slope can be fitted, use "
-                "InterceptCalibrator"
-            )
-    raise ValueError(
-        "score separates the labels perfectly: the likelihood has no maximum, and the slope would "
-        "be infinite; are these the rows the model was trained on? Use held-out scores, or "
-        "ROCConvexHullCalibrator with m > 0"
-    )
+def overlap(negative: Array, positive: Array) -> bool:
+    """Whether the likelihood has a maximum: the scores do not separate the labels."""
+    if not len(negative) or not len(positive):
+        raise ValueError(
+            "score is exactly 0 or 1 for all rows of one label: no slope can be fitted to the "
+            "others alone, use ROCConvexHullCalibrator with m > 0"
+        )
+    if negative.max() == negative.min() == positive.max() == positive.min():
+        raise ValueError(
+            f"score is {positive[0]:g} (log-odds) in all rows: no slope can be fitted, use "
+            "InterceptCalibrator"
+        )
+    return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 
-def fit_logistic_line(z: Array, y: Array, w: Array) -> tuple[float, float]:
-    """Slope and intercept of greatest likelihood."""
+def platt_targets(y: Array, w: Array) -> Array:
+    """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
+    N_1, N_0 = w[y == 1].sum(), w[y == 0].sum()
+    return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
+
+
+def fit_logistic_line(z: Array, target: Array, w: Array) -> tuple[float, float]:
+    """Slope and intercept of greatest likelihood; targets may lie between 0 and 1."""
     center = float(np.average(z, weights=w))
     spread = math.sqrt(np.average((z - center) ** 2, weights=w))
     u = (z - center) / spread
     model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # stopping at the limit of float64 is judged below
-        model.fit(u[:, None], y, w)
+        both = np.concatenate([w * target, w * (1 - target)])
+        y, rows = np.repeat([1, 0], len(u)), both > 0
+        model.fit(np.tile(u, 2)[rows, None], y[rows], both[rows])
     a, b = float(model.coef_[0, 0]), float(model.intercept_[0])
-    error = w * (expit(a * u + b) - y)
+    error = w * (expit(a * u + b) - target)
     gradient = max(abs(error.sum()), abs(error @ u)) / w.sum()
     if gradient > 1e-6:
         raise ValueError(

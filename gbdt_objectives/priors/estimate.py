@@ -2,13 +2,14 @@
 
 Symbols: P_ik probability of class k for row i from the model, pi0 its training prior, pi
 the new prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in
-log-likelihood over pi0.
+log-likelihood over pi0, u_i = (r_ik - r_iK)/f_i for k < K, whose sum is the gradient of L.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,33 +24,35 @@ COLLAPSED_ROWS = 0.01
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorEstimate:
-    """A prior found by :func:`estimate_prior`, and how it was found.
+    """A prior found by :func:`estimate_prior`, and how certain it is.
 
     Parameters
     ----------
     prior : float or ndarray of shape (K,)
         Probability of label 1, or of each class: ``target_prior`` of
         :func:`log_odds_shift`.
-    history : ndarray of shape (n_iter + 1, K)
-        The prior after each iteration, starting with the training prior.
+    standard_error : float or ndarray of shape (K,)
+        Of ``prior``.
+    interval : ndarray of shape (2,) or (2, K)
+        Lower and upper end of the confidence interval, within 0 and 1.
+    train_prior : float or ndarray of shape (K,)
+        The prior that it was compared with: given, or the class frequencies of the
+        held-out rows.
+    n_iter : int
+        Number of iterations.
     converged : bool
         Whether the last iteration changed no class by more than ``tol`` of itself.
     collapsed : bool
         Whether a class went to 0: fewer than 0.01 rows of the whole sample are expected of it.
-    log_likelihood_gain : float
-        L, over the training prior; twice it is the statistic of :func:`prior_shift_test`.
     """
 
     prior: float | Array
-    history: Array
+    standard_error: float | Array
+    interval: Array
+    train_prior: float | Array
+    n_iter: int
     converged: bool
     collapsed: bool
-    log_likelihood_gain: float
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-        return len(self.history) - 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +62,7 @@ class PriorShiftTest:
     Parameters
     ----------
     statistic : float
-        Twice the gain in log-likelihood.
+        About chi-squared if the prior has not moved.
     degrees_of_freedom : int
         K-1.
     p_value : float
@@ -76,35 +79,42 @@ class PriorShiftTest:
 
 def estimate_prior(
     probability: ArrayLike,
-    train_prior: ArrayLike,
+    train_prior: ArrayLike | None = None,
     *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
+    confidence_level: float = 0.95,
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> PriorEstimate:
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
-    Maximises the likelihood L over pi by expectation maximisation, from pi0::
+    It assumes that only the prior differs from training. With ``train_prior`` the
+    probabilities are taken at face value, and pi maximises the likelihood L: the root of
+    its derivative for two classes, expectation maximisation for more. The probabilities of
+    a model that is not calibrated, as of most boosters, bias it, and can send the prior of
+    a rare class to 0.
 
-        pi_k <- mean over rows of P_ik (pi_k/pi0_k) / sum_j P_ij (pi_j/pi0_j)
+    With ``out_of_fold`` the probabilities need not be calibrated. pi solves ::
 
-    It assumes that only the prior differs from training, and takes the probabilities at
-    face value: those of a model that separates poorly or is not calibrated can send the
-    prior of a rare class to 0. ``out_of_fold`` calibrates them first, by a temperature and
-    a bias per class fitted to labelled rows that were not trained on::
+        mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 
-        P_k  proportional to  P_k^a exp(b_k)
+    which holds for any function u of the predictions; this u, at the pi found, is the one
+    that loses no precision where the probabilities are right. Standard error and interval
+    count the chance in both sets of rows.
 
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
         Of label 1 or of each class, not corrected, for unlabelled rows from where the
         model is used.
-    train_prior : float or array-like of shape (K,)
+    train_prior : float or array-like of shape (K,), optional
         Probability of label 1, or of each class, in the training data (after sampling).
+        None with ``out_of_fold``, whose labels tell.
     out_of_fold : (y, probability), optional
         Labels, 0..K-1, and the model's probabilities for rows from the training
         distribution that it was not trained on, shaped like ``probability``.
+    confidence_level : float in (0, 1)
+        Of the interval.
     tol : float > 0
         Stops when no class changes by more than this fraction of itself.
     max_iter : int
@@ -113,7 +123,7 @@ def estimate_prior(
     Returns
     -------
     PriorEstimate
-        ``prior``, and ``history``, ``n_iter``, ``converged``, ``collapsed``.
+        ``prior``, ``standard_error``, ``interval``; ``converged``, ``collapsed``.
 
     Warns
     -----
@@ -124,45 +134,50 @@ def estimate_prior(
     ------
     ValueError
         Probabilities outside [0, 1] or for another number of classes than the prior; a
-        prior that does not sum to 1 or contains a 0; probabilities of 0 or 1 in
-        ``out_of_fold``, or a class without a row there.
+        prior that does not sum to 1 or contains a 0; neither or both of ``train_prior`` and
+        ``out_of_fold``; fewer than two held-out rows of a class, or equal predictions for
+        all of them.
 
     References
     ----------
-    Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1), section 2.2;
-    Alexandari, Kundaje & Shrikumar (2020), "Maximum likelihood with bias-corrected
-    calibration is hard-to-beat at label shift adaptation", ICML, for calibrating first.
+    Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1), section 2.2, for the
+    likelihood; Lipton, Wang & Smola (2018), "Detecting and correcting for label shift with
+    black box predictors", ICML, for moments of held-out rows.
 
     Examples
     --------
     >>> from gbdt_objectives import estimate_prior
-    >>> estimate = estimate_prior([0.9, 0.8, 0.3, 0.6, 0.2], 0.5)
-    >>> round(estimate.prior, 4), estimate.n_iter
-    (0.7032, 43)
+    >>> estimate = estimate_prior([0.9, 0.8, 0.3, 0.6, 0.2] * 20, 0.5)
+    >>> round(estimate.prior, 4), estimate.interval.round(2)
+    (0.7032, array([0.52, 0.88]))
     """
-    return maximize_likelihood(probability, train_prior, out_of_fold, tol, max_iter)
+    return _estimate(probability, train_prior, out_of_fold, confidence_level, tol, max_iter)[0]
 
 
 def prior_shift_test(
     probability: ArrayLike,
-    train_prior: ArrayLike,
+    train_prior: ArrayLike | None = None,
     *,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None = None,
+    confidence_level: float = 0.95,
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> PriorShiftTest:
-    """Likelihood-ratio test of whether the prior differs from training.
+    """Test of whether the prior differs from training.
 
     ::
 
-        statistic = 2 sum_i log f_i,  chi-squared with K-1 degrees of freedom if it does not
+        statistic = 2 sum_i log f_i          with train_prior: the likelihood ratio
+                    d' C^-1 d                with out_of_fold
 
-    with the prior of :func:`estimate_prior`. It takes the probabilities at face value: with
-    many rows, a model whose mean is slightly off looks like a shift; ``out_of_fold`` helps.
+    d the mean of u, at pi0, over the unlabelled rows less that over the held-out rows, C its
+    covariance. Chi-squared with K-1 degrees of freedom if the prior has not moved. The
+    likelihood ratio takes the probabilities at face value: with many rows, a model whose mean
+    is slightly off looks like a shift, so prefer ``out_of_fold``.
 
     Parameters
     ----------
-    probability, train_prior, out_of_fold, tol, max_iter
+    probability, train_prior, out_of_fold, confidence_level, tol, max_iter
         As in :func:`estimate_prior`.
 
     Returns
@@ -191,116 +206,212 @@ def prior_shift_test(
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)
     """
-    found = maximize_likelihood(probability, train_prior, out_of_fold, tol, max_iter)
     from scipy.stats import chi2
 
-    statistic = max(2 * found.log_likelihood_gain, 0.0)  # below 0 by rounding only
-    K = found.history.shape[1]
+    estimate, statistic = _estimate(
+        probability, train_prior, out_of_fold, confidence_level, tol, max_iter
+    )
+    degrees = max(np.size(estimate.prior), 2) - 1
     return PriorShiftTest(
         statistic=statistic,
-        degrees_of_freedom=K - 1,
-        p_value=float(chi2.sf(statistic, K - 1)),
-        estimate=found,
+        degrees_of_freedom=degrees,
+        p_value=float(chi2.sf(statistic, degrees)),
+        estimate=estimate,
     )
 
 
-def maximize_likelihood(
+class Found(NamedTuple):
+    """A prior (K,), the covariance of its first K-1 classes, how it was found, and the test's
+    statistic."""
+
+    pi: Array
+    covariance: Array
+    n_iter: int
+    converged: bool
+    statistic: float
+
+
+def _estimate(
     probability: ArrayLike,
-    train_prior: ArrayLike,
+    train_prior: ArrayLike | None,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None,
+    confidence_level: float,
     tol: float,
     max_iter: int,
-) -> PriorEstimate:
-    """Expectation maximisation; warnings point at the caller of the public function."""
+) -> tuple[PriorEstimate, float]:
+    """The estimate and the test's statistic; warnings point at the public function's caller."""
+    from scipy.special import ndtri
+
+    level = _checks.number("confidence_level", confidence_level)
+    if not 0 < level < 1:
+        raise ValueError(f"confidence_level must be in (0, 1), found {level}: for instance 0.95")
     tol = _checks.number("tol", tol)
     if not tol > 0:
         raise ValueError(f"tol must be above 0, found {tol}")
     max_iter = _checks.whole_number("max_iter", max_iter, 1)
-    pi0 = read_prior("train_prior", train_prior)
-    P = probability_columns("probability", probability, len(pi0))
-    if out_of_fold is not None:
-        if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:
-            raise TypeError("out_of_fold must be a pair (y, probability), in this order")
-        P = calibrate(P, *out_of_fold)
-    r = P / pi0
-    n, pi = len(P), pi0
-    history, change, collapsed = [pi0], np.inf, False
-    while change > tol and not collapsed and len(history) <= max_iter:
-        m = (1 / (r @ pi)) @ r / n
-        pi = pi * m
-        history.append(pi)
-        change = np.abs(m - 1).max()
-        collapsed = bool(n * pi.min() < COLLAPSED_ROWS)
-    message = None
+    if (train_prior is None) == (out_of_fold is None):
+        raise ValueError(
+            "exactly one of train_prior and out_of_fold is needed, found "
+            + ("none" if train_prior is None else "both: the labels of out_of_fold are the prior")
+        )
+    if out_of_fold is None:
+        assert train_prior is not None
+        pi0 = read_prior("train_prior", train_prior)
+        r = probability_columns("probability", probability, len(pi0)) / pi0
+        found = (root if len(pi0) == 2 else maximize_expectation)(r, pi0, tol, max_iter)
+        of_label_1 = np.ndim(train_prior) == 0
+    else:
+        P, held_out, label = read_out_of_fold(probability, out_of_fold)
+        pi0 = np.bincount(label) / len(label)
+        found = match_moments(P / pi0, held_out / pi0, label, pi0, tol, max_iter)
+        of_label_1 = np.ndim(probability) == 1
+    pi, n = found.pi, np.shape(probability)[0]
+    collapsed = bool(n * pi.min() <= COLLAPSED_ROWS * (1 + tol))
+    _warn(pi, found, collapsed, tol)
+    variance = np.append(np.diag(found.covariance), found.covariance.sum())
+    error = np.sqrt(variance)
+    half = ndtri((1 + level) / 2) * error
+    interval = np.array([np.maximum(pi - half, 0), np.minimum(pi + half, 1)])
+    every = 1 if of_label_1 else slice(None)
+
+    def shown_as(values: Array) -> float | Array:
+        return float(values[1]) if of_label_1 else values
+
+    estimate = PriorEstimate(
+        prior=shown_as(pi),
+        standard_error=shown_as(error),
+        interval=interval[:, every],
+        train_prior=shown_as(pi0),
+        n_iter=found.n_iter,
+        converged=found.converged,
+        collapsed=collapsed,
+    )
+    return estimate, found.statistic
+
+
+def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     if collapsed:
         message = (
-            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g} after "
-            f"{len(history) - 1} iterations): these probabilities are best explained without the "
-            "class, which usually means that they are not calibrated; pass out_of_fold, use a "
-            "better model or more rows, and do not correct with this prior"
+            f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
+            "probabilities are best explained without the class, which usually means that they "
+            "are not calibrated; pass out_of_fold, use a better model or more rows, and do not "
+            "correct with this prior"
         )
-    elif change > tol:
+    elif not found.converged:
         message = (
-            f"no convergence in {max_iter} iterations, the last one changed a class by "
-            f"{change:.2g} of itself: raise max_iter or tol"
+            f"no convergence in {found.n_iter} iterations to {tol:g} of each class: raise "
+            "max_iter or tol"
         )
-    if message is not None:
-        warnings.warn(message, UserWarning, stacklevel=3)
-    return PriorEstimate(
-        prior=float(pi[1]) if np.ndim(train_prior) == 0 else pi,
-        history=np.array(history),
-        converged=bool(change <= tol),
-        collapsed=collapsed,
-        log_likelihood_gain=float(np.log(r @ pi).sum()),
+    else:
+        return
+    warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def score(r: Array, pi: Array) -> Array:
+    """u, (n, K-1)."""
+    u: Array = (r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis]
+    return u
+
+
+def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Found:
+    """The prior of greatest likelihood, its covariance by the observed information."""
+    u = score(r, pi)
+    gain = float(np.log(r @ pi).sum())
+    covariance = np.linalg.pinv(u.T @ u)
+    return Found(pi, covariance, n_iter, converged, max(2 * gain, 0.0))  # below 0 by rounding only
+
+
+def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
+    """Of the derivative of L, for two classes, between priors that have not collapsed."""
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    least = COLLAPSED_ROWS / len(r)
+
+    def slope(z: float) -> float:
+        return -float(score(r, np.array([expit(-z), expit(z)])).sum())
+
+    low, high = float(logit(least)), float(-logit(least))
+    if slope(low) <= 0:
+        return likelihood_estimate(r, np.array([1 - least, least]), 0, False)
+    if slope(high) >= 0:
+        return likelihood_estimate(r, np.array([least, 1 - least]), 0, False)
+    z, how = brentq(
+        slope, low, high, xtol=tol, rtol=1e-15, maxiter=max_iter, full_output=True, disp=False
     )
+    pi = np.array([expit(-z), expit(z)])
+    return likelihood_estimate(r, pi, how.iterations, how.converged)
 
 
-def probability_columns(name: str, values: ArrayLike, K: int) -> Array:
+def maximize_expectation(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
+    """pi_k <- mean over rows of r_k pi_k / f."""
+    n, pi, change, n_iter = len(r), pi0, np.inf, 0
+    while change > tol and n * pi.min() > COLLAPSED_ROWS and n_iter < max_iter:
+        m = (1 / (r @ pi)) @ r / n
+        pi, change, n_iter = pi * m, np.abs(m - 1).max(), n_iter + 1
+    return likelihood_estimate(r, pi, n_iter, bool(change <= tol))
+
+
+def match_moments(
+    r: Array, held_out: Array, label: Array, pi0: Array, tol: float, max_iter: int
+) -> Found:
+    """pi with mean u = sum_k pi_k m_k, m_k the mean of u over held-out rows of class k."""
+    n, K = len(r), len(pi0)
+    least = COLLAPSED_ROWS / n
+    rows = [held_out[label == k] for k in range(K)]
+    pi, change, n_iter = pi0, np.inf, 0
+    while change > tol and n_iter < max_iter:
+        u, of_class = score(r, pi), [score(group, pi) for group in rows]
+        m = np.array([v.mean(axis=0) for v in of_class])
+        jacobian = (m[:-1] - m[-1]).T
+        if np.linalg.matrix_rank(jacobian) < K - 1:
+            raise ValueError(
+                "the predictions of out_of_fold do not tell the classes apart: their means are the "
+                "same for all, so that nothing can be learnt of the prior; use a better model"
+            )
+        first = np.linalg.solve(jacobian, u.mean(axis=0) - m[-1])
+        new = np.maximum(np.append(first, 1 - first.sum()), least)
+        new /= new.sum()
+        change, pi, n_iter = np.abs(new / pi - 1).max(), new, n_iter + 1
+    noise = np.cov(u.T) / n + sum(
+        p**2 * np.cov(v.T) / len(v) for p, v in zip(pi, of_class, strict=True)
+    )
+    inverse = np.linalg.inv(jacobian)
+    u0, v0 = score(r, pi0), score(held_out, pi0)
+    d = u0.mean(axis=0) - v0.mean(axis=0)
+    C = np.atleast_2d(np.cov(u0.T) / n + np.cov(v0.T) / len(v0))
+    covariance = inverse @ np.atleast_2d(noise) @ inverse.T
+    statistic = float(d @ np.linalg.solve(C, d))
+    return Found(pi, covariance, n_iter, bool(change <= tol), statistic)
+
+
+def read_out_of_fold(
+    probability: ArrayLike, out_of_fold: tuple[ArrayLike, ArrayLike]
+) -> tuple[Array, Array, Array]:
+    """Probabilities (n, K) of the unlabelled and of the held-out rows, and the labels of these."""
+    if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:
+        raise TypeError("out_of_fold must be a pair (y, probability), in this order")
+    y, of_held_out = out_of_fold
+    P = probability_columns("probability", probability)
+    K = P.shape[1]
+    name = "the probability of out_of_fold"
+    held_out = probability_columns(name, of_held_out, K)
+    label = _checks.vector("the labels of out_of_fold", y)
+    _checks.same_length(name, held_out, "the labels", len(label))
+    found, counts = np.unique(label, return_counts=True)
+    if not np.array_equal(found, np.arange(K)) or counts.min() < 2:
+        raise ValueError(
+            f"the labels of out_of_fold must be the columns 0..{K - 1}, each at least twice, found "
+            f"{shown(dict(zip(found.tolist(), counts.tolist(), strict=True)))} (label: rows)"
+        )
+    return P, held_out, label.astype(np.intp)
+
+
+def probability_columns(name: str, values: ArrayLike, K: int | None = None) -> Array:
     """Probabilities of each class, float64 (n, K); (1-p, p) from (n,)."""
     p = _checks.probabilities(name, values)
     if p.ndim == 1:
         p = np.column_stack([1 - p, p])
-    if p.shape[1] != K:
-        raise ValueError(f"{name} has {p.shape[1]} classes, but train_prior has {K}")
+    if K is not None and p.shape[1] != K:
+        raise ValueError(f"{name} has {p.shape[1]} classes, but there must be {K}")
     return p
-
-
-def calibrate(P: Array, y: ArrayLike, probability: ArrayLike) -> Array:
-    """P^a exp(b), normalised, with the a and b of least logloss on labelled rows."""
-    from scipy.optimize import minimize
-    from scipy.special import log_softmax, softmax
-
-    K = P.shape[1]
-    name = "the probability of out_of_fold"
-    log_p = log_probability(name, probability_columns(name, probability, K))
-    label = _checks.vector("the labels of out_of_fold", y)
-    _checks.same_length(name, log_p, "the labels", len(label))
-    if not np.array_equal(np.unique(label), np.arange(K)):
-        raise ValueError(
-            f"the labels of out_of_fold must be the columns 0..{K - 1}, each at least once, found "
-            f"{shown(np.unique(label).tolist())}"
-        )
-    target = np.eye(K)[label.astype(int)]
-
-    def logloss(ab: Array) -> tuple[float, Array]:
-        z = ab[0] * log_p + np.append(0.0, ab[1:])
-        residual = softmax(z, axis=1) - target
-        gradient = np.append((residual * log_p).sum(), residual[:, 1:].sum(axis=0))
-        return -(log_softmax(z, axis=1) * target).sum() / len(z), gradient / len(z)
-
-    ab = minimize(logloss, np.append(1.0, np.zeros(K - 1)), jac=True, options={"gtol": 1e-8}).x
-    z = ab[0] * log_probability("probability", P) + np.append(0.0, ab[1:])
-    result: Array = softmax(z, axis=1)
-    return result
-
-
-def log_probability(name: str, P: Array) -> Array:
-    """log P; raises if a probability is 0."""
-    if P.min() <= 0:
-        row = int(np.argmin(P)) // P.shape[1]
-        raise ValueError(
-            f"{name} is 0 or 1 at row {row}, and calibration needs logarithms: clip them, e.g. to "
-            "[1e-7, 1 - 1e-7]"
-        )
-    result: Array = np.log(P)
-    return result

@@ -71,9 +71,12 @@ def resample(
     """Positions of the rows of a sample in which each label has its own rate.
 
     A row whose label has the rate r is taken floor(r) times, and once more with
-    probability r - floor(r), independently of all others. Replication is corrected in the
-    same way as downsampling. Synthetic rows (SMOTE) are not: they change what the rows of
-    a class look like, not only how many there are, and no shift undoes that.
+    probability r - floor(r), independently of all others. The same shift
+    corrects a model of replicated rows only if it does not memorise them: boosters do, and
+    their corrected probabilities are then too low (measured with 20 copies of each positive:
+    .85 of the truth with depth 3, .6 for LightGBM's and .3 for XGBoost's defaults), so prefer
+    to drop rows of the other class, or to weight. Synthetic rows (SMOTE) change what
+    the rows of a class look like, not only how many there are, and no shift undoes that.
 
     Parameters
     ----------

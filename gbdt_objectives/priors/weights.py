@@ -28,15 +28,23 @@ def prior_weights(
         w_k = (tau_k / s_k) / (tau_1 / s_1)   "positive": label 1 weighs 1
 
     So a negative weighs (1-tau)/(1-s) s/tau = 1/w times a positive, if negatives were
-    kept at the rate w. Correcting afterwards (:func:`correct_probability`) usually gives
-    better boosted trees, which overfit to a few heavy rows; weighting wins for a
-    misspecified model on a lot of data.
+    kept at the rate w. The alternative is to correct afterwards
+    (:func:`correct_probability`): better for boosted trees at their default regularisation
+    in ``experiments/negative_downsampling``, which did not tune it for the weights. Weighting
+    wins for a misspecified model with a lot of data.
 
     The scale matters to boosters, which compare sums of weighted hessians with fixed
-    numbers: XGBoost with ``min_child_weight`` and ``lambda``, both 1 by default, whose
-    usual strength "mean" preserves and "positive" weakens by up to 1/w; LightGBM only with
-    ``min_sum_hessian_in_leaf``, 1e-3 (``lambda_l2`` is 0, and ``min_data_in_leaf`` counts
-    rows regardless of their weight).
+    numbers: ``min_child_weight`` and ``lambda`` of XGBoost, both 1 by default, and
+    ``min_sum_hessian_in_leaf`` of LightGBM, 1e-3 (its ``lambda_l2`` is 0, and
+    ``min_data_in_leaf`` counts rows regardless of their weight). Where boosting starts, the
+    mean hessian of a row is ::
+
+        s (1-s)        without weights
+        tau (1-tau)    "mean"
+        s (1-tau)      "positive"
+
+    For rare events "mean" is therefore by far the stronger regularisation: lower these
+    parameters with it, by tau/s. "positive" hardly changes their strength.
 
     Parameters
     ----------

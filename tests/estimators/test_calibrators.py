@@ -18,11 +18,17 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
-from gbdt_objectives import InterceptCalibrator, LogitCalibrator, ROCConvexHullCalibrator
+from gbdt_objectives import (
+    CalibratedClassifier,
+    InterceptCalibrator,
+    LogitCalibrator,
+    ROCConvexHullCalibrator,
+)
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 CALIBRATORS = pytest.mark.parametrize(
@@ -260,15 +266,39 @@ def test_certain_and_right_tells_nothing(rows) -> None:
     assert more.predict([0.0, 1.0]).tolist() == [0, 1]
     with pytest.raises(ValueError, match="score is exactly 1 for 2 rows of label 0"):
         plain.fit([*p, 1.0, 1.0], [*y, 0, 0])
-    with pytest.raises(ValueError, match="separates the labels perfectly"):
+    with pytest.raises(ValueError, match="exactly 0 or 1 for all rows of one label"):
         plain.fit([0.0, 0.5, 0.7, 1.0], [0, 1, 1, 1])
 
 
-@pytest.mark.parametrize("y", [[0, 0, 1, 1], [1, 1, 0, 0]])
 @pytest.mark.parametrize("score", [[0.1, 0.4, 0.5, 0.9], [0.1, 0.4, 0.4, 0.9]])
-def test_perfect_separation_is_refused(score, y) -> None:
-    with pytest.raises(ValueError, match="separates the labels perfectly"):
-        LogitCalibrator().fit(score, y)
+def test_perfect_separation_is_fitted_to_platts_targets(score) -> None:
+    """Of 2 rows each: 3/4 and 1/4; compared with a minimiser."""
+    y = np.array([0, 0, 1, 1])
+    calibrator = LogitCalibrator().fit(score, y)
+    z, target = logit(score), np.where(y == 1, 0.75, 0.25)
+
+    def loss(ab: np.ndarray) -> float:
+        s = ab[0] * z + ab[1]
+        return float((np.logaddexp(0, s) - target * s).sum())
+
+    best = minimize(loss, [1.0, 0.0], tol=1e-12).x
+    assert [calibrator.slope_, calibrator.intercept_] == pytest.approx(best, abs=1e-5)
+    # weights are copies of rows
+    twice = LogitCalibrator().fit(score, y, sample_weight=[2, 2, 2, 2])
+    copied = LogitCalibrator().fit(np.repeat(score, 2), np.repeat(y, 2))
+    assert twice.slope_ == pytest.approx(copied.slope_, rel=1e-9)
+    assert twice.slope_ > calibrator.slope_
+    with pytest.warns(UserWarning, match="the fitted slope is -"):
+        LogitCalibrator().fit(score, 1 - y)
+
+
+def test_calibrated_classifier_of_separable_rows() -> None:
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
+    p = classifier.predict_proba(X)[:, 1]
+    assert np.isfinite(p).all()
+    assert 0 < p.min() < 0.1 < 0.9 < p.max() < 1
 
 
 def test_nothing_to_fit() -> None:
@@ -507,10 +537,6 @@ EXPECTED = {
     **dict.fromkeys(OTHER_WORDS, "is refused, in other words than the check looks for"),
 }
 ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-dimensional"}
-SEPARATED = dict.fromkeys(
-    ["check_estimators_pickle", "check_pipeline_consistency"],
-    "gives classes that one column separates, which is refused",
-)
 
 
 @pytest.mark.skipif(
@@ -522,7 +548,7 @@ SEPARATED = dict.fromkeys(
     [
         (ROCConvexHullCalibrator(m=2), EXPECTED | ONE_COLUMN),
         (InterceptCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
-        (LogitCalibrator(input_space="margin"), EXPECTED | SEPARATED),
+        (LogitCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
     ],
 )
 def test_check_estimator(calibrator, expected) -> None:

@@ -238,7 +238,8 @@ def test_rate_of_one_is_the_plain_classifier(data, booster) -> None:
 def test_bags_are_averaged_in_log_odds(data, new) -> None:
     X, y = data
     tree = DecisionTreeClassifier(min_samples_leaf=60)
-    classifier = DownsampledClassifier(tree, RATE, n_bags=5, random_state=0).fit(X, y)
+    classifier = DownsampledClassifier(tree, RATE, n_bags=5, average="log_odds", random_state=0)
+    classifier.fit(X, y)
     p = np.array([model.predict_proba(new[0])[:, 1] for model in classifier.estimators_])
     mixed = ((p > 0) & (p < 1)).all(axis=0)  # no leaf of one class only
     assert mixed.mean() > 0.1
@@ -248,13 +249,50 @@ def test_bags_are_averaged_in_log_odds(data, new) -> None:
     assert len(np.unique(classifier.keep_rates_[:, 0])) > 1  # other rows in each bag
 
 
+def test_corrected_probabilities_are_averaged(data, new) -> None:
+    X, y = data
+    tree = DecisionTreeClassifier()  # of leaves of 0 and 1
+    classifier = DownsampledClassifier(tree, RATE, n_bags=5, random_state=0).fit(X, y)
+    each = [
+        correct_probability(model.predict_proba(new[0])[:, 1], shift=np.log(rates[0]))
+        for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True)
+    ]
+    probability = classifier.predict_proba(new[0])
+    np.testing.assert_allclose(probability[:, 1], np.mean(each, axis=0), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    for correction in (None, "weight"):
+        classifier = DownsampledClassifier(
+            tree, RATE, correction=correction, n_bags=3, random_state=0
+        ).fit(X, y)
+        each = [model.predict_proba(new[0]) for model in classifier.estimators_]
+        np.testing.assert_allclose(classifier.predict_proba(new[0]), np.mean(each, axis=0))
+
+
+def test_bags_of_a_forest_are_no_worse_than_one(data, new) -> None:
+    """A class that one bag of few trees rules out is not lost: in log-odds it is."""
+    X, y = data
+    loss = {}
+    for n_bags, average in ((1, "probability"), (5, "probability"), (5, "log_odds")):
+        forest = RandomForestClassifier(20, n_jobs=1)
+        classifier = DownsampledClassifier(
+            forest, RATE, n_bags=n_bags, average=average, random_state=0
+        ).fit(X, y)
+        loss[n_bags, average] = log_loss(new[1], classifier.predict_proba(new[0]))
+    assert loss[5, "probability"] < loss[1, "probability"]
+    assert loss[5, "log_odds"] > loss[1, "probability"]
+
+
 @BOOSTERS
+@pytest.mark.parametrize("average", ["probability", "log_odds"])
 @pytest.mark.parametrize("correction", ["prior", "offset"])
-def test_an_average_is_never_worse_than_its_bags_on_average(data, new, booster, correction) -> None:
-    """Logloss is convex in the log-odds, so this holds always; here by a margin."""
+def test_an_average_is_never_worse_than_its_bags_on_average(
+    data, new, booster, correction, average
+) -> None:
+    """Logloss is convex in the probability and in the log-odds, so this holds always; here by a
+    margin."""
     X, y = data
     classifier = DownsampledClassifier(
-        booster(), RATE, correction=correction, n_bags=5, random_state=0
+        booster(), RATE, correction=correction, n_bags=5, average=average, random_state=0
     ).fit(X, y)
     losses = []
     for model, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True):
@@ -299,7 +337,7 @@ def test_bags_that_are_certain(said, expected) -> None:
 def test_trees_that_contradict_each_other_get_the_mean_shift(data, new) -> None:
     X, y = data
     classifier = DownsampledClassifier(
-        DecisionTreeClassifier(), RATE, n_bags=2, random_state=0
+        DecisionTreeClassifier(), RATE, n_bags=2, average="log_odds", random_state=0
     ).fit(X, y)
     probability = classifier.predict_proba(new[0])
     assert np.isfinite(probability).all()
@@ -389,8 +427,11 @@ def test_many_classes(estimator, correction) -> None:
             np.log(m.predict_proba(X_new)) + log_odds_shift(class_keep_rates=rates)
             for m, rates in zip(classifier.estimators_, classifier.keep_rates_, strict=True)
         ]
-        expected = softmax(np.mean(logs, axis=0), axis=1)
+        expected = np.mean(softmax(logs, axis=2), axis=0)
         np.testing.assert_allclose(p, expected, rtol=1e-5)  # XGBoost's float32
+        classifier.set_params(average="log_odds")
+        expected = softmax(np.mean(logs, axis=0), axis=1)
+        np.testing.assert_allclose(classifier.predict_proba(X_new), expected, rtol=1e-5)
         assert classifier.shift_.shape == (3,)
 
 
@@ -621,6 +662,7 @@ def test_sparse(data) -> None:
         (LogisticRegression, 0.1, {}, TypeError, "estimator must be a classifier with predict_pr"),
         (LinearRegression(), 0.1, {}, TypeError, "predict_proba.*found LinearRegression()"),
         (LogisticRegression(), 0.1, {"correction": "platt"}, ValueError, "one of 'prior', 'offs"),
+        (LogisticRegression(), 0.1, {"average": "logit"}, ValueError, "average must be one of"),
         (LogisticRegression(), 0.1, {"n_bags": 0}, ValueError, "whole number >= 1, found 0"),
         (LogisticRegression(), 0.1, {"n_bags": 1.5}, TypeError, "whole number >= 1, found 1.5"),
         (LogisticRegression(), 0.1, {"n_bags": True}, TypeError, "n_bags must be a whole number"),

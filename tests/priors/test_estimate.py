@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 
+import lightgbm as lgb
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -52,9 +53,18 @@ def test_vector(probability, train_prior) -> None:
     assert isinstance(estimate.prior, float) == (train_prior == 0.5)
     assert estimate.converged
     assert not estimate.collapsed
-    np.testing.assert_array_equal(estimate.history[0], [0.5, 0.5])
-    np.testing.assert_allclose(estimate.history[1], [0.44, 0.56], rtol=1e-14)  # the mean
-    assert len(estimate.history) == estimate.n_iter + 1
+    assert estimate.train_prior == pytest.approx(train_prior)
+    assert estimate.n_iter <= 15  # of a root; expectation maximisation took over 40
+
+
+def test_an_iteration_of_expectation_maximisation() -> None:
+    """Of three classes; the first is the mean, as published."""
+    P = np.column_stack([FIVE, (1 - FIVE) / 2, (1 - FIVE) / 2])
+    with pytest.warns(UserWarning, match="no convergence in 1 iterations"):
+        estimate = estimate_prior(P, [0.5, 0.25, 0.25], max_iter=1)
+    np.testing.assert_allclose(estimate.prior, [0.56, 0.22, 0.22], rtol=1e-14)
+    full = estimate_prior(P, [0.5, 0.25, 0.25], tol=1e-10).prior
+    assert full[0] == pytest.approx(0.703178, abs=5e-7)
 
 
 def test_two_columns_and_one_number() -> None:
@@ -63,12 +73,11 @@ def test_two_columns_and_one_number() -> None:
 
 
 def test_stops_on_the_change_relative_to_the_class() -> None:
-    """A step of tol, absolute, would be a hundredth of the prior, and fifty are to come."""
+    """A tolerance of 1e-2, absolute, would be the whole prior."""
     _, p = binary(50_000, 0.01, np.random.default_rng(0), separation=1.2)
-    rough, fine = (estimate_prior(p, 0.5, tol=t) for t in (1e-4, 1e-12))
-    assert rough.prior == pytest.approx(fine.prior, rel=0.02)
-    assert estimate_prior(p, 0.5).prior == pytest.approx(fine.prior, rel=2e-4)
-    assert rough.n_iter < fine.n_iter
+    fine = estimate_prior(p, 0.5, tol=1e-12)
+    assert estimate_prior(p, 0.5, tol=1e-2).prior == pytest.approx(fine.prior, rel=0.01)
+    assert estimate_prior(p, 0.5).prior == pytest.approx(fine.prior, rel=1e-6)
 
 
 # what it finds
@@ -89,10 +98,13 @@ def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
         return float(np.log(pi * p / train_prior + (1 - pi) * (1 - p) / (1 - train_prior)).sum())
 
     best = minimize_scalar(lambda pi: -log_likelihood(pi), bounds=(0, 1), method="bounded")
-    assert estimate.log_likelihood_gain == pytest.approx(log_likelihood(estimate.prior), abs=1e-9)
     # a collapse stops with a hundredth of a row to go, which is worth at most .01
     slack = 0.0101 if estimate.collapsed else 1e-5
-    assert estimate.log_likelihood_gain > -best.fun - slack
+    assert log_likelihood(estimate.prior) > -best.fun - slack
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        statistic = prior_shift_test(p, train_prior, tol=1e-9).statistic
+    assert statistic == pytest.approx(max(2 * log_likelihood(estimate.prior), 0), abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -130,7 +142,7 @@ def test_collapse_warns() -> None:
     assert record[0].filename == __file__
     assert estimate.collapsed
     assert not estimate.converged
-    assert 0 < estimate.prior < 1e-5
+    assert estimate.prior == pytest.approx(1e-5)  # a hundredth of a row in a thousand
     with pytest.warns(UserWarning, match="collapsed") as record:
         prior_shift_test(p, 0.5)
     assert record[0].filename == __file__
@@ -139,25 +151,25 @@ def test_collapse_warns() -> None:
 def test_a_certain_model_collapses_to_zero() -> None:
     with pytest.warns(UserWarning, match="prior of class 1 collapsed"):
         estimate = estimate_prior(np.zeros(10), 0.5)
-    assert estimate.prior == 0
+    assert estimate.prior == pytest.approx(0.001)
 
 
 def test_running_out_of_iterations_warns() -> None:
-    with pytest.warns(UserWarning, match="no convergence in 3 iterations, the last one changed"):
+    with pytest.warns(UserWarning, match="no convergence in 3 iterations to 1e-06 of each class"):
         estimate = estimate_prior(FIVE, 0.5, max_iter=3)
     assert estimate.n_iter == 3
     assert not estimate.converged
     assert not estimate.collapsed
 
 
-# calibration first
+# held-out rows
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("distortion", [(2.0, 0.0), (0.6, 0.0), (1.0, 0.7)], ids=str)
 @pytest.mark.filterwarnings("ignore:.*collapsed")
-def test_out_of_fold_calibration_comes_first(seed, distortion) -> None:
-    """Margins too large, as of a model that has overfitted, too small, or moved."""
+def test_held_out_rows_make_up_for_distorted_probabilities(seed, distortion) -> None:
+    """Margins too large, as from a model that has overfitted, too small, or moved."""
     rng = np.random.default_rng(seed)
 
     def distorted(p: np.ndarray) -> np.ndarray:
@@ -166,16 +178,17 @@ def test_out_of_fold_calibration_comes_first(seed, distortion) -> None:
     y, p = binary(20_000, 0.5, rng)
     _, p_new = binary(20_000, 0.1, rng)
     raw = estimate_prior(distorted(p_new), 0.5).prior
-    fixed = estimate_prior(distorted(p_new), 0.5, out_of_fold=(y, distorted(p))).prior
+    fixed = estimate_prior(distorted(p_new), out_of_fold=(y, distorted(p)))
     assert abs(raw - 0.1) > 0.02
-    assert fixed == pytest.approx(0.1, abs=0.01)  # deviation .004, and .002 of the calibration
-    # a temperature and a bias undo these distortions entirely, whichever they are
-    undistorted = estimate_prior(p_new, 0.5, out_of_fold=(y, p)).prior
-    assert fixed == pytest.approx(undistorted, rel=1e-4)
+    assert fixed.prior == pytest.approx(0.1, abs=0.012)
+    assert abs(fixed.prior - 0.1) < 4 * fixed.standard_error
+    # little is lost beside undistorted probabilities
+    undistorted = estimate_prior(p_new, out_of_fold=(y, p))
+    assert fixed.standard_error < 1.3 * undistorted.standard_error
 
 
 @pytest.mark.filterwarnings("ignore:.*collapsed")
-def test_out_of_fold_calibration_of_three_classes() -> None:
+def test_held_out_rows_of_three_classes() -> None:
     rng = np.random.default_rng(0)
     train_prior, prior = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
 
@@ -184,19 +197,99 @@ def test_out_of_fold_calibration_of_three_classes() -> None:
 
     y, P = three(30_000, train_prior, train_prior, rng)
     _, P_new = three(30_000, prior, train_prior, rng)
-    fixed = estimate_prior(distorted(P_new), train_prior, out_of_fold=(y, distorted(P))).prior
-    np.testing.assert_allclose(fixed, prior, atol=0.02)
+    fixed = estimate_prior(distorted(P_new), out_of_fold=(y, distorted(P)))
+    np.testing.assert_allclose(fixed.prior, prior, atol=0.02)
+    assert (np.abs(fixed.prior - prior) < 4 * fixed.standard_error).all()
+    assert fixed.interval.shape == (2, 3)
     assert np.abs(estimate_prior(distorted(P_new), train_prior).prior - prior).max() > 0.05
 
 
-def test_calibration_matches_the_mean_of_the_labels() -> None:
-    """The bias terms make predicted and observed frequencies equal: no shift is left to find."""
+def test_the_prior_of_training_is_that_of_the_held_out_rows() -> None:
+    """A perfect model: nothing has moved, and nothing is found, whatever its own prior was."""
     rng = np.random.default_rng(1)
-    y, p = binary(5000, 0.3, rng)
-    test = prior_shift_test(p, y.mean(), out_of_fold=(y, p), tol=1e-10)
-    assert test.estimate.prior == pytest.approx(y.mean(), rel=1e-5)
-    assert test.statistic < 1e-6
-    assert prior_shift_test(p, y.mean()).statistic > 100  # p is for a prior of a half
+    y, p = binary(5000, 0.1545, rng)  # p is for a prior of a half
+    test = prior_shift_test(p, out_of_fold=(y, p))
+    assert test.estimate.train_prior == y.mean()
+    assert test.estimate.prior == pytest.approx(y.mean(), rel=1e-6)
+    assert test.statistic < 1e-9
+    assert prior_shift_test(p, y.mean()).statistic > 100
+
+
+def test_equal_predictions_tell_nothing() -> None:
+    with pytest.raises(ValueError, match="do not tell the classes apart"):
+        estimate_prior([0.3, 0.3], out_of_fold=([0, 1, 0, 1], [0.3] * 4))
+
+
+def test_a_class_that_is_gone_collapses() -> None:
+    rng = np.random.default_rng(2)
+    y, p = binary(4000, 0.5, rng, separation=4.0)
+    _, gone = binary(2000, 0.0, rng, separation=4.0)
+    with pytest.warns(UserWarning, match="prior of class 1 collapsed to 0"):
+        estimate = estimate_prior(gone[gone < 0.5], out_of_fold=(y, p))
+    assert estimate.collapsed
+    assert estimate.interval[0] == 0
+
+
+# how certain
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize("prior", [0.5, 0.05])
+def test_the_interval_covers(held_out, prior) -> None:
+    """In 300 samples; the binomial deviation of 90 % is 1.7 %."""
+    rng = np.random.default_rng(3)
+    covered, estimates, errors = [], [], []
+    for _ in range(300):
+        p = binary(1000, prior, rng)[1] ** (2 if held_out else 1)  # distorted where it may be
+        rows = {}
+        if held_out:
+            y, q = binary(1000, 0.5, rng)
+            rows = {"out_of_fold": (y, q**2)}
+        found = estimate_prior(p, None if held_out else 0.5, **rows, confidence_level=0.9)
+        covered.append(found.interval[0] <= prior <= found.interval[1])
+        estimates.append(found.prior)
+        errors.append(found.standard_error)
+    assert 0.85 < np.mean(covered) < 0.95
+    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.15)  # deviation 4 %
+
+
+def test_classes_of_three_are_covered() -> None:
+    rng = np.random.default_rng(4)
+    pi0, prior = np.array([0.2, 0.3, 0.5]), np.array([0.5, 0.3, 0.2])
+    covered = []
+    for _ in range(200):
+        y, P = three(1000, pi0, pi0, rng)
+        found = estimate_prior(
+            three(1000, prior, pi0, rng)[1], out_of_fold=(y, P), confidence_level=0.9
+        )
+        covered.append((found.interval[0] <= prior) & (prior <= found.interval[1]))
+        assert found.prior.sum() == pytest.approx(1)
+    assert (np.mean(covered, axis=0) > 0.83).all()  # deviation 2.1 %
+
+
+def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
+    """400 samples without a shift; the likelihood ratio, which believes the model, rejects often.
+
+    The binomial deviation of 5 % is 1.1 %.
+    """
+    rng = np.random.default_rng(5)
+
+    def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, 4))
+        return X, (rng.random(n) < expit(-1.7 + X[:, 0] + 0.8 * X[:, 1] * X[:, 2])).astype(int)
+
+    X, y = rows(3000)
+    model = lgb.LGBMClassifier(n_estimators=60, n_jobs=1, verbose=-1).fit(X, y)
+    rejected, trusting = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(400):
+            (X_held, y_held), (X_new, _) = rows(1000), rows(1000)
+            held, new = (model.predict_proba(Z)[:, 1] for Z in (X_held, X_new))
+            rejected.append(prior_shift_test(new, out_of_fold=(y_held, held)).p_value < 0.05)
+            trusting.append(prior_shift_test(new, y.mean()).p_value < 0.05)
+    assert 0.02 < np.mean(rejected) < 0.08
+    assert np.mean(trusting) > 0.15
 
 
 # the test
@@ -264,8 +357,8 @@ def test_results_are_frozen() -> None:
         ([], 0.5, "and not empty, found shape"),
         (0.5, 0.5, "and not empty, found shape"),
         ([[0.5, 0.4]], 0.5, "rows of probability must sum to 1"),
-        ([[0.2, 0.3, 0.5]], 0.5, "probability has 3 classes, but train_prior has 2"),
-        ([0.5], [0.2, 0.3, 0.5], "probability has 2 classes, but train_prior has 3"),
+        ([[0.2, 0.3, 0.5]], 0.5, "probability has 3 classes, but there must be 2"),
+        ([0.5], [0.2, 0.3, 0.5], "probability has 2 classes, but there must be 3"),
         ([0.5], 0.0, "train_prior must be above 0 and below 1"),
         ([0.5], np.nan, "train_prior must be finite"),
         ([[0.5, 0.5]], [0.5, 0.4], "train_prior must sum to 1"),
@@ -280,23 +373,33 @@ def test_bad_input(function, probability, train_prior, message) -> None:
 @pytest.mark.parametrize(
     ("y", "probability", "message"),
     [
-        ([0, 0], [0.4, 0.6], "labels of out_of_fold must be the columns 0..1, each at least once"),
+        ([0, 0], [0.4, 0.6], r"columns 0..1, each at least twice, found \{0.0: 2\}"),
+        ([0, 0, 1], [0.4, 0.6, 0.7], "each at least twice, found .*1.0: 1"),
         ([0, 2], [0.4, 0.6], "labels of out_of_fold must be the columns 0..1"),
         ([0, 1, 1], [0.4, 0.6], "the probability of out_of_fold has 2 rows, but the labels have 3"),
-        ([0, 1], [0.0, 0.6], "the probability of out_of_fold is 0 or 1 at row 0, and calibration"),
-        ([0, 1], [0.4, 1.0], "the probability of out_of_fold is 0 or 1 at row 1"),
         ([0, 1], [0.4, 1.2], "the probability of out_of_fold must be in .0, 1."),
-        ([0, 1], [[0.2, 0.3, 0.5]] * 2, "out_of_fold has 3 classes, but train_prior has 2"),
+        ([0, 1], [[0.2, 0.3, 0.5]] * 2, "out_of_fold has 3 classes, but there must be 2"),
     ],
 )
 def test_bad_out_of_fold(y, probability, message) -> None:
     with pytest.raises(ValueError, match=message):
-        estimate_prior([0.5, 0.6], 0.5, out_of_fold=(y, probability))
+        estimate_prior([0.5, 0.6], out_of_fold=(y, probability))
 
 
-def test_calibration_of_a_certain_prediction() -> None:
-    with pytest.raises(ValueError, match="probability is 0 or 1 at row 2"):
-        estimate_prior([0.5, 0.6, 1.0], 0.5, out_of_fold=([0, 1], [0.4, 0.6]))
+def test_one_prior_of_training() -> None:
+    y, p = [0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8]
+    with pytest.raises(ValueError, match="found both: the labels of out_of_fold are the prior"):
+        estimate_prior([0.5], 0.5, out_of_fold=(y, p))
+    with pytest.raises(
+        ValueError, match="exactly one of train_prior and out_of_fold .* found none"
+    ):
+        estimate_prior([0.5])
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 90])
+def test_bad_confidence_level(level) -> None:
+    with pytest.raises(ValueError, match=r"confidence_level must be in \(0, 1\), found"):
+        estimate_prior(FIVE, 0.5, confidence_level=level)
 
 
 @pytest.mark.parametrize("bad", [0, -1e-6, np.nan])
@@ -313,4 +416,4 @@ def test_bad_max_iter() -> None:
 @pytest.mark.parametrize("out_of_fold", [[0.5, 0.2, 0.3], (0.5,), "ab"])
 def test_out_of_fold_is_a_pair(out_of_fold) -> None:
     with pytest.raises(TypeError, match="out_of_fold must be a pair"):
-        estimate_prior([0.5, 0.2], 0.5, out_of_fold=out_of_fold)
+        estimate_prior([0.5, 0.2], out_of_fold=out_of_fold)

@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from lightgbm import LGBMClassifier
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -331,3 +332,24 @@ def test_labels_that_do_not_match(full, sampled, message) -> None:
 def test_labels_of_several_types_are_refused(y) -> None:
     with pytest.raises(TypeError, match="y_full must hold labels of one type"):
         measured_keep_rates(np.array(y, object), [0, 1])
+
+
+def test_boosters_memorise_copies_and_linear_models_do_not() -> None:
+    """As in the docstring: no shift undoes what a booster makes of copies."""
+    rng = np.random.default_rng(0)
+
+    def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, 8))
+        z = -5.3 + X[:, 0] + 0.6 * X[:, 1] + 0.7 * X[:, 4] * X[:, 5] + 0.8 * np.abs(X[:, 3])
+        return X, (rng.random(n) < expit(z)).astype(int)
+
+    X, y = rows(40_000)
+    X_test, y_test = rows(100_000)
+    sampled = resample(y, {0: 1, 1: 20}, random_state=0)
+    shift = log_odds_shift(positive_keep_rate=20)
+    ratio = {}
+    for model in (LGBMClassifier(n_jobs=1, verbose=-1), LogisticRegression()):
+        p = model.fit(X[sampled], y[sampled]).predict_proba(X_test)[:, 1]
+        ratio[type(model)] = correct_probability(p, shift).mean() / y_test.mean()
+    assert ratio[LGBMClassifier] < 0.75
+    assert 0.9 < ratio[LogisticRegression] < 1.1  # binomial deviation 3 %

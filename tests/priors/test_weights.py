@@ -5,10 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from gbdt_objectives import log_odds_shift, negative_downsample, prior_weights
+from gbdt_objectives import (
+    log_odds_shift,
+    negative_downsample,
+    prior_weights,
+    weighted_logloss_objective,
+)
 
 
 @settings(deadline=None)
@@ -127,3 +132,19 @@ def test_bad_shapes(y) -> None:
 def test_bad_normalization() -> None:
     with pytest.raises(ValueError, match="normalize must be one of 'mean', 'positive'"):
         prior_weights([0, 1], 0.1, normalize="sum")
+
+
+@pytest.mark.parametrize(
+    ("normalize", "expected"),
+    [(None, 0.3 * 0.7), ("mean", 0.01 * 0.99), ("positive", 0.3 * 0.99)],
+)
+def test_mean_hessian_at_the_start_is_that_of_the_docstring(normalize, expected) -> None:
+    """Mean 1 is the strongest regularisation: hessians of .0099 per row, against .21."""
+    s, tau = 0.3, 0.01
+    y = np.repeat([0, 1], [700, 300])
+    w = None if normalize is None else prior_weights(y, tau, normalize=normalize)
+    objective = weighted_logloss_objective(1)
+    start = objective.measured(y, w).intercept
+    assert start == pytest.approx(logit(s if w is None else tau))
+    _, hessian = objective.gradient_hessian(y, np.full(1000, start), w)
+    assert hessian.mean() == pytest.approx(expected)
