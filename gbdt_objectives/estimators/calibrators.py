@@ -374,7 +374,8 @@ def overlap(negative: Array, positive: Array) -> bool:
 def platt_targets(y: Array, w: Array) -> Array:
     """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
     N_1, N_0 = w[y == 1].sum(), w[y == 0].sum()
-    return np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
+    targets: Array = np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
+    return targets
 
 
 def fit_logistic_line(z: Array, target: Array, w: Array) -> tuple[float, float]:

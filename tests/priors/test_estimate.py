@@ -268,7 +268,7 @@ def test_classes_of_three_are_covered() -> None:
 
 
 def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
-    """400 samples without a shift; the likelihood ratio, which believes the model, rejects often.
+    """400 samples without a shift; the likelihood ratio, which trusts the model, rejects often.
 
     The binomial deviation of 5 % is 1.1 %.
     """
