@@ -47,6 +47,11 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
+    """Inside the axes, where least is hidden: beside them it would lie on a neighbouring panel."""
+    ax.legend(*args, loc="best", fontsize="small", title_fontsize="small", **options)
+
+
 def some(first: int, last: int, count: int, always: Array) -> Array:
     """About ``count`` whole numbers from first to last, and those of ``always`` among them."""
     numbers = np.linspace(first, last, min(count, max(last - first + 1, 0))).round().astype(int)

@@ -14,7 +14,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
 from gbdt_objectives.calibration.bins import Strategy
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, axes_or_new
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, add_legend, axes_or_new
 from gbdt_objectives.priors import correct_probability
 
 if TYPE_CHECKING:
@@ -258,14 +258,10 @@ class ReliabilityDisplay:
         ax.set(xlim=room, ylim=room)
         ax.set_ylabel("observed frequency of label 1")
         ax.tick_params(labelbottom=False)
-        ax.legend(
-            title="mean prediction / mean outcome",
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
-            frameon=False,
-        )
+        add_legend(ax, title="mean prediction / mean outcome")
         weighted = any(curve.weight is not None for curve in self.curves.values())
         counts_ax.set_yscale("log")
+        counts_ax.yaxis.set_minor_formatter("")  # which within a decade lie on one another
         counts_ax.set_xlabel("predicted probability of label 1")
         counts_ax.set_ylabel("weight" if weighted else "rows")
         for axes in (ax, counts_ax):
@@ -336,12 +332,10 @@ def _split(ax: Axes) -> Axes:
 
 
 def _limits(curves: list[ReliabilityCurve], scale: Scale) -> tuple[float, float]:
-    """From the lowest point to the highest prediction, or from 0."""
+    """From the lowest point, or from 0, to the highest point or confidence limit."""
     points = np.concatenate([[*curve.bins.probability, *curve.bins.frequency] for curve in curves])
-    high = max(points.max(), *(curve.probability.max() for curve in curves))
-    if scale == "linear":
-        return 0.0, float(high)
-    return max(float(points[points > 0].min()) / 2, TINIEST), float(high)
+    high = float(max(points.max(), *(curve.high.max() for curve in curves)))
+    return (max(points[points > 0].min() / 2, TINIEST) if scale == "log" else 0.0), high
 
 
 def _edges(low: float, high: float, scale: Scale) -> Array:

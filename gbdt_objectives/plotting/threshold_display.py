@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_thresholds
 from gbdt_objectives._marked import mark_of
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, add_legend, axes_or_new, some
 from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
@@ -220,14 +220,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_ylabel("rows" if rows.weight is None else "weight")
     handles = [*bars[::-1], *lines[:1]]  # as they are stacked
     names = [*map(str, rows.labels[::-1]), *["threshold"][: len(lines)]]
-    ax.legend(
-        handles,
-        names,
-        title="label",
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-    )
+    add_legend(ax, handles, names, title="label")
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
@@ -264,12 +257,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_xlabel("one threshold, in score units")
     ax.set_ylabel("quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    ax.legend(
-        title="threshold between",
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        frameon=False,
-    )
+    add_legend(ax, title="threshold between")
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
@@ -321,4 +309,4 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_ylabel("cumulative (label position - mean), per row")
     ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
     ax.margins(y=0.1)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, frameon=False)
+    add_legend(ax)

@@ -302,3 +302,30 @@ def test_bad_arguments_are_refused(arguments, error, message) -> None:
         ReliabilityDisplay.from_predictions(**{**rows, **arguments})
     assert message in str(caught.value)
     assert plt.get_fignums() == []
+
+
+def test_nothing_lies_beside_the_axes_or_is_cut_off(rows) -> None:
+    """In a grid a legend beside one panel would lie on the next; intervals are drawn whole."""
+    _, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    y, p = rows
+    for ax, scale in zip(axes, ("linear", "log"), strict=True):
+        display = ReliabilityDisplay.from_predictions(y, {"a": p, "b": p**1.5}, scale=scale, ax=ax)
+        display.figure_.canvas.draw()
+        inside, box = display.ax_.get_legend().get_window_extent(), display.ax_.bbox
+        assert box.x0 <= inside.x0 < inside.x1 <= box.x1
+        top = max(curve.high.max() for curve in display.curves.values())
+        assert display.ax_.get_ylim()[1] >= top
+        labels = display.counts_ax_.yaxis.get_minorticklabels()
+        assert all(label.get_text() == "" for label in labels)
+
+
+def test_axes_of_rare_events_end_where_the_bins_do() -> None:
+    """One prediction of .9 in 20,000 of about .01 once left the points in a corner."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.5, 50, 20_000)
+    y = rng.random(20_000) < p
+    p[0] = 0.9
+    display = ReliabilityDisplay.from_predictions(y, p)
+    curve = display.curves["predictions"]
+    assert display.ax_.get_xlim()[1] < 1.1 * max(curve.high.max(), curve.bins.probability.max())
+    assert display.ax_.get_xlim()[1] < 0.1
