@@ -33,7 +33,9 @@ class ClassMetric(Metric):
     - with ``labels``, all classes in ascending order and of any type, both hold classes;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label (halves
-      upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``.
+      upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``. Floats that
+      may be either, whole numbers beyond the labels, are refused unless ``label_range``
+      is given.
 
     Attributes
     ----------
@@ -85,6 +87,8 @@ class ClassMetric(Metric):
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
         if labels is None:
+            if self.label_range is None:
+                refuse_float_classes(y_true, y_pred)
             return super().__call__(y_true, y_pred, sample_weight)
         if self.thresholds is not None:
             raise ValueError(
@@ -237,6 +241,21 @@ class FBeta(ClassMetric):
         check_two_classes(f"f_beta({self.beta:g})", class_weight)
         b2 = self.beta**2
         return np.array([[0.0, 1.0], [b2, 0.0]]), np.array([[0.0, 1.0], [b2, 1 + b2]])
+
+
+def refuse_float_classes(y_true: ArrayLike, y_pred: ArrayLike) -> None:
+    """Raise for predictions that may be scores, or classes that do not occur among the labels."""
+    y, p = np.asarray(y_true), np.asarray(y_pred)
+    if p.dtype.kind != "f" or y.dtype.kind not in "iuf" or not (y.size and p.size):
+        return
+    low, high = y.min(), y.max()
+    outside = (p < low) | (p > high)
+    if outside.any() and (p == np.rint(p)).all():
+        raise ValueError(
+            f"y_pred holds whole numbers as floats, found {p[outside][0]:g} beyond the labels "
+            f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
+            "scores, pass label_range=(lowest, highest) to the metric"
+        )
 
 
 def check_two_classes(name: str, class_weight: Array) -> None:

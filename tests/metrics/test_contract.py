@@ -45,7 +45,7 @@ def test_direction(case: MetricCase) -> None:
     y, p, _ = case.rows(400)
     truth = np.where(y == 1, 0.999, 0.001) if case.metric.input_space == "probability" else y
     if case.labels == (0, 1) and truth is y:  # log-odds
-        truth = np.where(y == 1, 9.0, -9.0)
+        truth = np.where(y == 1, 9.5, -9.5)
     good, bad = case.metric(y, truth), case.metric(y, p)
     assert (good > bad) is case.metric.greater_is_better
     assert isinstance(bad, float)
