@@ -172,7 +172,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
                 raise
             raise ValueError(
                 f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
-                "know one of the names, or accepts a metric of gbdt_objectives only alone"
+                "know one of the names, or accepts no other metric beside one of gbdt_objectives"
             ) from error
 
 

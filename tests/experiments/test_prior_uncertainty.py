@@ -1,0 +1,51 @@
+"""Coverage of the estimated prior: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from experiments import _common
+from experiments.prior_uncertainty import __main__ as experiment
+
+
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "held-out rows, and true probabilities" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "summary.csv",
+        "table.md",
+        "environment.json",
+    }
+    assert len(pd.read_csv(tmp_path / "summary.csv")) == 3 * 3 * 2  # models, priors, ways
+
+
+def test_only_the_prior_differs_between_populations() -> None:
+    rng = np.random.default_rng(0)
+    X, y = experiment.draw(20_000, 0.05, rng)
+    assert abs(y.mean() - 0.05) < 0.01
+    X_old, y_old = experiment.draw(20_000, None, rng)
+    for label in (0, 1):  # the same means given the label; deviation about .03 of 1,000 rows
+        gap = X[y == label].mean(axis=0) - X_old[y_old == label].mean(axis=0)
+        assert np.abs(gap).max() < 0.15
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
+    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert record["settings"] == expected
+
+
+def test_readme_says_what_the_results_say() -> None:
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    held_out = summary[(summary.way == "held-out rows") & (summary.model != experiment.TRUE)]
+    for row in held_out.itertuples():
+        assert f"{row.coverage:.3f}".removeprefix("0") in readme
+        assert f"{row.standard_error:.4f}".removeprefix("0") in readme
+    assert held_out.holds.sum() == 4  # "in four of six cases"
+    assert summary[summary.model == experiment.TRUE].holds.all()
+    unchanged = held_out[held_out.prior == "unchanged"]
+    assert unchanged.rejected.between(0.03, 0.07).all()
