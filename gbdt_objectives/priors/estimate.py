@@ -100,7 +100,8 @@ def estimate_prior(
 
     which holds for any function u of the predictions; this u, at the pi found, is the one
     that loses no precision where the probabilities are right. Standard error and interval
-    count the chance in both sets of rows.
+    count the chance in both sets of rows; for priors close to 0 or 1 the interval is somewhat
+    too wide (``experiments/prior_uncertainty``).
 
     Parameters
     ----------
