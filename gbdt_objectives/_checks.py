@@ -22,6 +22,9 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 LARGEST_WEIGHT = 1e30
 """A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
 
+LEAST_WEIGHT = 1e-100
+"""Of the largest weight: products of two of them are still a float64."""
+
 INTEGER_HINT = (
     "pass labels=[...], all classes in ascending order, if they are not consecutive integers"
 )
@@ -207,6 +210,11 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
         raise ValueError(
             f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
             "gradients of boosters are float32; divide the weights by their mean"
+        )
+    if 0 < array.max() < LEAST_WEIGHT:
+        raise ValueError(
+            f"{name} is at most {array.max():g}: products of such weights are lost in rounding; "
+            "divide the weights by their mean"
         )
     if not array.any():
         raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
@@ -411,8 +419,16 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
     if consecutive and y.dtype.kind in "iu" and y.min() >= order[0] and y.max() <= order[-1]:
         position = np.subtract(y, order[0], dtype=np.int64).astype(small)
         return position
-    sorter = np.argsort(order)
-    at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
+    try:
+        sorter = np.argsort(order)
+        at = np.minimum(np.searchsorted(order, y, sorter=sorter), len(order) - 1)
+    except TypeError:
+        kinds = {type(label) for label in order.tolist()}
+        row = next((i for i, value in enumerate(y.tolist()) if type(value) not in kinds), 0)
+        raise TypeError(
+            f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with labels "
+            f"{shown(order.tolist())}: give all the same type, and leave rows without a label out"
+        ) from None
     position = sorter[at].astype(small)
     wrong = order[position] != y
     if wrong.any():

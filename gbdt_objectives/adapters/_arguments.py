@@ -159,6 +159,11 @@ def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | N
     """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
     name, is missing or the training data."""
     seen = [pair for pair in evals if name in (None, pair[1])]
+    if evals and not seen:
+        raise ValueError(
+            f"early stopping is to look at {name!r}, but the evaluation sets are "
+            f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
+        )
     if not seen:
         raise ValueError(
             "early stopping needs held-out rows: pass them in evals= of train or eval_set= of fit, "

@@ -45,6 +45,7 @@ from gbdt_objectives.objectives.logloss import LoglossObjective
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 
 CORRECTIONS = ("prior", "offset", "weight")
+AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5
 """One fold of this many is held out of the sampled rows for early stopping."""
 
@@ -255,15 +256,17 @@ class DownsampledClassifier(ProbabilityClassifier):
         check_is_fitted(self, "estimators_")
         check_features(self, X, reset=False)
         bags = [predict_probability(model, X) for model in self.estimators_]
-        if self.correction != "prior":
-            return geometric_mean(bags) if self.average == "log_odds" else np.mean(bags, axis=0)
-        if self.average == "log_odds":
-            return correct_probability(geometric_mean(bags), shift=self.shift_)
-        corrected = [
-            correct_probability(p, shift=_shift(r))
-            for p, r in zip(bags, self.keep_rates_, strict=True)
-        ]
-        mean: Array = np.mean(corrected, axis=0)
+        average = _checks.choice("average", self.average, AVERAGES)
+        corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
+        if average == "log_odds":
+            mean: Array = geometric_mean(bags)
+            return correct_probability(mean, shift=self.shift_) if corrects else mean
+        if corrects:
+            bags = [
+                correct_probability(p, shift=_shift(r))
+                for p, r in zip(bags, self.keep_rates_, strict=True)
+            ]
+        mean = np.mean(bags, axis=0)
         return mean
 
     def _check_parameters(self) -> int:
@@ -281,7 +284,7 @@ class DownsampledClassifier(ProbabilityClassifier):
                 "pipeline"
             )
         check_early_stopping(self.estimator, self.correction)
-        _checks.choice("average", self.average, ("probability", "log_odds"))
+        _checks.choice("average", self.average, AVERAGES)
         return _checks.whole_number("n_bags", self.n_bags, 1)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
@@ -359,7 +362,9 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
     parameters = estimator.get_params()
     refuse_parameters(
         parameters,
-        ("eval_metric", "metric"),
+        ("eval_metric", *lightgbm_aliases()["metric"])
+        if booster_kind(estimator, "Classifier") == "lightgbm"
+        else ("eval_metric",),
         (),
         "but early stopping is on the logloss of the full population: leave it out",
     )

@@ -51,7 +51,11 @@ class Metric:
     ) -> float:
         _callers.refuse_metric(self.name, y_pred)
         _callers.refuse_direction(self.name, self.greater_is_better)
+        self._refuse_unclear(y_true, y_pred)
         return self._check_and_score(y_true, y_pred, sample_weight)
+
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+        """Raise for predictions of a user that could mean two things; boosters' cannot."""
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
@@ -124,6 +128,9 @@ class MetricLoss(Metric):
     @property
     def link(self) -> Link | None:  # type: ignore[override]  # as the name
         return self.metric.link
+
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+        self.metric._refuse_unclear(y_true, y_pred)
 
     def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None

@@ -19,6 +19,8 @@ from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
+MOST_CLASSES = 5000
+"""Of which the confusion counts are 200 MB."""
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
 
@@ -73,6 +75,11 @@ class ClassMetric(Metric):
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
         """The metric of checked integer classes in low..high."""
         K = high - low + 1
+        if K > MOST_CLASSES:
+            raise ValueError(
+                f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
+                "those that there are, in ascending order"
+            )
         pair = y.astype(np.intp)
         pair *= K
         pair += p.astype(np.intp, copy=False)
@@ -87,8 +94,6 @@ class ClassMetric(Metric):
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
         if labels is None:
-            if self.label_range is None:
-                refuse_float_classes(y_true, y_pred)
             return super().__call__(y_true, y_pred, sample_weight)
         if self.thresholds is not None:
             raise ValueError(
@@ -101,6 +106,10 @@ class ClassMetric(Metric):
         _checks.same_length("y_pred", p, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(y))
         return self.of_classes(y, p, w, 0, len(order) - 1)
+
+    def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
+        if self.label_range is None:
+            refuse_float_classes(y_true, y_pred)
 
     def agree_labels(self, labels: ArrayLike | None) -> Array | None:
         """The labels given, or those of ``label_range``: the same, if there are both."""
@@ -124,6 +133,9 @@ class ClassMetric(Metric):
         p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
         _checks.same_length("y_pred", p, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(y))
+        if w is not None and not w.all():
+            counts = w > 0
+            y, p, w = y[counts], p[counts], w[counts]
         classes = (y,) if scores else (y, p)
         if self.label_range is None:
             low, high = int(min(c.min() for c in classes)), int(max(c.max() for c in classes))
@@ -190,7 +202,8 @@ class Youden(MacroRecall):
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         check_two_classes(self.name, class_weight)
-        return super().ratio_costs(class_weight)
+        F, G = super().ratio_costs(class_weight)
+        return F, G if class_weight.all() else np.zeros_like(G)  # a rate of no rows is 0/0
 
     def value(self, ratio: float) -> float:
         return 1 - 2 * ratio
@@ -549,4 +562,9 @@ def threshold_metric(
     fields = class_fields(label_range, thresholds)
     if not isinstance(metric, ClassMetric):
         metric = NAMED[_checks.choice("metric", metric, tuple(NAMED))]
+    if fields and metric.thresholds is not None and thresholds is None:
+        raise ValueError(
+            f"metric {metric.name!r} has thresholds, {shown(metric.thresholds)}, of the "
+            f"label_range {metric.label_range}: pass thresholds= for the new one, too"
+        )
     return replace(metric, **fields) if fields else metric

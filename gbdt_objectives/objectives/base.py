@@ -213,7 +213,18 @@ class Objective:
     ) -> None:
         """Write gradient and hessian of a block; ``f`` may be the gradient's own memory."""
         y, w = constants
-        gradient[:], hessian[:] = self._row_gradient_hessian(y, _read_only(f))
+        row_gradient, row_hessian = self._row_gradient_hessian(y, _read_only(f))
+        if np.shape(row_gradient) != f.shape or np.shape(row_hessian) not in ((), f.shape):
+            raise ValueError(
+                f"{type(self).__name__} must give a gradient per row and a hessian per row or one "
+                f"number, found shapes {np.shape(row_gradient)} and {np.shape(row_hessian)} for "
+                f"{len(f)} rows"
+            )
+        hessian[:] = row_hessian  # first: f, or a view of it, may be returned
+        gradient[:] = row_gradient
+        if not math.isfinite(dot(gradient, gradient) + dot(hessian, hessian)):
+            for part, values in (("gradient", gradient), ("hessian", hessian)):
+                _checks.finite(f"the {part} of {type(self).__name__}", values)
         if w is not None:
             gradient *= w
             hessian *= w
@@ -260,7 +271,8 @@ class Objective:
             return y, None
         w = _checks.real_array("sample_weight", sample_weight)
         # the quick look; what is wrong is found and said by the slow one
-        if w.shape != y.shape or not 0 < w.max() <= _checks.LARGEST_WEIGHT or not w.min() >= 0:
+        known = w.shape == y.shape and w.min() >= 0
+        if not (known and _checks.LEAST_WEIGHT <= float(w.max()) <= _checks.LARGEST_WEIGHT):
             _checks.weights("sample_weight", w, len(y))
         return y, w
 

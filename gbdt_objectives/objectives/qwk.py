@@ -76,7 +76,11 @@ class QWKObjective(Objective):
                 "pass label_range=(lowest, highest) to qwk_objective"
             )
         found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
-        origin = 0.0 if found is None else found[0]  # the same on every worker
+        if found is not None:
+            origin = found[0]
+        else:  # the same on every worker
+            alone = self._reduce(np.ones(1))[0] == 1
+            origin = float(y[0]) if alone else 0.0 if self.center is None else self.center
         a, b = _mean_variance("y_true", y, w, origin, self._reduce)
         return replace(
             self,
@@ -285,6 +289,8 @@ def qwk_objective(
         if center is None or spread is None:
             a, b = _mean_variance("labels", y, w, label_range[0])
             center, spread = a if center is None else center, b if spread is None else spread
+    if target_prior is not None and label_range is not None:
+        _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
     return QWKObjective(
         center=center,

@@ -84,7 +84,7 @@ class ThresholdDisplay:
     def __init__(self, *, rows: ScoredRows, thresholds: Array, kind: Kind = "histogram") -> None:
         self.rows = rows
         self.thresholds = thresholds
-        self.kind = kind
+        self.kind = _checks.choice("kind", kind, ("histogram", "profile", "hull"))
 
     @property
     def labels(self) -> Array:

@@ -7,6 +7,7 @@ log-likelihood over pi0, u_i = (r_ik - r_iK)/f_i for k < K, whose sum is the gra
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,6 +18,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
+
+DAMPED_FROM = 20
+"""Iterations after which matching moments takes half steps."""
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -295,8 +299,8 @@ def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
         message = (
             f"the prior of class {int(pi.argmin())} collapsed to 0 ({pi.min():.2g}): these "
             "probabilities are best explained without the class, which usually means that they "
-            "are not calibrated; pass out_of_fold, use a better model or more rows, and do not "
-            "correct with this prior"
+            "are not calibrated; pass out_of_fold if you did not, use a better model or more rows, "
+            "and do not correct with this prior"
         )
     elif not found.converged:
         message = (
@@ -317,6 +321,11 @@ def score(r: Array, pi: Array) -> Array:
 def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Found:
     """The prior of greatest likelihood, its covariance by the observed information."""
     u = score(r, pi)
+    if np.linalg.matrix_rank(u, tol=1e-9 * math.sqrt(len(u))) < u.shape[1]:
+        raise ValueError(
+            "probability does not tell all classes apart, its columns are in the same proportion "
+            "in all rows: nothing can be learnt of the prior; use a better model"
+        )
     gain = float(np.log(r @ pi).sum())
     covariance = np.linalg.pinv(u.T @ u)
     return Found(pi, covariance, n_iter, converged, max(2 * gain, 0.0))  # below 0 by rounding only
@@ -362,10 +371,12 @@ def match_moments(
     rows = [held_out[label == k] for k in range(K)]
     pi, change, n_iter = pi0, np.inf, 0
     while change > tol and n_iter < max_iter:
+        old = pi
         u, of_class = score(r, pi), [score(group, pi) for group in rows]
         m = np.array([v.mean(axis=0) for v in of_class])
         jacobian = (m[:-1] - m[-1]).T
-        if np.linalg.matrix_rank(jacobian) < K - 1:
+        largest = max(float(np.abs(v).max()) for v in of_class)
+        if np.linalg.matrix_rank(jacobian, tol=1e-9 * largest) < K - 1:
             raise ValueError(
                 "the predictions of out_of_fold do not tell the classes apart: their means are the "
                 "same for all, so that nothing can be learnt of the prior; use a better model"
@@ -373,7 +384,8 @@ def match_moments(
         first = np.linalg.solve(jacobian, u.mean(axis=0) - m[-1])
         new = np.maximum(np.append(first, 1 - first.sum()), least)
         new /= new.sum()
-        change, pi, n_iter = np.abs(new / pi - 1).max(), new, n_iter + 1
+        change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
+        pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
     noise = np.cov(u.T) / n + sum(
         p**2 * np.cov(v.T) / len(v) for p, v in zip(pi, of_class, strict=True)
     )
@@ -395,6 +407,8 @@ def read_out_of_fold(
     y, of_held_out = out_of_fold
     P = probability_columns("probability", probability)
     K = P.shape[1]
+    if len(P) < 2:
+        raise ValueError("probability has 1 row: at least two are needed, their spread is used")
     name = "the probability of out_of_fold"
     held_out = probability_columns(name, of_held_out, K)
     label = _checks.vector("the labels of out_of_fold", y)

@@ -248,7 +248,8 @@ def cross_validate_thresholds(
             resample = draw_resample(rng, rows, unit, units)
             draws[b] = [fit_thresholds(name, resample, target) for name in methods]
         draws.sort(axis=0)
-        outside = math.floor(n_bootstrap * (1 - level) / 2)  # order statistics: cuts may be inf
+        # order statistics, since cuts may be infinite; 200 (1 - .9)/2 is 9.999 in floats
+        outside = math.floor(n_bootstrap * (1 - level) / 2 + 1e-9)
         interval = np.stack([draws[outside], draws[n_bootstrap - 1 - outside]], axis=1)
     return ThresholdCrossValidation(
         methods=methods,

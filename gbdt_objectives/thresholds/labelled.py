@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown
-from gbdt_objectives._marked import MarkedArray, mark_of, same_mark
+from gbdt_objectives._marked import MarkedArray, mark_of, plain, same_mark
 
 
 class Thresholds(MarkedArray):
     """Thresholds with the classes that they separate: an ndarray of shape (K-1,).
 
     What ``optimize_thresholds`` returns, for ``apply_thresholds``. Copies, pickles and
-    element-wise arithmetic (``thresholds.round(2)``, ``thresholds + 0.1``) keep the
-    labels. Slices, means over folds, lists and anything of another shape are plain
-    arrays, for which ``apply_thresholds`` asks for the labels.
+    element-wise arithmetic that rises (``thresholds.round(2)``, ``2 * thresholds + 0.1``) keep
+    the labels. ``-thresholds``, slices, means over folds, lists and anything of another shape
+    are plain arrays, for which ``apply_thresholds`` asks for the labels.
 
     Parameters
     ----------
@@ -42,11 +45,33 @@ class Thresholds(MarkedArray):
         found: Thresholds = super().__new__(cls, cuts, labels)
         return found
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        return result if keeps_order(ufunc.__name__, inputs) else plain(result)
+
     @property
     def labels(self) -> Array | None:
         """All classes in ascending order, (K,); None of an array of another shape."""
         labels: Array | None = self.mark
         return labels
+
+
+RISING = {"add", "positive", "rint", "floor", "ceil", "trunc", "exp", "log", "log1p", "expm1",
+          "maximum", "minimum", "clip", "sqrt", "tanh", "expit"}  # fmt: skip
+"""Functions of numpy and scipy under which higher thresholds stay higher."""
+
+
+def keeps_order(name: str, inputs: tuple[Any, ...]) -> bool:
+    """Whether a function of thresholds separates the same classes of the function of scores."""
+    if name in RISING:
+        return True
+    first = inputs[0]
+    if name == "subtract":
+        return isinstance(first, Thresholds)
+    factors = [value for value in inputs if not isinstance(value, Thresholds)]
+    if name == "multiply" or (name in ("divide", "true_divide") and isinstance(first, Thresholds)):
+        return len(factors) == 1 and bool(np.all(np.asarray(factors[0]) > 0))
+    return False
 
 
 def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) -> Array:

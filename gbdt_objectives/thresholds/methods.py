@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -85,6 +86,17 @@ def resolve_metric(metric: MetricArgument) -> Target:
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
             "a matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
         )
+    try:
+        inspect.signature(metric).bind(None, None, None)
+    except TypeError:
+        name = getattr(metric, "__name__", "metric")
+        raise TypeError(
+            f"metric must be called as metric(y_true, y_pred, sample_weight), found "
+            f"{name}{inspect.signature(metric)}: pass for instance lambda y, p, w: {name}(y, p, "
+            "sample_weight=w), or the name of a metric, such as 'accuracy'"
+        ) from None
+    except ValueError:
+        pass  # it has no signature to look at
     return metric
 
 

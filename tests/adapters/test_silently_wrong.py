@@ -353,7 +353,7 @@ def test_early_stopping_of_the_user_does_not_look_at_the_training_data(
         evals = [(data, "t"), (held_out, "v")]
         with pytest.raises(ValueError, match="'t', which is the training data"):
             lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="t")], **call)
-        with pytest.raises(ValueError, match="early stopping needs held-out rows: pass them in ev"):
+        with pytest.raises(ValueError, match="look at 'u', but the evaluation sets are 't', 'v'"):
             lib.train({}, data, 5, evals=evals, callbacks=[own_callback(data_name="u")], **call)
         dart: dict[str, Any] = {"booster": "dart"}
     else:

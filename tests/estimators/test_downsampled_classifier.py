@@ -268,6 +268,20 @@ def test_corrected_probabilities_are_averaged(data, new) -> None:
         np.testing.assert_allclose(classifier.predict_proba(new[0]), np.mean(each, axis=0))
 
 
+@pytest.mark.parametrize("fitted", ["prior", "weight", None])
+def test_predictions_do_not_depend_on_parameters_set_after_fit(data, new, fitted) -> None:
+    X, y = data
+    classifier = DownsampledClassifier(
+        LogisticRegression(), RATE, correction=fitted, random_state=0
+    ).fit(X, y)
+    before = classifier.predict_proba(new[0])
+    for correction in ("prior", "offset", "weight", None):
+        classifier.set_params(correction=correction)
+        np.testing.assert_array_equal(classifier.predict_proba(new[0]), before)
+    with pytest.raises(ValueError, match="average must be one of"):
+        classifier.set_params(average="mean").predict_proba(new[0])
+
+
 def test_bags_of_a_forest_are_no_worse_than_one(data, new) -> None:
     """A class that one bag of few trees rules out is not lost: in log-odds it is."""
     X, y = data

@@ -247,3 +247,46 @@ def test_domains(domain, good, bad, message) -> None:
     assert domain.contains(np.array(good, float)) or max(np.abs(good)) > 1e150
     with pytest.raises(ValueError, match=message):
         domain.check("y_true", wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cubic(Objective):
+    """f^3/6 - y f, whose hessian is the margin itself."""
+
+    hessian_kind = "exact"
+    label_domain = REAL
+    margin_domain = Interval(0.0)
+
+    def _row_loss(self, y, f):
+        return f**3 / 6 - y * f
+
+    def _row_gradient_hessian(self, y, f):
+        return f**2 / 2 - y, f
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_margin_may_be_returned_as_the_hessian(dtype) -> None:
+    """Its memory is the gradient's, which was written first."""
+    margin = np.array([1, 2, 3], dtype)
+    _, hessian = Cubic()(np.ones(3), margin)
+    np.testing.assert_array_equal(hessian, [1, 2, 3])
+    _, hessian = Cubic().bind(np.ones(3), start=1.0)(margin - 1)
+    np.testing.assert_array_equal(hessian, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda y, f: ((f - y) * np.nan, f), "the gradient of Bad must be finite, found nan"),
+        (lambda y, f: (f - y, f * np.inf), "the hessian of Bad must be finite, found inf"),
+        (lambda y, f: ((f - y).sum(), f), r"gradient per row .* found shapes \(\) and \(3,\)"),
+        (lambda y, f: (f - y, f[:2]), r"found shapes \(3,\) and \(2,\) for 3 rows"),
+    ],
+)
+def test_what_a_loss_returns_is_checked(returned, message) -> None:
+    class Bad(Cubic):
+        def _row_gradient_hessian(self, y, f):
+            return returned(y, f)
+
+    with pytest.raises(ValueError, match=message):
+        Bad()(np.zeros(3), np.array([1.0, 2.0, 3.0]))

@@ -254,3 +254,16 @@ def test_bad_arguments(arguments, error, message) -> None:
 def test_options_are_keywords() -> None:
     with pytest.raises(TypeError):
         go.qwk_objective([0, 1], [1, 1])
+
+
+def test_labels_far_from_0_have_a_spread() -> None:
+    y, p = np.array([0, 1, 0, 1, 1]), np.array([0.0, 1, 1, 1, 1])
+    near = go.extended_qwk_metric()(y, p)
+    for offset in (1e5, 1e6):
+        assert go.extended_qwk_metric()(y + offset, p + offset) == pytest.approx(near, rel=1e-9)
+
+
+def test_a_prior_of_labels_beyond_the_range_is_refused() -> None:
+    prior = {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.15, 5: 0.1}
+    with pytest.raises(ValueError, match="a label of target_prior must lie in label_range"):
+        go.qwk_objective([0, 1, 2, 3], target_prior=prior)

@@ -108,7 +108,6 @@ def test_display_takes_the_labels_of_the_thresholds():
         lambda t: np.round(t, 2),
         lambda t: t + 0.0,
         lambda t: 2 * t / 2,
-        lambda t: 1 - (1 - t),
         lambda t: (t + t) / 2,
         lambda t: np.clip(t, -9, 9),
         lambda t: t.astype(np.float32),
@@ -139,6 +138,10 @@ def test_in_place_arithmetic_keeps_the_labels(thresholds):
         lambda t: t[:1],
         lambda t: t[:],
         lambda t: t[::-1],
+        lambda t: -t,  # high scores would get the low classes
+        lambda t: 1 - t,
+        lambda t: t * -2,
+        lambda t: 1 / (t + 5),
         lambda t: t == t,
         lambda t: np.isfinite(t),
         lambda t: np.concatenate([t, t]),
