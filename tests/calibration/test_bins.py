@@ -85,7 +85,7 @@ def test_no_more_bins_than_asked_for_however_sums_round() -> None:
     assert found > 5  # so it would happen
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e15, 1e29])
+@pytest.mark.parametrize("scale", [1e-90, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, p, w = simulated(9)
     one, other = (go.reliability_bins(y, p, sample_weight=v) for v in (w, w * scale))

@@ -217,7 +217,7 @@ def test_weights_that_are_lost_in_sums(y, w) -> None:
     np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-160, 1e15, 1e29])
+@pytest.mark.parametrize("scale", [1e-95, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, score, w = simulated(3, 300, True, True)
     one = go.roc_convex_hull(y, score, sample_weight=w)

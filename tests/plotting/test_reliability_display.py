@@ -221,7 +221,7 @@ def test_the_smallest_of_numbers(rows) -> None:
     assert counted(display) == [3000]
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e29])
+@pytest.mark.parametrize("scale", [1e-90, 1e29])
 def test_the_unit_of_weights_does_not_matter(rows, scale) -> None:
     w = np.random.default_rng(1).exponential(size=3000)
     for strategy in STRATEGIES:
