@@ -136,6 +136,14 @@ def keep_rate(name: str, value: object) -> float:
     return rate
 
 
+def confidence_level(name: str, value: object, usual: float) -> float:
+    """The coverage of an interval, in (0, 1)."""
+    level = number(name, value)
+    if not 0 < level < 1:
+        raise ValueError(f"{name} must be in (0, 1), found {level}: for instance {usual}")
+    return level
+
+
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:

@@ -209,9 +209,7 @@ class ReliabilityDisplay:
         >>> [text.get_text() for text in display.ax_.get_legend().get_texts()[:2]]
         ['uncorrected: 8.05', 'corrected: 0.994']
         """
-        level = _checks.number("confidence_level", confidence_level)
-        if not 0 < level < 1:
-            raise ValueError(f"confidence_level must be in (0, 1), found {level:g}: 0.95 is usual")
+        level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")

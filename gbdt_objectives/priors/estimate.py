@@ -247,9 +247,7 @@ def _estimate(
     """The estimate and the test's statistic; warnings point at the public function's caller."""
     from scipy.special import ndtri
 
-    level = _checks.number("confidence_level", confidence_level)
-    if not 0 < level < 1:
-        raise ValueError(f"confidence_level must be in (0, 1), found {level}: for instance 0.95")
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
     if not tol > 0:
         raise ValueError(f"tol must be above 0, found {tol}")

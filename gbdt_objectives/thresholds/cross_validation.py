@@ -198,9 +198,7 @@ def cross_validate_thresholds(
     if not methods or len(set(methods)) < len(methods):
         raise ValueError(f"method must name different methods, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
-    level = _checks.number("confidence_level", confidence_level)
-    if not 0 < level < 1:
-        raise ValueError(f"confidence_level must be in (0, 1), found {level}: for instance 0.9")
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
     s, position, w, order = read_columns(
         y_true, score, resolve_labels(labels, target), sample_weight

@@ -93,7 +93,7 @@ def optimize_thresholds(
         Sorted, float64, in score units, for :func:`apply_thresholds`: class k where
         ``thresholds[k-1] <= score < thresholds[k]``. Exact ones lie midway between the
         neighbouring scores; they are -inf or +inf with nothing on one side. Copies,
-        pickles and arithmetic that keeps the shape keep the classes,
+        pickles and arithmetic under which they stay in order keep the classes,
         ``thresholds.labels``; ``thresholds.tolist()`` is for JSON.
 
     Warns
