@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,7 +39,8 @@ class PriorEstimate:
     standard_error : float or ndarray of shape (K,)
         Of ``prior``.
     interval : ndarray of shape (2,) or (2, K)
-        Lower and upper end of the confidence interval, within 0 and 1.
+        Lower and upper end of the confidence interval, within 0 and 1. For two classes the priors
+        that a test does not reject, so not ``prior`` plus or minus a multiple of the error.
     train_prior : float or ndarray of shape (K,)
         The prior that it was compared with: given, or the class frequencies of the
         held-out rows.
@@ -104,8 +106,12 @@ def estimate_prior(
 
     which holds for any function u of the predictions; this u, at the pi found, is the one
     that loses no precision where the probabilities are right. Standard error and interval
-    count the chance in both sets of rows; for priors close to 0 or 1 the interval is somewhat
-    too wide (``experiments/prior_uncertainty``).
+    count the chance in both sets of rows.
+
+    The interval of two classes holds the priors at which the equation, or the derivative of
+    L, is off by no more than chance allows; it covers as it should near 0, too
+    (``experiments/prior_uncertainty``). That of more classes is prior plus or minus a multiple
+    of the standard error, within 0 and 1.
 
     Parameters
     ----------
@@ -154,7 +160,7 @@ def estimate_prior(
     >>> from gbdt_objectives import estimate_prior
     >>> estimate = estimate_prior([0.9, 0.8, 0.3, 0.6, 0.2] * 20, 0.5)
     >>> round(estimate.prior, 4), estimate.interval.round(2)
-    (0.7032, array([0.52, 0.88]))
+    (0.7032, array([0.52, 0.89]))
     """
     return _estimate(probability, train_prior, out_of_fold, confidence_level, tol, max_iter)[0]
 
@@ -225,15 +231,20 @@ def prior_shift_test(
     )
 
 
+Moment = Callable[[Array], tuple[Array, Array]]
+"""Of a prior (K,): what is 0 at the estimate, (K-1,), and its covariance."""
+
+
 class Found(NamedTuple):
-    """A prior (K,), the covariance of its first K-1 classes, how it was found, and the test's
-    statistic."""
+    """A prior (K,), the covariance of its first K-1 classes, how it was found, the test's
+    statistic, and the equation that it solves."""
 
     pi: Array
     covariance: Array
     n_iter: int
     converged: bool
     statistic: float
+    moment: Moment
 
 
 def _estimate(
@@ -273,8 +284,12 @@ def _estimate(
     _warn(pi, found, collapsed, tol)
     variance = np.append(np.diag(found.covariance), found.covariance.sum())
     error = np.sqrt(variance)
-    half = ndtri((1 + level) / 2) * error
-    interval = np.array([np.maximum(pi - half, 0), np.minimum(pi + half, 1)])
+    z = float(ndtri((1 + level) / 2))
+    if len(pi) == 2:
+        low, high = invert_test(found.moment, float(pi[1]), COLLAPSED_ROWS / n, z)
+        interval = np.array([[1 - high, low], [1 - low, high]])
+    else:
+        interval = np.array([np.maximum(pi - z * error, 0), np.minimum(pi + z * error, 1)])
     every = 1 if of_label_1 else slice(None)
 
     def shown_as(values: Array) -> float | Array:
@@ -310,6 +325,24 @@ def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     warnings.warn(message, UserWarning, stacklevel=4)
 
 
+def invert_test(moment: Moment, estimate: float, least: float, z: float) -> tuple[float, float]:
+    """The probabilities of label 1 at which the moment is within z of its standard errors."""
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    def excess(log_odds: float) -> float:
+        m, C = moment(np.array([expit(-log_odds), expit(log_odds)]))
+        return abs(float(m[0])) - z * math.sqrt(C[0, 0])
+
+    edge = -float(logit(least))
+    start = min(max(float(logit(estimate)), -edge), edge)
+    ends = []
+    for end, limit in ((-edge, 0.0), (edge, 1.0)):
+        rejected = excess(end) > 0 > excess(start)
+        ends.append(float(expit(brentq(excess, start, end, xtol=1e-9))) if rejected else limit)
+    return ends[0], ends[1]
+
+
 def score(r: Array, pi: Array) -> Array:
     """u, (n, K-1)."""
     u: Array = (r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis]
@@ -324,9 +357,14 @@ def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Fo
             "probability does not tell all classes apart, its columns are in the same proportion "
             "in all rows: nothing can be learnt of the prior; use a better model"
         )
-    gain = float(np.log(r @ pi).sum())
+    gain = max(2 * float(np.log(r @ pi).sum()), 0.0)  # below 0 by rounding only
     covariance = np.linalg.pinv(u.T @ u)
-    return Found(pi, covariance, n_iter, converged, max(2 * gain, 0.0))  # below 0 by rounding only
+
+    def moment(prior: Array) -> tuple[Array, Array]:
+        v = score(r, prior)
+        return v.sum(axis=0), v.T @ v
+
+    return Found(pi, covariance, n_iter, converged, gain, moment)
 
 
 def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
@@ -368,6 +406,15 @@ def match_moments(
     least = COLLAPSED_ROWS / n
     rows = [held_out[label == k] for k in range(K)]
     pi, change, n_iter = pi0, np.inf, 0
+
+    def moment(prior: Array) -> tuple[Array, Array]:
+        u, of_class = score(r, prior), [score(group, prior) for group in rows]
+        m = np.array([v.mean(axis=0) for v in of_class])
+        noise = np.cov(u.T) / n + sum(
+            p**2 * np.cov(v.T) / len(v) for p, v in zip(prior, of_class, strict=True)
+        )
+        return u.mean(axis=0) - prior @ m, np.atleast_2d(noise)
+
     while change > tol and n_iter < max_iter:
         old = pi
         u, of_class = score(r, pi), [score(group, pi) for group in rows]
@@ -384,16 +431,13 @@ def match_moments(
         new /= new.sum()
         change, n_iter = np.abs(new / old - 1).max(), n_iter + 1
         pi = new if n_iter < DAMPED_FROM else 0.5 * (old + new)  # plain steps can go in circles
-    noise = np.cov(u.T) / n + sum(
-        p**2 * np.cov(v.T) / len(v) for p, v in zip(pi, of_class, strict=True)
-    )
     inverse = np.linalg.inv(jacobian)
     u0, v0 = score(r, pi0), score(held_out, pi0)
     d = u0.mean(axis=0) - v0.mean(axis=0)
     C = np.atleast_2d(np.cov(u0.T) / n + np.cov(v0.T) / len(v0))
-    covariance = inverse @ np.atleast_2d(noise) @ inverse.T
+    covariance = inverse @ moment(pi)[1] @ inverse.T
     statistic = float(d @ np.linalg.solve(C, d))
-    return Found(pi, covariance, n_iter, bool(change <= tol), statistic)
+    return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment)
 
 
 def read_out_of_fold(

@@ -271,6 +271,40 @@ def test_a_class_that_is_gone_collapses() -> None:
 # how certain
 
 
+@pytest.mark.parametrize("prior", [0.03, 0.3])
+def test_ends_of_the_interval_are_where_the_test_begins_to_reject(prior) -> None:
+    rng = np.random.default_rng(12)
+    (y, held), (_, new) = binary(900, 0.4, rng), binary(900, prior, rng)
+    s, n_1, n_0, n = y.mean(), y.sum(), (1 - y).sum(), len(new)
+
+    def z(pi: float) -> float:
+        """The moments' difference at pi, in its standard errors, written out for two classes."""
+        u, v = (
+            (p / s - (1 - p) / (1 - s)) / ((1 - pi) * (1 - p) / (1 - s) + pi * p / s)
+            for p in (new, held)
+        )
+        difference = u.mean() - pi * v[y == 1].mean() - (1 - pi) * v[y == 0].mean()
+        held_out = pi**2 * v[y == 1].var(ddof=1) / n_1 + (1 - pi) ** 2 * v[y == 0].var(ddof=1) / n_0
+        return difference / np.sqrt(u.var(ddof=1) / n + held_out)
+
+    low, high = estimate_prior(new, out_of_fold=(y, held)).interval
+    # root-finder's tolerance of 1e-9 in log-odds
+    assert [z(low), z(high)] == pytest.approx([1.959963985, -1.959963985], abs=1e-6)
+    columns = estimate_prior(
+        np.column_stack([1 - new, new]), out_of_fold=(y, np.column_stack([1 - held, held]))
+    )
+    np.testing.assert_allclose(columns.interval, [[1 - high, low], [1 - low, high]], atol=1e-12)
+
+
+def test_the_interval_at_face_value_inverts_the_score_test() -> None:
+    _, p = binary(400, 0.1, np.random.default_rng(13))
+    for pi, sign in zip(
+        estimate_prior(p, 0.5, confidence_level=0.8).interval, (1, -1), strict=True
+    ):
+        u = (2 * p - 1) / (pi * p + (1 - pi) * (1 - p))
+        assert u.sum() / np.sqrt((u**2).sum()) == pytest.approx(sign * 1.2815515655, abs=1e-6)
+
+
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize("prior", [0.5, 0.05])
 def test_the_interval_covers(held_out, prior) -> None:
