@@ -271,7 +271,7 @@ def test_a_class_that_is_gone_collapses() -> None:
 # how certain
 
 
-@pytest.mark.parametrize("prior", [0.03, 0.3])
+@pytest.mark.parametrize("prior", [0.1, 0.3])
 def test_ends_of_the_interval_are_where_the_test_begins_to_reject(prior) -> None:
     rng = np.random.default_rng(12)
     (y, held), (_, new) = binary(900, 0.4, rng), binary(900, prior, rng)
