@@ -286,7 +286,7 @@ def _estimate(
     error = np.sqrt(variance)
     z = float(ndtri((1 + level) / 2))
     if len(pi) == 2:
-        low, high = invert_test(found.moment, float(pi[1]), COLLAPSED_ROWS / n, z)
+        low, high = invert_test(found.moment, float(pi[1]), float(error[1]), COLLAPSED_ROWS / n, z)
         interval = np.array([[1 - high, low], [1 - low, high]])
     else:
         interval = np.array([np.maximum(pi - z * error, 0), np.minimum(pi + z * error, 1)])
@@ -325,21 +325,36 @@ def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     warnings.warn(message, UserWarning, stacklevel=4)
 
 
-def invert_test(moment: Moment, estimate: float, least: float, z: float) -> tuple[float, float]:
-    """The probabilities of label 1 at which the moment is within z of its standard errors."""
+def invert_test(
+    moment: Moment, estimate: float, error: float, least: float, z: float
+) -> tuple[float, float]:
+    """The probabilities of label 1 around the estimate at which the moment is within z of its
+    standard errors. Close to 0 and 1 it has so much noise that it comes within again: the first
+    crossing on each side counts. If a prior at the edge is rejected itself, plus and minus z
+    errors."""
     from scipy.optimize import brentq
-    from scipy.special import expit, logit
 
-    def excess(log_odds: float) -> float:
-        m, C = moment(np.array([expit(-log_odds), expit(log_odds)]))
+    def excess(p: float) -> float:
+        m, C = moment(np.array([1 - p, p]))
         return abs(float(m[0])) - z * math.sqrt(C[0, 0])
 
-    edge = -float(logit(least))
-    start = min(max(float(logit(estimate)), -edge), edge)
+    start = min(max(estimate, least), 1 - least)
+    if excess(start) > 0:
+        return max(start - z * error, 0.0), min(start + z * error, 1.0)
     ends = []
-    for end, limit in ((-edge, 0.0), (edge, 1.0)):
-        rejected = excess(end) > 0 > excess(start)
-        ends.append(float(expit(brentq(excess, start, end, xtol=1e-9))) if rejected else limit)
+    for limit, edge, sign in ((0.0, least, -1), (1.0, 1 - least, 1)):
+        inner, step = start, z * error
+        while True:
+            outer = start + sign * step
+            if not least < outer < 1 - least:
+                outer = edge
+            if excess(outer) > 0:
+                ends.append(float(brentq(excess, inner, outer, xtol=1e-9 * error)))
+                break
+            if outer == edge:
+                ends.append(limit)
+                break
+            inner, step = outer, 1.2 * step
     return ends[0], ends[1]
 
 

@@ -288,7 +288,7 @@ def test_ends_of_the_interval_are_where_the_test_begins_to_reject(prior) -> None
         return difference / np.sqrt(u.var(ddof=1) / n + held_out)
 
     low, high = estimate_prior(new, out_of_fold=(y, held)).interval
-    # root-finder's tolerance of 1e-9 in log-odds
+    # root-finder's tolerance of 1e-9 standard errors
     assert [z(low), z(high)] == pytest.approx([1.959963985, -1.959963985], abs=1e-6)
     columns = estimate_prior(
         np.column_stack([1 - new, new]), out_of_fold=(y, np.column_stack([1 - held, held]))
