@@ -83,6 +83,11 @@ class Objective:
         return None
 
     @property
+    def rows(self) -> int | None:
+        """How many rows it is for, if it holds a value of each; None if it is for any."""
+        return None
+
+    @property
     def start_tolerance(self) -> float | None:
         """How far from ``intercept`` boosting may start; None if it does not matter."""
         return None
