@@ -258,6 +258,8 @@ def compare_rates(
     (X, y), (X_test, y_test) = data.train, data.test
     p = pilot_probability(booster, data.train, settings, np.random.default_rng([*stream, 1000]))
     for k in own["negatives_per_positive"]:
+        if k * y.sum() < settings["least_negatives"]:
+            continue
         mean = k * y.sum() / (y == 0).sum()
         rates = pilot_keep_rates(y, p, mean, floor=own["floor_of_mean_rate"] * mean)
         for number in range(own["samples"]):

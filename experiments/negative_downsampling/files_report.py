@@ -25,7 +25,8 @@ COLOURS = {"XGBoost": ("#0072B2", "o"), "LightGBM": ("#D55E00", "s")}
 def means_table(means: pd.DataFrame, rate: str) -> str:
     """Logloss in e-3, AUC and the mean over the truth."""
     rows = [
-        [row["data"], row["booster"], f"{row[rate]:g}", row["method"], f"{1e3 * row['logloss']:.2f}",
+        [row["data"], row["booster"], f"{row[rate]:g}", row["method"],
+         f"{1e3 * row['logloss']:.2f}",
          f"{row['auc']:.4f}", f"{row['mean_ratio']:.2f}"]
         for row in means.to_dict("records")
     ]  # fmt: skip
