@@ -51,12 +51,22 @@ class LoglossObjective(Objective):
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array | None]:
         y, w = super()._read_labels(y_true, sample_weight)
-        if self.rows not in (None, len(y)):
+        if not isinstance(self.offset, RowOffsets):
+            return y, w
+        if len(self.offset) != len(y):
             raise ValueError(
-                f"y_true has {len(y)} rows, but {NAME} has {self.rows}: the objective needs the "
-                "rate of each training row, in their order. After rows = negative_downsample(y, "
+                f"y_true has {len(y)} rows, but {NAME} has {len(self.offset)}: the objective needs "
+                "the rate of each training row, in their order. After rows = negative_downsample(y, "
                 "rates) that is offset_logloss_objective(rates[rows]); where rows are held out, as "
                 "in cross-validation, make an objective for each training part"
+            )
+        dropped, positive = self.offset.values > 0, y == 1
+        if positive.any() and not (dropped == positive).any():
+            raise ValueError(
+                f"{NAME} is 1 in every row with label 1 and below 1 in every other: rates must not "
+                "follow the label. Give a positive the rate at which a negative in its place would "
+                "be kept, as pilot_keep_rates does, or, for one rate, a float; if a pilot tells "
+                "labels apart so well, sample at numpy.minimum(rates, 0.999)"
             )
         return y, w
 
@@ -250,8 +260,9 @@ def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossOb
     ----------
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
         r, the fraction of the negatives that was kept in the training data; or the rate of
-        each of the n *training* rows, positives included: ``rates[rows]`` after
-        ``rows = negative_downsample(y, rates)``.
+        each of the n *training* rows: ``rates[rows]`` after
+        ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). That of a
+        positive is not 1, but the rate at which a negative in its place would be kept.
 
     Returns
     -------
@@ -262,8 +273,8 @@ def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossOb
     Raises
     ------
     ValueError
-        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, or there is not
-        one rate for each row.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one
+        rate for each row, or exactly the positives have the rate 1.
 
     Notes
     -----

@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
+from gbdt_objectives.objectives.row_offsets import RowOffsets
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
 every_factory = pytest.mark.parametrize("factory", FACTORIES, ids=lambda f: f.__name__)
@@ -212,3 +213,18 @@ def test_another_number_of_rows_is_refused_with_the_remedy() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_rates_that_follow_the_label_are_refused() -> None:
+    rates = np.where(LABELS == 1, 1.0, RATES / 2)
+    obj, z = go.offset_logloss_objective(rates), np.zeros(6)
+    for call in (lambda: obj(LABELS, z), lambda: obj.bind(LABELS), lambda: obj.measured(LABELS)):
+        with pytest.raises(ValueError, match="is 1 in every row with label 1 and below 1 in every"):
+            call()
+    for others in (np.minimum(rates, 0.999), np.where(np.arange(6) == 0, 1, rates), np.ones(6)):
+        go.offset_logloss_objective(others)(LABELS, z)
+
+
+def test_offsets_of_minus_zero_are_zero() -> None:
+    assert hash(RowOffsets(np.array([-0.0]))) == hash(RowOffsets(np.array([0.0])))
+    assert repr(go.offset_logloss_objective([1.0, 0.5]).offset) == "RowOffsets(2 rows, 0 to 0.6931)"
