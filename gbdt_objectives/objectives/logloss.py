@@ -56,9 +56,10 @@ class LoglossObjective(Objective):
         if len(self.offset) != len(y):
             raise ValueError(
                 f"y_true has {len(y)} rows, but {NAME} has {len(self.offset)}: the objective needs "
-                "the rate of each training row, in their order. After rows = negative_downsample(y, "
-                "rates) that is offset_logloss_objective(rates[rows]); where rows are held out, as "
-                "in cross-validation, make an objective for each training part"
+                "the rate of each training row, in their order. After rows = "
+                "negative_downsample(y, rates) that is offset_logloss_objective(rates[rows]); "
+                "where rows are held out, as in cross-validation, make an objective for each "
+                "training part"
             )
         dropped, positive = self.offset.values > 0, y == 1
         if positive.any() and not (dropped == positive).any():
