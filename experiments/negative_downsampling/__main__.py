@@ -89,6 +89,17 @@ def run_files(folder: Path, data: Path | None, *, quick: bool) -> bool:
     settings = files.read(quick=quick)
     with threadpool_limits(settings["training"]["threads"]):
         cells, by_row = files.run_all(data, settings)
+    save(cells, folder / "methods.csv")
+    save(by_row, folder / "by_row.csv")
+    write_files(folder, settings, cells, by_row)
+    write_environment(folder, files.CONFIG, settings["seed"], quick=quick)
+    return True
+
+
+def write_files(
+    folder: Path, settings: files.Settings, cells: pd.DataFrame, by_row: pd.DataFrame
+) -> None:
+    """Differences, pictures and tables."""
     tables = []
     for name, frame, rate, pairs, drawn, shared in (
         ("methods", cells, "keep_rate", files.DIFFERENCES, files_report.METHOD_PAIRS,
@@ -97,7 +108,6 @@ def run_files(folder: Path, data: Path | None, *, quick: bool) -> bool:
          files_report.RATE_PAIRS, ()),
     ):  # fmt: skip
         differences = files.differences(frame, rate, pairs, settings, shared)
-        save(frame, folder / f"{name}.csv")
         save(differences, folder / f"{name}_differences.csv")
         files_report.draw(differences, rate, drawn, folder / f"{name}.png")
         tables += [
@@ -105,8 +115,6 @@ def run_files(folder: Path, data: Path | None, *, quick: bool) -> bool:
             files_report.differences_table(differences, rate),
         ]
     write_table(folder, tables)
-    write_environment(folder, files.CONFIG, settings["seed"], quick=quick)
-    return True
 
 
 def write_table(folder: Path, parts: Sequence[str]) -> None:

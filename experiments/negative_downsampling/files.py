@@ -304,7 +304,10 @@ def differences(
     settings: Settings,
     shared: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Paired over folds: logloss, AUC and the mean ratio. ``shared``: methods without a rate."""
+    """Paired over folds: logloss, also in percent of the second's, AUC and the mean ratio.
+
+    ``shared``: methods without a rate.
+    """
     figures = ["logloss", "auc", "mean_ratio"]
     lines = []
     for (name, booster), own in cells.groupby(["data", "booster"], sort=False):
@@ -317,14 +320,17 @@ def differences(
             for first, second in pairs:
                 line: Cell = {"data": name, "booster": booster, rate: value}
                 line |= {"first": first, "second": second}
-                for figure in figures:
-                    a, b = (table.loc[m, figure].to_numpy() for m in (first, second))
-                    line[figure] = (a - b).mean()
+                found = {
+                    f: (table.loc[first, f] - table.loc[second, f]).to_numpy() for f in figures
+                }
+                found["percent"] = 100 * found["logloss"] / table.loc[second, "logloss"].mean()
+                for figure, values in found.items():
+                    line[figure] = values.mean()
                     line[f"{figure}_se"] = _common.corrected_error(
-                        a - b, test_share(name, settings)
+                        values, test_share(name, settings)
                     )
                 line["verdict"] = _common.verdict(-line["logloss"], line["logloss_se"])
-                line["folds"] = len(a)
+                line["folds"] = len(values)
                 lines.append(line)
     return pd.DataFrame(lines)
 
