@@ -125,7 +125,11 @@ def pilot_keep_rates(
 
     Notes
     -----
-    In ``experiments/negative_downsampling`` PILOT_FINDING
+    In ``experiments/negative_downsampling``, with two boosters on five data sets, such rates were
+    better than one rate, by two standard errors of the logloss, in 6 of 8 comparisons at one
+    negative per positive, in 7 of 10 at three and in 3 of 10 at ten, and never worse by more.
+    At one per positive the mean prediction was 1.08 to 1.36 of the truth: check it, and keep
+    more. The pilot's own training rows come on top.
 
     References
     ----------
