@@ -18,7 +18,7 @@ class RowOffsets:
     values: Array
 
     def __init__(self, values: Array) -> None:
-        own = np.array(values, np.float64) + 0.0  # no -0, which equals 0 but hashes otherwise
+        own = np.asarray(values, np.float64) + 0.0  # a copy, without -0, which hashes otherwise
         own.flags.writeable = False
         object.__setattr__(self, "values", own)
 
