@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 from experiments import _common
 from experiments._common import InputError
 from experiments.negative_downsampling import (
-    compare,
     configuration as config,
     files,
     files_report,
@@ -45,8 +44,8 @@ def write_simulated(
 ) -> tuple[str, Checks]:
     """CSVs and pictures; returns the tables and the checks."""
     rates = settings.scale.keep_rates
-    summary = compare.summary_frame(cells)
-    differences = compare.differences_frame(cells, rates)
+    summary = simulated.summary_frame(cells)
+    differences = simulated.differences_frame(cells, rates)
     save(cells, folder / "simulated.csv")
     save(bins, folder / "reliability.csv")
     save(summary, folder / "simulated_summary.csv")

@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments import _common
-from experiments.negative_downsampling.compare import own_cells, paired
 from experiments.negative_downsampling.methods import (
     ALL_ROWS,
     BAGS,
@@ -24,6 +23,7 @@ from experiments.negative_downsampling.methods import (
     UNCORRECTED,
     WEIGHTED,
 )
+from experiments.negative_downsampling.simulated import own_cells, paired
 from experiments.negative_downsampling.weighting import CURVE, RIGHT, TERMS
 
 mpl.use("Agg")

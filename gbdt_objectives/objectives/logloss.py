@@ -62,7 +62,7 @@ class LoglossObjective(Objective):
                 "training part"
             )
         dropped, positive = self.offset.values > 0, y == 1
-        if positive.any() and not (dropped == positive).any():
+        if 0 < positive.sum() < len(y) and not (dropped == positive).any():
             raise ValueError(
                 f"{NAME} is 1 in every row with label 1 and below 1 in every other: rates must not "
                 "follow the label. Give a positive the rate at which a negative in its place would "
@@ -82,11 +82,10 @@ class LoglossObjective(Objective):
                 f"y_true has one class only, found weight {positive:g} for label 1 and "
                 f"{negative:g} for label 0: both must occur"
             )
-        log_odds = math.log(positive / (self.negative_weight * negative))
         if isinstance(self.offset, RowOffsets):
             best = best_constant(self.offset.values, w, positive, negative)
         else:
-            best = log_odds - self.offset
+            best = math.log(positive / (self.negative_weight * negative)) - self.offset
         return dataclasses.replace(self, intercept=best)
 
     def _loss(self, y: Array, z: Array, w: Array | None) -> float:

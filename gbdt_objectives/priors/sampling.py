@@ -176,14 +176,14 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
         rates = np.exp(np.minimum(log_c + log_p, 0)).clip(floor)
         return (float(rates.sum()) + zeros * floor) / len(p) - mean
 
-    low, high = math.log(floor) - float(log_p.max(initial=0)), 1 - float(log_p.min(initial=0))
+    low, high = math.log(floor) - 1, 1 - float(log_p.min(initial=0))  # all at the floor, or at 1
     if excess(high) < 0:
         raise ValueError(
             f"probability is 0 in {zeros} of {len(p)} negatives, whose rate is the floor, "
             f"{floor:g}: the mean rate is at most {excess(high) + mean:g}, below "
             f"negative_keep_rate {mean:g}; raise the floor"
         )
-    return float(np.exp(brentq(excess, low - 1, high, xtol=1e-13)))
+    return float(np.exp(brentq(excess, low, high, xtol=1e-13)))
 
 
 def resample(

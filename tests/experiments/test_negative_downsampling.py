@@ -14,7 +14,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 from experiments import _common
 from experiments.negative_downsampling import (
     __main__ as experiment,
-    compare,
     configuration as config,
     files,
     methods,
@@ -208,9 +207,9 @@ def test_acceptance_of_weighting(right, terms, curve, expected):
 def test_paired_differences_and_their_errors():
     frame = cells({}).query("keep_rate in (1.0, 0.02)")
     frame.loc[frame.method == ALL_ROWS, "logloss"] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.04]
-    values = compare.paired(frame, "XGBoost", 0.02, CORRECTED, ALL_ROWS)
+    values = simulated.paired(frame, "XGBoost", 0.02, CORRECTED, ALL_ROWS)
     np.testing.assert_allclose(values, [0.0145, 0.0055, -0.0135])
-    differences = compare.differences_frame(frame, [0.02])
+    differences = simulated.differences_frame(frame, [0.02])
     assert len(differences) == len(COMPARISONS) * len(BOOSTERS)
     row = differences.iloc[0]
     assert (row["first"], row.second, row.seeds_better) == (CORRECTED, ALL_ROWS, 1)
@@ -395,6 +394,6 @@ def test_readme_says_what_the_results_say():
 def test_committed_results_show_that_offset_equals_corrected(booster):
     lines = pd.read_csv(experiment.RESULTS / "published" / "simulated.csv")
     for rate in FULL.scale.keep_rates:
-        values = compare.paired(lines, booster, rate, OFFSET, CORRECTED)
+        values = simulated.paired(lines, booster, rate, OFFSET, CORRECTED)
         assert len(values) == FULL.scale.seeds
         assert np.abs(values).max() <= 1e-6

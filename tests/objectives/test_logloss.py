@@ -225,6 +225,12 @@ def test_rates_that_follow_the_label_are_refused() -> None:
         go.offset_logloss_objective(others)(LABELS, z)
 
 
+def test_one_class_has_no_intercept_with_rates_by_row() -> None:
+    for label, rate in ((1, 1.0), (1, 0.5), (0, 0.5)):
+        with pytest.raises(ValueError, match="one class only"):
+            go.offset_logloss_objective([rate] * 3).measured([label] * 3)
+
+
 def test_offsets_of_minus_zero_are_zero() -> None:
     assert hash(RowOffsets(np.array([-0.0]))) == hash(RowOffsets(np.array([0.0])))
     assert repr(go.offset_logloss_objective([1.0, 0.5]).offset) == "RowOffsets(2 rows, 0 to 0.6931)"
