@@ -42,9 +42,11 @@ def sampling(quick: bool) -> None:
     n = 1_000_000 if quick else 10_000_000
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.005).astype(np.int64)
+    rates = rng.choice([0.002, 0.02, 0.2], n)
     seconds = in_turns(
         {
             "ours": lambda: go.negative_downsample(y, 0.02, random_state=rng),
+            "by row": lambda: go.negative_downsample(y, rates, random_state=rng),
             "resample": lambda: go.resample(y, {0: 0.02, 1: 2}, random_state=rng),
             "uniforms": lambda: rng.random(n),
         },
@@ -53,10 +55,26 @@ def sampling(quick: bool) -> None:
     print(f"negative_downsample, {n:,} labels at 2 %: ours {1e3 * seconds['ours']:.0f} ms, "
           f"uniforms {1e3 * seconds['uniforms']:.0f} ms")  # fmt: skip
     report("  times drawing the uniforms", seconds["ours"] / seconds["uniforms"], 2.5)
+    report("  the same with a rate for each row", seconds["by row"] / seconds["uniforms"], 4)
     report("  the same for resample, positives twice", seconds["resample"] / seconds["uniforms"],
            2.5)  # fmt: skip
     extra = peak_bytes(lambda: go.negative_downsample(y, 0.02, random_state=0))
     print(f"  peak extra memory {extra / 1e6:.1f} MB, the sample's indices included")
+
+
+def gradient(quick: bool) -> None:
+    """Bound to their data, as training calls them."""
+    n = 100_000 if quick else 1_000_000
+    rng = np.random.default_rng(0)
+    y, z = (rng.random(n) < 0.3).astype(np.float32), rng.normal(-3, 2, n).astype(np.float32)
+    one = go.offset_logloss_objective(0.02).bind(y)
+    by_row = go.offset_logloss_objective(rng.choice([0.002, 0.02, 0.2], n)).bind(y)
+    seconds = in_turns(
+        {"one": lambda: one(z), "by row": lambda: by_row(z)}, turns=3 if quick else 25
+    )
+    print(f"offset gradient, {n:,} rows: one rate {1e3 * seconds['one']:.2f} ms, "
+          f"by row {1e3 * seconds['by row']:.2f} ms")  # fmt: skip
+    report("  rates by row, times one rate", seconds["by row"] / seconds["one"], 1.5)
 
 
 def train_xgboost(X: Array, y: Array, rounds: int) -> xgb.Booster:
@@ -114,6 +132,7 @@ def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     correction(quick)
     sampling(quick)
+    gradient(quick)
     training(quick)
 
 

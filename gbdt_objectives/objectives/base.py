@@ -50,6 +50,8 @@ class Objective:
     intercept : float or None
         Where boosting should start, in margin units. None if :meth:`measured` has not
         seen the labels yet, or if the loss has no such value.
+    rows : int or None
+        How many training rows it is for, if it holds a value of each; None for any.
     hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
         What the returned hessian is: the second derivative of the loss, the weight of the
         row, nowhere below the second derivative, or anything.
@@ -80,6 +82,10 @@ class Objective:
 
     @property
     def intercept(self) -> float | None:
+        return None
+
+    @property
+    def rows(self) -> int | None:
         return None
 
     @property
