@@ -1,4 +1,4 @@
-"""Splits that hold each row out once."""
+"""Splits that hold each row out once, or at most once, and the last of several splits."""
 
 from __future__ import annotations
 
@@ -22,6 +22,46 @@ def held_out_once(
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once, of class positions y."""
+    splits = _splits(y, cv, group, shuffle, random_state)
+    if len(splits) < 2:
+        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
+    times = _times_held_out(splits, len(y))
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            f"cv must hold each row out exactly once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions"
+        )
+    return splits
+
+
+def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
+    """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
+    splits = _splits(y, cv, group, False, None)
+    times = _times_held_out(splits, len(y))
+    if times.max() > 1:
+        row = int(np.flatnonzero(times > 1)[0])
+        raise ValueError(
+            f"cv must hold no row out more than once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions, TimeSeriesSplit, or a "
+            "single split such as ShuffleSplit(1)"
+        )
+    return splits, np.flatnonzero(times)
+
+
+def last_split(y: Array, cv: Any, group: Array | None) -> Split:
+    """The last (train, test) of a splitter: of TimeSeriesSplit, that with the latest rows."""
+    return _splits(y, cv, group, False, None)[-1]
+
+
+def _splits(
+    y: Array,
+    cv: Any,
+    group: Array | None,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None,
+) -> list[Split]:
+    """At least one split, each of which holds out rows that it does not train on."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
@@ -49,18 +89,18 @@ def held_out_once(
             (np.asarray(train), np.asarray(test))
             for train, test in splitter.split(np.zeros((len(y), 1)), y, group)
         ]
+    if not splits:
+        raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
     if any(rows.dtype == bool for split in splits for rows in split):
         raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
-    if len(splits) < 2:
-        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
-    times = np.zeros(len(y), np.int64)
     for train, test in splits:
         if not len(test):
             raise ValueError("cv gives a split that holds out no row")
+        if not len(train):
+            raise ValueError("cv gives a split that leaves no row to train on")
         rows = np.concatenate([train, test])
         if rows.min() < 0 or rows.max() >= len(y):
             raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
-        np.add.at(times, test, 1)
         if len(np.intersect1d(train, test)):
             raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
         if group is not None:
@@ -70,10 +110,11 @@ def held_out_once(
                     f"cv puts group number {both[0]} on both sides of a split: use a splitter "
                     "that heeds groups, such as GroupKFold"
                 )
-    if (times != 1).any():
-        row = int(np.flatnonzero(times != 1)[0])
-        raise ValueError(
-            f"cv must hold each row out exactly once, but row {row} is held out {times[row]} "
-            "times: use KFold, StratifiedKFold or their group versions"
-        )
     return splits
+
+
+def _times_held_out(splits: list[Split], rows: int) -> Array:
+    times = np.zeros(rows, np.int64)
+    for _, test in splits:
+        np.add.at(times, test, 1)
+    return times

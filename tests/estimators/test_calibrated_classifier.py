@@ -256,7 +256,8 @@ def test_clone_pickle_search(data) -> None:
          "input_space='margin', but is given probabilities"),
         ({"cv": "pre"}, ValueError, "cv must be one of 'prefit', found 'pre'"),
         ({"cv": 1}, ValueError, "cv must be at least 2 folds"),
-        ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError, "exactly once"),
+        ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError,
+         "held out 2 times: use KFold"),
         ({"calibrator": ROCConvexHullCalibrator(m=-1)}, ValueError, "m must not be negative"),
     ],
 )  # fmt: skip
