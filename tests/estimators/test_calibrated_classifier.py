@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import ClassVar
 
 import lightgbm as lgb
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import sklearn
 import xgboost as xgb
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -22,7 +24,12 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
+    check_cv,
     cross_val_predict as out_of_fold,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -242,6 +249,253 @@ def test_clone_pickle_search(data) -> None:
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict_proba(X), search.predict_proba(X))
     assert loaded.estimator_.n_estimators == 10
+
+
+# --- by time ----------------------------------------------------------------------------------
+
+
+@CALIBRATORS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_validation_rows_are_for_the_calibrator_alone(data, new, calibrator, weighted) -> None:
+    X, y = data
+    X_val, y_val = made(1500, seed=2)
+    rng = np.random.default_rng(0)
+    w, w_val = (rng.uniform(0, 3, n) if weighted else None for n in (3000, 1500))
+    given = {} if w_val is None else {"eval_sample_weight": [w_val]}
+    classifier = CalibratedClassifier(GaussianNB(), calibrator)
+    classifier.fit(X, y, w, eval_set=[(X_val, y_val)], **given)
+    model = GaussianNB().fit(X, y, w)
+    p = model.predict_proba(X_val)[:, 1]
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    expected = clone(calibrator).fit(p, y_val, w_val)
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    raw = model.predict_proba(new[0])[:, 1]
+    np.testing.assert_array_equal(classifier.predict_proba(new[0])[:, 1], expected.predict(raw))
+    # the same in other words
+    prefit = CalibratedClassifier(model, calibrator, cv="prefit").fit(X_val, y_val, w_val)
+    assert prefit.calibrator_.to_json() == expected.to_json()
+    for pair in ((X_val, y_val), [[X_val, y_val]]):
+        given = {} if w_val is None else {"eval_sample_weight": list(w_val)}
+        again = clone(classifier).fit(X, y, w, eval_set=pair, **given)
+        assert again.calibrator_.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize(
+    ("cv", "from_row"),
+    [
+        (TimeSeriesSplit(5), 500),
+        (TimeSeriesSplit(3, gap=50, test_size=400), 1800),
+        ([(np.arange(2000), np.arange(2500, 3000))], 2500),
+        (PredefinedSplit(np.repeat([-1, 0, 1], 1000)), 1000),
+    ],
+)
+def test_rows_that_are_never_held_out_train_only(data, new, cv, from_row) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0, 3, len(y))
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=cv).fit(X, y, w)
+    p = np.full(len(y), np.nan)
+    for train, test in check_cv(cv).split(X, y):
+        model = GaussianNB().fit(X[train], y[train], w[train])
+        p[test] = model.predict_proba(X[test])[:, 1]
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    assert np.isnan(p[:from_row]).all()
+    assert not np.isnan(p[from_row:]).any()
+    expected = LogitCalibrator().fit(p[from_row:], y[from_row:], w[from_row:])
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    raw = GaussianNB().fit(X, y, w).predict_proba(new[0])[:, 1]  # on all rows
+    np.testing.assert_array_equal(classifier.predict_proba(new[0])[:, 1], expected.predict(raw))
+
+
+def test_a_single_random_split(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator())
+    classifier.set_params(cv=ShuffleSplit(1, test_size=600, random_state=0)).fit(X, y)
+    assert np.isnan(classifier.oof_probability_).sum() == 2400
+    with pytest.raises(ValueError, match="no row out more than once, .*such as ShuffleSplit\\(1"):
+        classifier.set_params(cv=ShuffleSplit(5, random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match="no row out more than once"):
+        classifier.set_params(cv=RepeatedKFold()).fit(X, y)
+
+
+class Clock:
+    """Mixin that notes the times, in the first column, that each model learns from."""
+
+    log: ClassVar[list] = []
+
+    def fit(self, X, y, *, eval_set=(), **options):
+        stop = [np.asarray(X_val)[:, 0] for X_val, _ in eval_set]
+        self.log.append((np.asarray(X)[:, 0], *stop))
+        return super().fit(X, y, **({"eval_set": eval_set} if eval_set else {}), **options)
+
+
+class ClockXGB(Clock, xgb.XGBClassifier):
+    pass
+
+
+class ClockLGBM(Clock, lgb.LGBMClassifier):
+    pass
+
+
+DEPRECATED = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+
+
+@DEPRECATED
+@pytest.mark.parametrize("kind", [ClockXGB, ClockLGBM])
+def test_by_time_from_end_to_end(kind) -> None:
+    """A base rate that drifts, sampling, early stopping and calibration, each by time."""
+    rng = np.random.default_rng(0)
+    n = 30_000
+    time = np.arange(n) / n
+    X = np.column_stack([time, rng.normal(size=(n, 3))])
+    z = 1.3 * X[:, 1] + np.sin(2 * X[:, 2]) - 4 + 1.5 * time
+    y = (rng.random(n) < expit(z)).astype(int)
+    past, recent, future = slice(0, 20_000), slice(20_000, 25_000), slice(25_000, n)
+
+    quiet = {"verbose": -1} if kind is ClockLGBM else {"verbosity": 0}
+    booster = kind(n_estimators=300, early_stopping_rounds=10, n_jobs=1, **quiet)
+    sampled = DownsampledClassifier(
+        booster, 0.2, correction="offset", cv=TimeSeriesSplit(5), random_state=0
+    )
+    splits = TimeSeriesSplit(4)
+    classifier = CalibratedClassifier(sampled, InterceptCalibrator(), cv=splits)
+    Clock.log.clear()
+    classifier.fit(X[:25_000], y[:25_000])
+    assert len(Clock.log) == 5
+    held_out = [time[test] for _, test in splits.split(X[:25_000])]
+    for (trained, stopped), held in zip(Clock.log, [*held_out, time[future]], strict=True):
+        assert trained.max() < stopped.min() <= stopped.max() < held.min()
+    trained, stopped = Clock.log[-1]  # the final one on all rows
+    assert stopped.max() == time[24_999]
+    assert len(stopped) == 25_000 // 6  # the full population
+    assert len(trained) < 0.4 * (25_000 - len(stopped))  # a sample
+    model = classifier.estimator_.estimators_[0]
+    best = model.best_iteration_ if kind is ClockLGBM else model.get_booster().num_boosted_rounds()
+    assert best < 300
+
+    def ratio(classifier):
+        """Mean prediction over mean outcome in the future."""
+        return classifier.predict_proba(X[future])[:, 1].mean() / y[future].mean()
+
+    Clock.log.clear()
+    explicit = CalibratedClassifier(sampled, InterceptCalibrator())
+    explicit.fit(X[past], y[past], eval_set=[(X[recent], y[recent])])
+    ((trained, stopped),) = Clock.log
+    assert trained.max() < stopped.min() <= stopped.max() < time[recent].min()
+    p = explicit.estimator_.predict_proba(X[recent])[:, 1]
+    np.testing.assert_array_equal(explicit.oof_probability_, p)
+    q = explicit.predict_proba(X[recent])[:, 1]
+    assert q.mean() == pytest.approx(y[recent].mean(), rel=1e-6)
+    # calibrating on the rows before the future makes up for most of the drift
+    assert abs(np.log(ratio(explicit))) < 0.5 * abs(np.log(ratio(explicit.estimator_)))
+
+
+def test_frames_with_categories_by_time() -> None:
+    X, y = made(3000)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(k=pd.Categorical(list("xyz") * 1000))
+    labels = np.array(["no", "yes"])[y]
+    inner = DownsampledClassifier(
+        LGBM(early_stopping_rounds=5), {"no": 0.5}, correction="offset", cv=TimeSeriesSplit(3)
+    )
+    rows = frame[:2000], labels[:2000]
+    for estimator in (inner, LGBM(n_estimators=5)):
+        classifier = CalibratedClassifier(estimator, LogitCalibrator())
+        classifier.fit(*rows, eval_set=[(frame[2000:], pd.Series(labels[2000:]))])
+        assert classifier.classes_.tolist() == ["no", "yes"]
+        assert len(classifier.oof_probability_) == 1000
+    with pytest.raises(ValueError, match="eval_set: The feature names should match"):
+        classifier.fit(*rows, eval_set=[(frame[2000:].rename(columns={"a": "z"}), labels[2000:])])
+    sparse = csr_matrix(X)
+    classifier.fit(sparse[:2000], y[:2000], eval_set=[(sparse[2000:], y[2000:])])
+
+
+@DEPRECATED
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_early_stopping_needs_rows_of_its_own(data, booster) -> None:
+    X, y = data
+    stops = booster(early_stopping_rounds=5)
+    for arguments in ({}, {"eval_set": [made(1000, seed=2)]}):
+        with pytest.raises(ValueError, match=r"DownsampledClassifier\(estimator, 1, correction="):
+            CalibratedClassifier(stops, LogitCalibrator()).fit(X, y, **arguments)
+    remedy = DownsampledClassifier(stops, 1, correction="offset", random_state=0)
+    CalibratedClassifier(remedy, LogitCalibrator(), cv=2).fit(X, y)
+    fitted = clone(stops).fit(X, y, eval_set=[made(1000, seed=2)])
+    CalibratedClassifier(fitted, LogitCalibrator(), cv="prefit").fit(*made(1000, seed=3))
+
+
+X_VAL, Y_VAL = made(600, seed=2)
+PAIR = [(X_VAL, Y_VAL)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cv", "error", "message"),
+    [
+        ({"sample_weight_eval_set": [Y_VAL]}, 5, TypeError, r"write eval_sample_weight=\[w_val\]"),
+        ({"eval_X": X_VAL, "eval_y": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
+        ({"X_val": X_VAL, "y_val": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
+        ({"validation_fraction": 0.2}, 5, TypeError, "pass the rows themselves, eval_set"),
+        ({"callbacks": []}, 5, TypeError, r"fit\(\) got callbacks=: it has only X, y, sample_we"),
+        ({"eval_sample_weight": [Y_VAL]}, 5, ValueError, "given without eval_set"),
+        ({"eval_set": PAIR}, 3, ValueError, "cv = 3 asks for some: leave one of the two out"),
+        ({"eval_set": PAIR}, TimeSeriesSplit(5), ValueError, "leave one of the two out"),
+        ({"eval_set": PAIR}, "prefit", ValueError, "with cv='prefit' nothing is trained"),
+        ({"eval_set": PAIR, "groups": [0]}, 5, ValueError, "eval_set has none: leave them out"),
+        ({"eval_set": PAIR * 2}, 5, ValueError, "must be one pair, .* found list of 2"),
+        ({"eval_set": [X_VAL, Y_VAL]}, 5, ValueError, "must be one pair, .* found list of 2"),
+        ({"eval_set": []}, 5, ValueError, "must be one pair, .* found list of 0"),
+        ({"eval_set": X_VAL}, 5, ValueError, "must be one pair, .* found ndarray"),
+        ({"eval_set": 0.2}, 5, ValueError, "must be one pair, .* found float"),
+        ({"eval_set": (PAIR[0], PAIR[0])}, 5, ValueError, "must be one pair, .* found tuple of 2"),
+        ({"eval_set": [(X_VAL, Y_VAL, Y_VAL)]}, 5, ValueError, "weights are eval_sample_weight="),
+        ({"eval_set": [(X_VAL, Y_VAL[:5])]}, 5, ValueError, "eval_set: .*inconsistent numbers"),
+        ({"eval_set": [(X_VAL, None)]}, 5, ValueError, "eval_set: .*the target y is None"),
+        ({"eval_set": [(X_VAL[:, :3], Y_VAL)]}, 5, ValueError, "eval_set: X has 3 features, but"),
+        ({"eval_set": [(X_VAL, 2 * Y_VAL)]}, 5, ValueError, "label 2 at row .* not occur in y"),
+        ({"eval_set": [(X_VAL, Y_VAL.astype(str))]}, 5, TypeError, "eval_set: .*both the same"),
+        ({"eval_set": [(X_VAL, 0 * Y_VAL)]}, 5, ValueError, "eval_set holds out rows of one"),
+        ({"eval_set": PAIR, "eval_sample_weight": [1 - Y_VAL]}, 5, ValueError, "of one class only"),
+        ({"eval_set": PAIR, "eval_sample_weight": [0 * Y_VAL]}, 5, ValueError,
+         "eval_sample_weight is zero in all rows"),
+        ({"eval_set": PAIR, "eval_sample_weight": [Y_VAL, Y_VAL]}, 5, ValueError,
+         "eval_sample_weight must be one-dimensional"),
+        ({"eval_set": PAIR, "eval_sample_weight": Y_VAL[:9]}, 5, ValueError,
+         "eval_sample_weight has 9 rows"),
+    ],
+)  # fmt: skip
+def test_bad_validation_rows(data, arguments, cv, error, message) -> None:
+    estimator = GaussianNB().fit(*data) if cv == "prefit" else GaussianNB()
+    classifier = CalibratedClassifier(estimator, LogitCalibrator(), cv=cv)
+    with pytest.raises(error, match=message):
+        classifier.fit(*data, **arguments)
+    assert not hasattr(classifier, "calibrator_")
+
+
+def test_bad_splits_by_time(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=TimeSeriesSplit(5))
+    with pytest.raises(ValueError, match="eval_set holds the training rows"):
+        clone(classifier).set_params(cv=5).fit(X, y, eval_set=[(X, y)])
+    late = np.repeat([0, 1, 0], 1000)
+    with pytest.raises(ValueError, match="training rows are of one class only: .* first ones out"):
+        classifier.fit(X, late)
+    with pytest.raises(ValueError, match="cv holds out rows of one class only, found \\[0\\]"):
+        classifier.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))]).fit(X, late)
+    with pytest.raises(ValueError, match="cv gives 0 splits: was it an iterator"):
+        classifier.set_params(cv=[]).fit(X, y)
+    with pytest.raises(ValueError, match="leaves no row to train on"):
+        classifier.set_params(cv=[(np.arange(0), np.arange(3000))]).fit(X, y)
+
+
+def test_groups_by_time(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=TimeSeriesSplit(5))
+    days = np.arange(3000) // 100  # of which each split takes whole ones
+    with pytest.warns(UserWarning, match="groups parameter is ignored by TimeSeriesSplit"):
+        classifier.fit(X, y, groups=days)
+    with (
+        pytest.warns(UserWarning, match="groups parameter is ignored by TimeSeriesSplit"),
+        pytest.raises(ValueError, match="puts group number 0 on both sides"),
+    ):
+        classifier.fit(X, y, groups=days % 7)
 
 
 @pytest.mark.parametrize(
