@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 
 Split = tuple[Array, Array]
 """Row numbers to train on and to hold out."""
@@ -62,37 +63,24 @@ def _splits(
     random_state: int | np.random.RandomState | None,
 ) -> list[Split]:
     """At least one split, each of which holds out rows that it does not train on."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+    from sklearn.model_selection import check_cv
 
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, found {cv}")
-        if group is not None and len(np.unique(group)) < cv:
-            raise ValueError(
-                f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
-                "use fewer folds"
-            )
-        if group is None and len(y) < cv:
-            raise ValueError(
-                f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
-                "use fewer folds or more rows"
-            )
-        kind = StratifiedKFold if group is None else StratifiedGroupKFold
-        splitter = kind(int(cv), shuffle=shuffle, random_state=random_state if shuffle else None)
-    elif cv is None:
-        raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
-    else:
-        splitter = check_cv(cv, y, classifier=True)
+    rows = np.zeros((len(y), 1))
     with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        splits = [
-            (np.asarray(train), np.asarray(test))
-            for train, test in splitter.split(np.zeros((len(y), 1)), y, group)
-        ]
+        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+            given = _folds(y, int(cv), group, shuffle, random_state).split(rows, y, group)
+        elif cv is None:
+            raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
+        elif isinstance(cv, type):
+            raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
+        elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
+            given = cv
+        else:
+            given = check_cv(cv, y, classifier=True).split(rows, y, group)
+        splits = [_read_split(split) for split in given]
     if not splits:
         raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
-    if any(rows.dtype == bool for split in splits for rows in split):
-        raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
     for train, test in splits:
         if not len(test):
             raise ValueError("cv gives a split that holds out no row")
@@ -111,6 +99,47 @@ def _splits(
                     "that heeds groups, such as GroupKFold"
                 )
     return splits
+
+
+def _folds(
+    y: Array,
+    cv: int,
+    group: Array | None,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None,
+) -> Any:
+    """The splitter of a number of folds."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2 folds, found {cv}")
+    if group is not None and len(np.unique(group)) < cv:
+        raise ValueError(
+            f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
+            "use fewer folds"
+        )
+    if group is None and len(y) < cv:
+        raise ValueError(
+            f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
+            "use fewer folds or more rows"
+        )
+    kind = StratifiedKFold if group is None else StratifiedGroupKFold
+    return kind(cv, shuffle=shuffle, random_state=random_state if shuffle else None)
+
+
+def _read_split(split: Any) -> Split:
+    if not isinstance(split, list | tuple) or len(split) != 2:
+        raise ValueError(
+            "cv must give pairs of row numbers, (train, held_out), a single one as "
+            f"[(train, held_out)], found {shown(split)}"
+        )
+    train, test = (np.asarray(rows) for rows in split)
+    for rows in (train, test):
+        if rows.dtype == bool:
+            raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(f"cv must give row numbers, (n,), found {shown(rows)}")
+    return train, test
 
 
 def _times_held_out(splits: list[Split], rows: int) -> Array:

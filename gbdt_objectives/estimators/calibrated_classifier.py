@@ -129,7 +129,8 @@ class CalibratedClassifier(ProbabilityClassifier):
         eval_set : [(X_val, y_val)], optional
             Rows of the population the model will be used on, for instance later ones. The
             estimator is trained once, on X and y, and the calibrator on these rows only;
-            there are no folds, and ``cv`` is left at its default.
+            there are no folds, and ``cv`` is left at its default. In a pipeline the steps before
+            this one do not transform them: make the pipeline the estimator instead.
         eval_sample_weight : [array-like of shape (n_val,)], optional
             Their weights, for the calibrator; ``sample_weight`` is then for the estimator only.
         **others

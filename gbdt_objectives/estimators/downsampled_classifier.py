@@ -223,7 +223,8 @@ class DownsampledClassifier(ProbabilityClassifier):
         eval_set : [(X_val, y_val)], optional
             Rows for early stopping, for instance later ones, which stand for the full
             population: not downsampled, or with weights that make up for it. They are neither
-            sampled nor trained on.
+            sampled nor trained on. In a pipeline the steps before this one do not transform
+            them: use ``cv`` instead.
         eval_sample_weight : [array-like of shape (n_val,)], optional
             Their weights.
         **others

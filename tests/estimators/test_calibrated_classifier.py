@@ -481,8 +481,22 @@ def test_bad_splits_by_time(data) -> None:
         classifier.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))]).fit(X, late)
     with pytest.raises(ValueError, match="cv gives 0 splits: was it an iterator"):
         classifier.set_params(cv=[]).fit(X, y)
-    with pytest.raises(ValueError, match="leaves no row to train on"):
-        classifier.set_params(cv=[(np.arange(0), np.arange(3000))]).fit(X, y)
+    rows = np.arange(3000)
+    for cv, error, message in (
+        ([(rows[:0], rows)], ValueError, "leaves no row to train on"),
+        ([([], rows)], ValueError, "leaves no row to train on"),
+        ([(rows, [])], ValueError, "holds out no row"),
+        (
+            (rows[:2000], rows[2000:]),
+            ValueError,
+            r"a single one as \[\(train, held_out\)\], found n",
+        ),
+        ([(rows < 2000, rows >= 2000)], ValueError, "as masks: give row numbers"),
+        ([(rows[:2000] / 1, rows[2000:])], ValueError, "cv must give row numbers"),
+        (TimeSeriesSplit, TypeError, r"cv is the class TimeSeriesSplit: .*TimeSeriesSplit\("),
+    ):
+        with pytest.raises(error, match=message):
+            classifier.set_params(cv=cv).fit(X, y)
 
 
 def test_groups_by_time(data) -> None:
