@@ -10,6 +10,7 @@ where rows are sampled. ``groups``: rows of one group stay on one side of each s
 Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON.
 """
 
+from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.calibrators import (
     InterceptCalibrator,
@@ -23,9 +24,12 @@ from gbdt_objectives.estimators.probability_tree import (
     leaf_probability,
 )
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
+from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
+from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
+    "BetaCalibrator",
     "CalibratedClassifier",
     "DownsampledClassifier",
     "InterceptCalibrator",
@@ -33,7 +37,9 @@ __all__ = [
     "ProbabilityEstimationTree",
     "QWKClassifier",
     "ROCConvexHullCalibrator",
+    "TemperatureCalibrator",
     "ThresholdClassifier",
+    "VennAbersCalibrator",
     "leaf_indices",
     "leaf_probability",
 ]

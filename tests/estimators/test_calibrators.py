@@ -24,10 +24,12 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives import (
+    BetaCalibrator,
     CalibratedClassifier,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    VennAbersCalibrator,
 )
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
@@ -41,6 +43,9 @@ CALIBRATORS = pytest.mark.parametrize(
         InterceptCalibrator(input_space="margin"),
         LogitCalibrator(),
         LogitCalibrator(input_space="margin"),
+        BetaCalibrator(),
+        BetaCalibrator(input_space="margin"),
+        VennAbersCalibrator(),
     ],
     ids=str,
 )
@@ -327,6 +332,8 @@ def test_weight_is_repetition(calibrator, rows) -> None:
 @CALIBRATORS
 @pytest.mark.parametrize("scale", [1e-90, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows, scale) -> None:
+    if isinstance(calibrator, VennAbersCalibrator):
+        pytest.skip("weights are in rows: the row that is added weighs 1")
     p, y = rows
     score = score_of(calibrator, p)
     w = np.random.default_rng(1).uniform(0, 3, len(y))
@@ -384,14 +391,26 @@ LOGIT = {
     "format": "gbdt_objectives.LogitCalibrator/1", "input_space": "margin", "slope": 1,
     "intercept": 0.5,
 }  # fmt: skip
+BETA = {
+    "format": "gbdt_objectives.BetaCalibrator/1", "input_space": "margin", "a": 1, "b": 0.5,
+    "c": -1,
+}  # fmt: skip
+VENN = {
+    "format": "gbdt_objectives.VennAbersCalibrator/1", "scores": [0.1, 0.4],
+    "lower": [0, 0.2, 0.3], "upper": [0.2, 0.3, 1],
+}  # fmt: skip
 CLASS = {
+    "BetaCalibrator": BetaCalibrator,
+    "VennAbersCalibrator": VennAbersCalibrator,
     "ROCConvexHullCalibrator": ROCConvexHullCalibrator,
     "InterceptCalibrator": InterceptCalibrator,
     "LogitCalibrator": LogitCalibrator,
 }
 
 
-@pytest.mark.parametrize("good", [HULL, INTERCEPT, LOGIT], ids=lambda good: good["format"])
+@pytest.mark.parametrize(
+    "good", [HULL, INTERCEPT, LOGIT, BETA, VENN], ids=lambda good: good["format"]
+)
 def test_foreign_json_is_refused(good) -> None:
     name = good["format"].split(".")[1].split("/")[0]
     read = CLASS[name].from_json
@@ -440,6 +459,14 @@ def test_foreign_json_is_refused(good) -> None:
         (LOGIT, {"slope": "1"}, "slope must be a finite number, found '1'"),
         (LOGIT, {"intercept": [1]}, "intercept must be a finite number, found \\[1\\]"),
         (LOGIT, {"input_space": None}, "input_space must be one of"),
+        (BETA, {"a": -1}, "a must not be negative, found -1"),
+        (BETA, {"b": -0.1}, "b must not be negative, found -0.1"),
+        (BETA, {"c": None}, "c must be a finite number, found None"),
+        (VENN, {"scores": [0.4, 0.1]}, "scores must rise"),
+        (VENN, {"lower": [0, 0.2]}, "lower must have one value more than scores, 3, found 2"),
+        (VENN, {"upper": [0.2, 0.3, 1.1]}, "upper must be in \\[0, 1\\], found 1.1"),
+        (VENN, {"upper": [0.3, 0.2, 1]}, "upper must not fall"),
+        (VENN, {"lower": [0, 0.2, 1], "upper": [0.2, 0.3, 0.9]}, "lower must not exceed upper"),
     ],
 )
 def test_changed_json_is_refused(good, change, message) -> None:
@@ -478,7 +505,7 @@ def test_bad_input(calibrator, score, y, w, error, message) -> None:
         unfitted.predict([0.5])
 
 
-@pytest.mark.parametrize("kind", [InterceptCalibrator, LogitCalibrator])
+@pytest.mark.parametrize("kind", [InterceptCalibrator, LogitCalibrator, BetaCalibrator])
 def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
     with pytest.raises(ValueError, match="score must be in \\[0, 1\\], found 1.2 at row 1"):
         kind().fit([0.1, 1.2], [0, 1])
@@ -551,6 +578,8 @@ ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-d
         (ROCConvexHullCalibrator(m=2), EXPECTED | ONE_COLUMN),
         (InterceptCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
         (LogitCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
+        (BetaCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
+        (VennAbersCalibrator(), EXPECTED | ONE_COLUMN),
     ],
 )
 def test_check_estimator(calibrator, expected) -> None:
