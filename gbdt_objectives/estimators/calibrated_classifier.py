@@ -1,4 +1,4 @@
-"""CalibratedClassifier: any classifier and any calibrator of this package, cross-fitted."""
+"""CalibratedClassifier: any classifier and any calibrator of this package, on held-out rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
+from sklearn.isotonic import IsotonicRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
-from gbdt_objectives.adapters._wrapped import find_stopping_rounds, predict_probability
+from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds, predict_probability
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_classifier,
@@ -29,6 +30,8 @@ from gbdt_objectives.estimators._base import (
     take_rows,
     weight_argument,
 )
+from gbdt_objectives.estimators.calibrators import Calibrator
+from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 
 FOLDS = 5
 
@@ -37,7 +40,7 @@ ROUND_OFF = 1e-9
 
 
 class CalibratedClassifier(ProbabilityClassifier):
-    """Classifier of two classes whose probabilities are calibrated on held-out rows.
+    """Classifier whose probabilities are calibrated on held-out rows.
 
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
     probabilities of all rows that are held out, and trains the classifier again on all rows.
@@ -50,9 +53,12 @@ class CalibratedClassifier(ProbabilityClassifier):
         With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
         they are: XGBClassifier needs labels 0 and 1.
     calibrator : calibrator
-        ``ROCConvexHullCalibrator``, ``InterceptCalibrator``, ``LogitCalibrator``, or
-        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such
-        as ``IsotonicRegression(out_of_bounds="clip")``. It is given probabilities.
+        ``LogitCalibrator``, ``BetaCalibrator``, ``InterceptCalibrator``,
+        ``ROCConvexHullCalibrator``, ``VennAbersCalibrator``, or anything with their
+        ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
+        ``IsotonicRegression(out_of_bounds="clip")``. It is given the probability of the
+        positive class. For more than two classes ``TemperatureCalibrator`` or your own, given
+        (n, K) probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
         Must hold no row out twice. An int: that many stratified folds, not shuffled,
         as usual in scikit-learn; group folds if ``fit`` gets ``groups``. Rows in the order
@@ -63,16 +69,16 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Sorted; the positive class last.
+    classes_ : ndarray of shape (K,)
+        Sorted; of two the positive class last.
     estimator_ : classifier
         Fitted on all rows of X, those that splits never hold out or that come last in time
         included; ``estimator`` itself with ``cv="prefit"``.
     calibrator_ : calibrator
         Fitted.
-    oof_probability_ : ndarray of shape (n,)
-        Of the positive class: what the calibrator was fitted on. NaN for rows that no split
-        held out, which it did not see. Of the rows of ``eval_set``, if that was given.
+    oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
+        What the calibrator was fitted on. NaN for rows that no split held out, which it did
+        not see. Of the rows of ``eval_set``, if that was given.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -121,7 +127,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         X : array-like, sparse matrix or DataFrame of shape (n, features)
             Whatever the estimator accepts.
         y : array-like of shape (n,)
-            Two classes.
+            Two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
             For the estimator and the calibrator.
         groups : array-like of shape (n,), optional
@@ -144,10 +150,10 @@ class CalibratedClassifier(ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Not two classes, parameters or arguments that do not fit together, bad weights,
-            splits that hold a row out twice, rows held out that are of one class only,
-            labels in ``eval_set`` that ``y`` does not have, and what the estimator or the
-            calibrator raises.
+            Classes that the calibrator does not accept, parameters or arguments that do not
+            fit together, bad weights, splits that hold a row out twice, rows held out that
+            are of one class only, labels in ``eval_set`` that ``y`` does not have, and what
+            the estimator or the calibrator raises.
         """
         check_names(self, others)
         self._check_parameters()
@@ -158,11 +164,8 @@ class CalibratedClassifier(ProbabilityClassifier):
         check_classification_targets(target)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         check_several_classes(classes)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported, found the classes "
-                f"{_checks.shown(classes.tolist())}: calibrate one class at a time, y == label"
-            )
+        check_number_of_classes(self.calibrator, classes)
+        columns = takes_columns(self.calibrator, len(classes))
         position = positions("y", target, classes).astype(np.int64)
         wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
         evaluated = read_eval_set(self, X, classes, eval_set, eval_sample_weight, self.calibrator)
@@ -171,14 +174,15 @@ class CalibratedClassifier(ProbabilityClassifier):
         if evaluated is not None:
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
             X_val, position, w = evaluated
-            p = predict_probability(model, X_val)[:, 1]
+            p = scores(model, X_val, columns)
         elif prefit:
-            model, p = self.estimator, predict_probability(self.estimator, X)[:, 1]
+            model, p = self.estimator, scores(self.estimator, X, columns)
         else:
             group = None if groups is None else group_numbers(groups, len(target))
             splits, held = held_out_at_most_once(position, self.cv, group)
             check_held_out_classes("cv", classes, position[held], take(w, held))
-            p = self._out_of_fold(X, target, position, w, splits)
+            check_classes_in_folds(classes, position, splits)
+            p = self._out_of_fold((X, target, w), splits, columns)
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
         weight = weight_argument(take(w, held))
         calibrator = clone(self.calibrator).fit(p[held], position[held], **weight)
@@ -195,6 +199,11 @@ class CalibratedClassifier(ProbabilityClassifier):
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
                 f"LogitCalibrator() does, found {_checks.shown(calibrator)}"
+            )
+        if getattr(calibrator, "labels", None) is not None:
+            raise ValueError(
+                f"calibrator has labels={_checks.shown(calibrator.labels)}, but is given class "
+                "positions, in the order of classes_: leave labels out"
             )
         if getattr(calibrator, "input_space", "probability") != "probability":
             raise ValueError(
@@ -228,20 +237,17 @@ class CalibratedClassifier(ProbabilityClassifier):
                 "some: leave one of the two out"
             )
 
-    def _out_of_fold(
-        self, X: Any, target: Array, position: Array, w: Array | None, splits: list[Split]
-    ) -> Array:
-        p = np.full(len(position), np.nan)
+    def _out_of_fold(self, data: Data, splits: list[Split], columns: bool) -> Array:
+        """(n,) or (n, K), NaN for rows that are never held out."""
+        p = None
         for train, test in splits:
-            if len(np.unique(position[train])) < 2:
-                raise ValueError(
-                    "cv gives a split whose training rows are of one class only: use fewer or "
-                    "stratified folds, and if they are by time leave the first ones out; there "
-                    "must be several rows of each class"
-                )
-            X_train, y_train, w_train = take_rows((X, target, w), train)
+            X_train, y_train, w_train = take_rows(data, train)
             model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
-            p[test] = predict_probability(model, _safe_indexing(X, test))[:, 1]
+            found = scores(model, _safe_indexing(data[0], test), columns)
+            if p is None:
+                p = np.full((len(data[1]), *found.shape[1:]), np.nan)
+            p[test] = found
+        assert p is not None
         return p
 
     def predict_proba(self, X: Any) -> Array:
@@ -253,7 +259,7 @@ class CalibratedClassifier(ProbabilityClassifier):
 
         Returns
         -------
-        ndarray of shape (n, 2)
+        ndarray of shape (n, K)
             float64, a column per class, in the order of ``classes_``.
 
         Raises
@@ -264,24 +270,71 @@ class CalibratedClassifier(ProbabilityClassifier):
         """
         check_is_fitted(self, "calibrator_")
         check_features(self, X, reset=False)
-        p = self.calibrator_.predict(predict_probability(self.estimator_, X)[:, 1])
-        p = check_probabilities(self.calibrator_, p)
-        return np.column_stack([1 - p, p])
+        columns = self.oof_probability_.ndim == 2
+        score = scores(self.estimator_, X, columns)
+        p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
+        return p if columns else np.column_stack([1 - p, p])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        if is_binary(self.calibrator):
+            tags.classifier_tags.multi_class = False
         return tags
 
 
-def check_probabilities(calibrator: Any, predicted: ArrayLike) -> Array:
-    """What a calibrator predicted, (n,), in [0, 1] up to round-off."""
-    p: Array = np.asarray(predicted, np.float64)
-    wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
-    if p.ndim != 1 or wrong.any():
-        found = f"shape {p.shape}" if p.ndim != 1 else f"{p[wrong][0]} at row {wrong.argmax()}"
+def scores(model: Any, X: Any, columns: bool) -> Array:
+    """What a calibrator is given: the probability of the positive class, or of each class."""
+    p = predict_probability(model, X)
+    return p if columns else p[:, 1]
+
+
+def is_binary(calibrator: Any) -> bool:
+    """Whether it is known to accept the probability of one class only."""
+    return isinstance(calibrator, Calibrator | IsotonicRegression)
+
+
+def takes_columns(calibrator: Any, K: int) -> bool:
+    """Whether the calibrator is given (n, K), a column per class."""
+    return K > 2 or isinstance(calibrator, TemperatureCalibrator)
+
+
+def check_number_of_classes(calibrator: Any, classes: Array) -> None:
+    if len(classes) > 2 and is_binary(calibrator):
         raise ValueError(
-            f"{type(calibrator).__name__} must predict probabilities (n,), found {found}: for "
-            'scores beyond those it was fitted on IsotonicRegression needs out_of_bounds="clip"'
+            f"Only binary classification is supported by {type(calibrator).__name__}, found the "
+            f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "
+            "one class at a time, y == label"
         )
-    return np.clip(p, 0, 1)
+
+
+def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
+    """Raise if a model would be trained without one of the classes."""
+    for train, _ in splits:
+        missing = np.setdiff1d(np.arange(len(classes)), position[train])
+        if len(missing):
+            raise ValueError(
+                "cv gives a split whose training rows have none of class "
+                f"{_checks.shown(classes.tolist()[missing[0]])}: use fewer or stratified folds, "
+                "and if they are by time leave the first ones out"
+            )
+
+
+def check_probabilities(calibrator: Any, predicted: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """What a calibrator predicted, (n,) or (n, K), in [0, 1] up to round-off."""
+    p: Array = np.asarray(predicted, np.float64)
+    name = f"{type(calibrator).__name__} must predict probabilities"
+    if p.shape != shape:
+        raise ValueError(
+            f"{name} ({', '.join(['n', *map(str, shape[1:])])}), found shape {p.shape}"
+        )
+    wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(
+            f"{name}, found {p[wrong][0]} at row {row}: for scores beyond those it was fitted on "
+            'IsotonicRegression needs out_of_bounds="clip"'
+        )
+    p = np.clip(p, 0, 1)
+    if p.ndim == 2:
+        _checks.rows_sum_to_one(f"what {type(calibrator).__name__} predicts", p)
+    return p

@@ -13,13 +13,14 @@ import pytest
 import sklearn
 import xgboost as xgb
 from scipy.sparse import csr_matrix
-from scipy.special import expit
-from sklearn.base import clone
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -46,6 +47,8 @@ from gbdt_objectives import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    TemperatureCalibrator,
+    VennAbersCalibrator,
     normalized_entropy,
 )
 
@@ -249,6 +252,111 @@ def test_clone_pickle_search(data) -> None:
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict_proba(X), search.predict_proba(X))
     assert loaded.estimator_.n_estimators == 10
+
+
+# --- several classes --------------------------------------------------------------------------
+
+
+def made_of_three(n, seed=0):
+    """About 80, 14 and 6 %, and what boosters learn too well."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    p = softmax(np.column_stack([2.5 + 0 * X[:, 0], X[:, 0], 1.5 * X[:, 1] - 1]), axis=1)
+    return X, (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cv", [4, TimeSeriesSplit(3)])
+def test_several_classes_written_out(weighted, bias, cv) -> None:
+    X, y = made_of_three(3000)
+    labels = np.array(["high", "low", "middle"])
+    w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None
+    p = np.full((len(y), 3), np.nan)
+    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+        model = GaussianNB().fit(X[train], y[train], None if w is None else w[train])
+        p[test] = model.predict_proba(X[test])
+    held = ~np.isnan(p[:, 0])
+    expected = TemperatureCalibrator(bias=bias)
+    expected.fit(p[held], y[held], None if w is None else w[held])
+    classifier = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(bias=bias), cv=cv)
+    classifier.fit(X, labels[y], w)
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    X_new = made_of_three(2000, seed=1)[0]
+    found = classifier.predict_proba(X_new)
+    raw = GaussianNB().fit(X, y, w).predict_proba(X_new)
+    np.testing.assert_array_equal(found, expected.predict(raw))
+    np.testing.assert_array_equal(classifier.predict(X_new), labels[found.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_overfitted_boosters_of_several_classes_get_better(booster) -> None:
+    X, y = made_of_three(3000)
+    X_new, y_new = made_of_three(5000, seed=1)
+    past, later = slice(0, 2000), slice(2000, 3000)
+    calibrated = CalibratedClassifier(booster(), TemperatureCalibrator(), cv=3)
+    raw = log_loss(y_new, booster().fit(X, y).predict_proba(X_new))
+    # a paired difference over 5000 rows has a standard error of .005
+    assert log_loss(y_new, calibrated.fit(X, y).predict_proba(X_new)) < raw - 0.05
+    assert calibrated.calibrator_.temperature_ > 1.5
+    calibrated.set_params(cv=5).fit(X[past], y[past], eval_set=[(X[later], y[later])])
+    assert calibrated.oof_probability_.shape == (1000, 3)
+    assert log_loss(y_new, calibrated.predict_proba(X_new)) < raw - 0.05
+    prefit = CalibratedClassifier(calibrated.estimator_, TemperatureCalibrator(), cv="prefit")
+    prefit.fit(X[later], y[later])
+    assert prefit.calibrator_.to_json() == calibrated.calibrator_.to_json()
+
+
+def test_columns_of_two_classes(data, new) -> None:
+    """A temperature with biases is a LogitCalibrator."""
+    columns, one = (
+        CalibratedClassifier(GaussianNB(), calibrator).fit(*data)
+        for calibrator in (TemperatureCalibrator(bias=True), LogitCalibrator())
+    )
+    assert columns.oof_probability_.shape == (3000, 2)
+    found = [classifier.predict_proba(new[0]) for classifier in (columns, one)]
+    np.testing.assert_allclose(*found, atol=1e-6)  # where each stops its iterations
+
+
+def test_what_several_classes_need(data) -> None:
+    X, y = made_of_three(3000)
+    for calibrator in (LogitCalibrator(), VennAbersCalibrator(), IsotonicRegression()):
+        name = type(calibrator).__name__
+        with pytest.raises(ValueError, match=f"by {name}, found .*use TemperatureCalibrator\\(\\)"):
+            CalibratedClassifier(GaussianNB(), calibrator).fit(X, y)
+    labelled = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(labels=[0, 1, 2]))
+    with pytest.raises(ValueError, match="calibrator has labels=.*leave labels out"):
+        labelled.fit(X, y)
+
+    class Own(BaseEstimator):
+        """Somebody's calibrator of columns."""
+
+        def __init__(self, factor=1.0):
+            self.factor = factor
+
+        def fit(self, probability, y, sample_weight=None):
+            assert probability.shape == (3000, 3)
+            assert set(y) == {0, 1, 2}
+            self.fitted_ = True
+            return self
+
+        def predict(self, probability):
+            return self.factor * probability[:, : int(3 / self.factor)]
+
+    own = CalibratedClassifier(GaussianNB(), Own()).fit(X, y)
+    np.testing.assert_allclose(own.predict_proba(X), own.estimator_.predict_proba(X), rtol=1e-15)
+    for factor, message in (
+        (0.9, "rows of what Own predicts must sum to 1, found 0.9"),
+        (1.5, r"Own must predict probabilities \(n, 3\), found shape .*2\)"),
+    ):
+        wrong = CalibratedClassifier(GaussianNB(), Own(factor)).fit(X, y)
+        with pytest.raises(ValueError, match=message):
+            wrong.predict_proba(X)
+    gone = np.r_[np.full(1000, 1), np.arange(2000) % 3]
+    in_order = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(), cv=TimeSeriesSplit(3))
+    with pytest.raises(ValueError, match="training rows have none of class 0"):
+        in_order.fit(X, gone)
 
 
 # --- by time ----------------------------------------------------------------------------------
@@ -475,7 +583,7 @@ def test_bad_splits_by_time(data) -> None:
     with pytest.raises(ValueError, match="eval_set holds the training rows"):
         clone(classifier).set_params(cv=5).fit(X, y, eval_set=[(X, y)])
     late = np.repeat([0, 1, 0], 1000)
-    with pytest.raises(ValueError, match="training rows are of one class only: .* first ones out"):
+    with pytest.raises(ValueError, match="training rows have none of class 1: .* first ones out"):
         classifier.fit(X, late)
     with pytest.raises(ValueError, match="cv holds out rows of one class only, found \\[0\\]"):
         classifier.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))]).fit(X, late)
@@ -542,7 +650,7 @@ def test_bad_rows(data) -> None:
     classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator())
     for target, message in (
         (np.zeros(len(y)), "one class only, found \\[0.0\\]"),
-        (np.arange(len(y)) % 3, "Only binary classification is supported, found .*0, 1, 2"),
+        (np.arange(len(y)) % 3, "Only binary classification is supported by Logit.*0, 1, 2"),
     ):
         with pytest.raises(ValueError, match=message):
             classifier.fit(X, target)
@@ -553,7 +661,7 @@ def test_bad_rows(data) -> None:
     with pytest.raises(ValueError, match="sample_weight has 2 rows"):
         classifier.fit(X, y, [1, 1])
     in_order = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=KFold(2))
-    with pytest.raises(ValueError, match="training rows are of one class only"):
+    with pytest.raises(ValueError, match="training rows have none of class 0"):
         in_order.fit(X, np.repeat([0, 1], len(y) // 2))
     without = CalibratedClassifier(KNeighborsClassifier(), LogitCalibrator())
     with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
