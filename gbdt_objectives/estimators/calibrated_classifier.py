@@ -239,15 +239,14 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     def _out_of_fold(self, data: Data, splits: list[Split], columns: bool) -> Array:
         """(n,) or (n, K), NaN for rows that are never held out."""
-        p = None
+        found = []
         for train, test in splits:
             X_train, y_train, w_train = take_rows(data, train)
             model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
-            found = scores(model, _safe_indexing(data[0], test), columns)
-            if p is None:
-                p = np.full((len(data[1]), *found.shape[1:]), np.nan)
-            p[test] = found
-        assert p is not None
+            found.append(scores(model, _safe_indexing(data[0], test), columns))
+        p = np.full((len(data[1]), *found[0].shape[1:]), np.nan)
+        for (_, test), score in zip(splits, found, strict=True):
+            p[test] = score
         return p
 
     def predict_proba(self, X: Any) -> Array:
