@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
-from gbdt_objectives._folds import Split, held_out_at_most_once
+from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds, predict_probability
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
@@ -30,6 +30,7 @@ from gbdt_objectives.estimators._base import (
     take_rows,
     weight_argument,
 )
+from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import Calibrator
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 
@@ -52,8 +53,10 @@ class CalibratedClassifier(ProbabilityClassifier):
     estimator : classifier
         With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
         they are: XGBClassifier needs labels 0 and 1.
-    calibrator : calibrator
-        ``LogitCalibrator``, ``BetaCalibrator``, ``InterceptCalibrator``,
+    calibrator : "auto" or calibrator
+        "auto": two classes; what ``choose_calibrator`` finds best, by log loss cross-validated
+        on the held-out rows (in random folds, of groups if ``fit`` gets them).
+        Or ``LogitCalibrator``, ``BetaCalibrator``, ``InterceptCalibrator``,
         ``ROCConvexHullCalibrator``, ``VennAbersCalibrator``, or anything with their
         ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
         ``IsotonicRegression(out_of_bounds="clip")``. It is given the probability of the
@@ -75,7 +78,9 @@ class CalibratedClassifier(ProbabilityClassifier):
         Fitted on all rows of X, those that splits never hold out or that come last in time
         included; ``estimator`` itself with ``cv="prefit"``.
     calibrator_ : calibrator
-        Fitted.
+        Fitted; tells which one "auto" chose.
+    comparison_ : CalibratorChoice
+        With the log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
         What the calibrator was fitted on. NaN for rows that no split held out, which it did
         not see. Of the rows of ``eval_set``, if that was given.
@@ -102,9 +107,10 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     estimator_: Any
     calibrator_: Any
+    comparison_: CalibratorChoice
     oof_probability_: Array
 
-    def __init__(self, estimator: Any, calibrator: Any, *, cv: Any = FOLDS) -> None:
+    def __init__(self, estimator: Any, calibrator: Any = "auto", *, cv: Any = FOLDS) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
@@ -167,10 +173,12 @@ class CalibratedClassifier(ProbabilityClassifier):
         check_number_of_classes(self.calibrator, classes)
         columns = takes_columns(self.calibrator, len(classes))
         position = positions("y", target, classes).astype(np.int64)
-        wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
-        evaluated = read_eval_set(self, X, classes, eval_set, eval_sample_weight, self.calibrator)
-        w = check_weights(sample_weight, len(target), *wrapped[: 1 if evaluated else 2])
+        calibrators = [] if self._is_auto else [self.calibrator]
+        evaluated = read_eval_set(self, X, classes, eval_set, eval_sample_weight, *calibrators)
+        fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
+        w = check_weights(sample_weight, len(target), *fitted)
         held: Any = slice(None)
+        group = None if groups is None else group_numbers(groups, len(target))
         if evaluated is not None:
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
             X_val, position, w = evaluated
@@ -178,27 +186,36 @@ class CalibratedClassifier(ProbabilityClassifier):
         elif prefit:
             model, p = self.estimator, scores(self.estimator, X, columns)
         else:
-            group = None if groups is None else group_numbers(groups, len(target))
             splits, held = held_out_at_most_once(position, self.cv, group)
             check_held_out_classes("cv", classes, position[held], take(w, held))
             check_classes_in_folds(classes, position, splits)
             p = self._out_of_fold((X, target, w), splits, columns)
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
-        weight = weight_argument(take(w, held))
-        calibrator = clone(self.calibrator).fit(p[held], position[held], **weight)
+        rows = p[held], position[held], take(w, held)
+        choice = choose(*rows, take(group, held)) if self._is_auto else None
+        calibrator = clone(self.calibrator if choice is None else choice.calibrator)
+        calibrator.fit(*rows[:2], **weight_argument(rows[2]))
         check_features(self, X, reset=True)
         self.calibrator_ = calibrator
+        self.__dict__.pop("comparison_", None)  # of an earlier fit
+        if choice is not None:
+            self.comparison_ = choice
         self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
         return self
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.calibrator, str)
 
     def _check_parameters(self) -> None:
         check_classifier(self.estimator)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
-        if isinstance(calibrator, type) or not usable or is_classifier(calibrator):
+        usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
+        if not usable and not (self._is_auto and calibrator == "auto"):
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
-                f"LogitCalibrator() does, found {_checks.shown(calibrator)}"
+                f"LogitCalibrator() does, or be 'auto', found {_checks.shown(calibrator)}"
             )
         if getattr(calibrator, "labels", None) is not None:
             raise ValueError(
@@ -287,9 +304,21 @@ def scores(model: Any, X: Any, columns: bool) -> Array:
     return p if columns else p[:, 1]
 
 
+def choose(
+    score: Array, position: Array, w: Array | None, group: Array | None
+) -> CalibratorChoice:
+    """The best calibrator, by folds that keep groups together."""
+    if group is None:
+        return choose_calibrator(score, position, w)
+    if w is not None:  # row numbers are those of rows that count
+        score, position, group, w = (values[w > 0] for values in (score, position, group, w))
+    splits: Any = held_out_once(position, FOLDS, group, shuffle=True, random_state=0)
+    return choose_calibrator(score, position, w, cv=splits)
+
+
 def is_binary(calibrator: Any) -> bool:
     """Whether it is known to accept the probability of one class only."""
-    return isinstance(calibrator, Calibrator | IsotonicRegression)
+    return isinstance(calibrator, str | Calibrator | IsotonicRegression)
 
 
 def takes_columns(calibrator: Any, K: int) -> bool:
@@ -299,8 +328,9 @@ def takes_columns(calibrator: Any, K: int) -> bool:
 
 def check_number_of_classes(calibrator: Any, classes: Array) -> None:
     if len(classes) > 2 and is_binary(calibrator):
+        name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
         raise ValueError(
-            f"Only binary classification is supported by {type(calibrator).__name__}, found the "
+            f"Only binary classification is supported by {name}, found the "
             f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "
             "one class at a time, y == label"
         )

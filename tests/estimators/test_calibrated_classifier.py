@@ -28,6 +28,7 @@ from sklearn.model_selection import (
     PredefinedSplit,
     RepeatedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     TimeSeriesSplit,
     check_cv,
@@ -49,6 +50,7 @@ from gbdt_objectives import (
     ROCConvexHullCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
+    choose_calibrator,
     normalized_entropy,
 )
 
@@ -694,6 +696,7 @@ FOLDS = dict.fromkeys(
     [
         (RandomForestClassifier(5, max_depth=2, random_state=0), ROCConvexHullCalibrator(m=2)),
         (LogisticRegression(), InterceptCalibrator()),
+        (LogisticRegression(), "auto"),
     ],
 )
 def test_check_estimator(estimator, calibrator) -> None:
@@ -701,3 +704,79 @@ def test_check_estimator(estimator, calibrator) -> None:
         warnings.simplefilter("ignore")
         classifier = CalibratedClassifier(estimator, calibrator, cv=2)
         check_estimator(classifier, expected_failed_checks=FOLDS)
+
+
+# --- auto -------------------------------------------------------------------------------------
+
+
+def check_same_choice(found, expected) -> None:
+    assert str(found.calibrator) == str(expected.calibrator)
+    assert found.log_loss == expected.log_loss
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cv", [4, TimeSeriesSplit(3)])
+def test_auto_chooses_on_the_held_out_rows(data, new, weighted, cv) -> None:
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
+    classifier = CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y, w)
+    p = classifier.oof_probability_
+    held = ~np.isnan(p)
+    rows = p[held], y[held], None if w is None else w[held]
+    expected = choose_calibrator(*rows)
+    check_same_choice(classifier.comparison_, expected)
+    assert len(classifier.comparison_.log_loss) >= 4
+    named = CalibratedClassifier(GaussianNB(), expected.calibrator, cv=cv).fit(X, y, w)
+    assert classifier.calibrator_.to_json() == named.calibrator_.to_json()
+    found = classifier.predict_proba(new[0])
+    np.testing.assert_array_equal(found, named.predict_proba(new[0]))
+    classifier.set_params(calibrator=LogitCalibrator()).fit(X, y, w)
+    assert not hasattr(classifier, "comparison_")
+
+
+@pytest.mark.parametrize("way", ["eval_set", "prefit"])
+def test_auto_on_validation_rows(data, way) -> None:
+    X, y = data
+    pair = made(1500, seed=2)
+    model = GaussianNB().fit(X, y)
+    if way == "eval_set":
+        classifier = CalibratedClassifier(GaussianNB()).fit(X, y, eval_set=[pair])
+    else:
+        classifier = CalibratedClassifier(model, "auto", cv="prefit").fit(*pair)
+    p = model.predict_proba(pair[0])[:, 1]
+    check_same_choice(classifier.comparison_, choose_calibrator(p, pair[1]))
+
+
+def test_auto_keeps_groups_together(data) -> None:
+    """Copies of rows on both sides would favour what follows them closely."""
+    X, y = data
+    group = np.arange(len(y)) // 3
+    w = np.random.default_rng(0).integers(0, 2, len(y))
+    classifier = CalibratedClassifier(GaussianNB(), cv=3).fit(X, y, w, groups=group)
+    p, counts = classifier.oof_probability_, w > 0
+    splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+    cv = list(splits.split(p[counts], y[counts], group[counts]))
+    check_same_choice(classifier.comparison_, choose_calibrator(p[counts], y[counts], cv=cv))
+    assert classifier.comparison_.log_loss != choose_calibrator(p, y, w).log_loss
+
+
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_auto_of_overfitted_boosters(data, new, booster) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(booster()).fit(X, y)
+    raw = normalized_entropy(new[1], classifier.estimator_.predict_proba(new[0])[:, 1])
+    found = normalized_entropy(new[1], classifier.predict_proba(new[0])[:, 1])
+    assert found < raw - 0.1
+    fixed = CalibratedClassifier(booster(), LogitCalibrator()).fit(X, y)
+    # 600 positives: a paired difference of two good calibrators has an error of .004
+    assert found < normalized_entropy(new[1], fixed.predict_proba(new[0])[:, 1]) + 0.012
+
+
+def test_what_auto_needs(data) -> None:
+    X, y = made_of_three(300)
+    with pytest.raises(ValueError, match="by 'auto', found the classes .*use TemperatureCalibrator"):
+        CalibratedClassifier(GaussianNB()).fit(X, y)
+    X_val, y_val = made(600, seed=2)
+    y_val[np.flatnonzero(y_val)[1:]] = 0
+    with pytest.raises(ValueError, match="single row of one label"):
+        CalibratedClassifier(GaussianNB()).fit(*data, eval_set=[(X_val, y_val)])
