@@ -104,7 +104,7 @@ def choose_calibrator(
     >>> choice.calibrator
     SplineCalibrator()
     >>> choice.calibrator.fit(p, y).predict([0.5]).round(2)
-    array([0.34])
+    array([0.35])
     """
     if y is None:
         raise ValueError("choose_calibrator requires y to be passed, but the target y is None")

@@ -41,7 +41,7 @@ def test_the_spline_unless_another_is_clearly_better() -> None:
     assert isinstance(choose_calibrator(p, y).calibrator, SplineCalibrator)
     p, y = rows(5000, lambda z: np.where(np.sin(12 * z) > 0, 2.0, -2.0) + 3 * np.floor(z))
     choice = choose_calibrator(p, y)
-    assert isinstance(choice.calibrator, VennAbersCalibrator)
+    assert not isinstance(choice.calibrator, SplineCalibrator)  # a staircase
     name = min(choice.log_loss, key=choice.log_loss.get)
     assert name == type(choice.calibrator).__name__
 
