@@ -33,7 +33,7 @@ CANDIDATES: tuple[Calibrator, ...] = (
 )
 """The first is chosen unless another is better beyond chance."""
 
-CLEARLY = 2.0
+CLEARLY = 3.0
 """Standard errors by which another must be better."""
 
 
@@ -66,7 +66,7 @@ def choose_calibrator(
 
     It is ``SplineCalibrator``, which bends as much as the rows say, unless ``LogitCalibrator``,
     ``BetaCalibrator``, ``VennAbersCalibrator`` or ``ROCConvexHullCalibrator(m=2,
-    prior="base_rate")`` has a log loss below its by more than two standard errors of the
+    prior="base_rate")`` has a log loss below its by more than three standard errors of the
     difference (held-out rows, paired); of several, that of the least log loss. The least log
     loss alone is a lottery with a few thousand rows: see ``experiments/calibrators``.
 

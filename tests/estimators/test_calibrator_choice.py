@@ -46,11 +46,11 @@ def test_the_spline_unless_another_is_clearly_better() -> None:
     assert name == type(choice.calibrator).__name__
 
 
-def test_two_standard_errors() -> None:
+def test_three_standard_errors() -> None:
     rng = np.random.default_rng(0)
     other, gap = rng.random(1000), rng.normal(size=1000)
     error = gap.std() / np.sqrt(1000)
-    for distance, expected in ((1.9, False), (2.1, True)):
+    for distance, expected in ((2.9, False), (3.1, True)):
         loss = other + gap - gap.mean() - distance * error
         assert clearly_less(loss, other, np.ones(1000)) == expected
         copies = clearly_less(np.repeat(loss, 2), np.repeat(other, 2), np.ones(2000))
