@@ -13,36 +13,44 @@ Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""
 
 STEPS = 200
-REACHED = 1e-9
-"""Largest gradient of a minimum, for features of spread 1: half the digits of float64."""
+SMALL = 1e-11
+"""Relative fall of the loss that rounding may hide."""
+FLAT = 1e-12
+"""A gradient at which no more digits are to be gained, for features of spread 1."""
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
     """The parameters >= ``lowest`` of least loss, from the best of the ``starts``.
 
     Each step minimises the quadratic model under the bounds, and is halved until the loss
-    falls; where rounding would hide that, one last step is taken.
+    falls; where rounding may hide that, steps go on as long as the gradient falls.
     """
     found = [(*loss(theta), theta) for theta in starts]
     value, gradient, hessian, theta = min(found, key=lambda one: one[0])
+    slope = free_gradient(gradient, theta, lowest)
     for _ in range(STEPS):
         step = quadratic_minimum(gradient, hessian, lowest - theta)
-        last = -(gradient @ step) <= 1e-13 * abs(value)
+        last_digits = -(gradient @ step) <= SMALL * abs(value)
         new = loss(theta + step)
-        while new[0] > value and not last and np.abs(step).max() > 0:
+        while new[0] > value and not last_digits and step.any():
             step = step / 2
             new = loss(theta + step)
-        theta, (value, gradient, hessian) = theta + step, new
-        if last:
-            break
+        new_slope = free_gradient(new[1], theta + step, lowest)
+        if last_digits and new_slope >= slope:
+            return theta
+        theta, slope, (value, gradient, hessian) = theta + step, new_slope, new
+        if last_digits and slope < FLAT:
+            return theta
+    raise ValueError(
+        f"the likelihood has no maximum that could be found (gradient {slope:.2g}): some scores or "
+        "weights are far larger than the rest"
+    )
+
+
+def free_gradient(gradient: Array, theta: Array, lowest: Array) -> float:
+    """The largest element that is not up against a bound."""
     bound = (theta <= lowest) & (gradient > 0)
-    reached = float(np.abs(np.where(bound, 0, gradient)).max())
-    if not reached < REACHED:
-        raise ValueError(
-            f"the likelihood has no maximum that could be found (gradient {reached:.2g}): some "
-            "scores or weights are far larger than the rest"
-        )
-    return theta
+    return float(np.abs(np.where(bound, 0, gradient)).max())
 
 
 def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
@@ -53,7 +61,7 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
     L = np.linalg.cholesky(hessian + ridge * np.eye(len(gradient)))
     x: Array = -np.linalg.solve(L.T, np.linalg.solve(L, gradient))
     if (x < lowest).any():
-        x = lsq_linear(L.T, L.T @ x, bounds=(lowest, np.inf), method="bvls").x
+        x = lsq_linear(L.T, L.T @ x, bounds=(lowest, np.inf), method="bvls", tol=1e-15).x
         x = np.where(x < lowest, lowest, x)
     return x
 

@@ -12,6 +12,7 @@ Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also save
 
 from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
+from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import (
     InterceptCalibrator,
     LogitCalibrator,
@@ -24,6 +25,7 @@ from gbdt_objectives.estimators.probability_tree import (
     leaf_probability,
 )
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
+from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
@@ -31,15 +33,18 @@ from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 __all__ = [
     "BetaCalibrator",
     "CalibratedClassifier",
+    "CalibratorChoice",
     "DownsampledClassifier",
     "InterceptCalibrator",
     "LogitCalibrator",
     "ProbabilityEstimationTree",
     "QWKClassifier",
     "ROCConvexHullCalibrator",
+    "SplineCalibrator",
     "TemperatureCalibrator",
     "ThresholdClassifier",
     "VennAbersCalibrator",
+    "choose_calibrator",
     "leaf_indices",
     "leaf_probability",
 ]

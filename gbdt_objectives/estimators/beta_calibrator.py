@@ -17,8 +17,7 @@ from gbdt_objectives.estimators.calibrators import (
     INPUT_SPACES,
     LogOddsCalibrator,
     drop_certain,
-    overlap,
-    platt_targets,
+    rising_targets,
 )
 
 
@@ -82,15 +81,12 @@ class BetaCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows) -> None:
         y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
-        negative, positive = z[y == 0], z[y == 1]
-        overlapping = overlap(negative, positive)
+        target = rising_targets(y, z, w)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
                 "score has fewer than three different values besides 0 and 1, which do not tell "
                 "a from b: use LogitCalibrator"
             )
-        falling = positive.max() <= negative.min()
-        target = y if overlapping or falling else platt_targets(y, w)
         self.a_, self.b_, self.c_ = fit_beta_map(z, target, w)
         if self.a_ == self.b_ == 0:
             warnings.warn(
