@@ -54,11 +54,12 @@ class CalibratedClassifier(ProbabilityClassifier):
         With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
         they are: XGBClassifier needs labels 0 and 1.
     calibrator : "auto" or calibrator
-        "auto": two classes; what ``choose_calibrator`` finds best, by log loss cross-validated
-        on the held-out rows (in random folds, of groups if ``fit`` gets them).
-        Or ``LogitCalibrator``, ``BetaCalibrator``, ``InterceptCalibrator``,
-        ``ROCConvexHullCalibrator``, ``VennAbersCalibrator``, or anything with their
-        ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
+        "auto": for two classes, what ``choose_calibrator`` chooses by cross-validated log loss
+        of the held-out rows, in random folds, of groups if ``fit`` gets them. It fits each of
+        its candidates once per fold.
+        A calibrator: ``LogitCalibrator``, ``BetaCalibrator``, ``SplineCalibrator``,
+        ``InterceptCalibrator``, ``VennAbersCalibrator``, ``ROCConvexHullCalibrator``, or
+        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
         ``IsotonicRegression(out_of_bounds="clip")``. It is given the probability of the
         positive class. For more than two classes ``TemperatureCalibrator`` or your own, given
         (n, K) probabilities and the positions of labels in ``classes_``.
@@ -304,15 +305,19 @@ def scores(model: Any, X: Any, columns: bool) -> Array:
     return p if columns else p[:, 1]
 
 
-def choose(
-    score: Array, position: Array, w: Array | None, group: Array | None
-) -> CalibratorChoice:
+def choose(score: Array, position: Array, w: Array | None, group: Array | None) -> CalibratorChoice:
     """The best calibrator, by folds that keep groups together."""
     if group is None:
         return choose_calibrator(score, position, w)
     if w is not None:  # row numbers are those of rows that count
         score, position, group, w = (values[w > 0] for values in (score, position, group, w))
-    splits: Any = held_out_once(position, FOLDS, group, shuffle=True, random_state=0)
+    folds = min(FOLDS, len(np.unique(group)))
+    if folds < 2:
+        raise ValueError(
+            "the rows held out are of one group, within which calibrator='auto' cannot compare: "
+            "name a calibrator, for instance LogitCalibrator()"
+        )
+    splits: Any = held_out_once(position, folds, group, shuffle=True, random_state=0)
     return choose_calibrator(score, position, w, cv=splits)
 
 

@@ -774,8 +774,18 @@ def test_auto_of_overfitted_boosters(data, new, booster) -> None:
 
 def test_what_auto_needs(data) -> None:
     X, y = made_of_three(300)
-    with pytest.raises(ValueError, match="by 'auto', found the classes .*use TemperatureCalibrator"):
+    with pytest.raises(
+        ValueError, match="by 'auto', found the classes .*use TemperatureCalibrator"
+    ):
         CalibratedClassifier(GaussianNB()).fit(X, y)
+    X, y = data
+    group = np.arange(3000) // 1000
+    few = CalibratedClassifier(GaussianNB(), cv=GroupKFold(3)).fit(X, y, groups=group)
+    splits = list(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, group))
+    check_same_choice(few.comparison_, choose_calibrator(few.oof_probability_, y, cv=splits))
+    few.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))])
+    with pytest.raises(ValueError, match="of one group, .* name a calibrator"):
+        few.fit(X, y, groups=group)
     X_val, y_val = made(600, seed=2)
     y_val[np.flatnonzero(y_val)[1:]] = 0
     with pytest.raises(ValueError, match="single row of one label"):
