@@ -137,7 +137,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             )
         if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
             raise TypeError(
-                "y must hold the positions of the columns, 0 to K-1, unless labels name the columns: "
+                "y must hold the positions of the columns, 0 to K-1, unless labels name them: "
                 f"pass {type(self).__name__}(labels=model.classes_)"
             )
         position = _checks.positions("y", y, order).astype(np.int64)
