@@ -10,6 +10,9 @@ from gbdt_objectives.calibration.newton import logistic_loss, minimize_convex
 COARSE = 16
 """Of many rows, one in so many gives a start."""
 
+SANE = 30.0
+"""A start with larger parameters, of features of spread 1, comes of rows it nearly separates."""
+
 
 def log_probabilities(z: Array) -> tuple[Array, Array]:
     """ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
@@ -36,10 +39,10 @@ def fit_beta_map(z: Array, target: Array, w: Array) -> tuple[float, float, float
     starts = [np.array([0, 0, np.log(mean / (1 - mean))])]
     if len(z) > 10_000 * COARSE:
         some = slice(None, None, COARSE)
-        part = share[some] / share[some].sum()
+        x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
         try:
-            coarse = minimize_convex(logistic_loss(X[:, some], target[some], part), starts, lowest)
-            starts.append(coarse)
+            coarse = minimize_convex(logistic_loss(x, target[some], part), starts, lowest)
+            starts = [coarse] if np.abs(coarse).max() < SANE else starts
         except ValueError:
             pass  # too few rows of a label
     a, b, c = minimize_convex(logistic_loss(X, target, share), starts, lowest)

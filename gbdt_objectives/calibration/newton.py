@@ -76,9 +76,10 @@ def logistic_loss(X: Array, target: Array, w: Array) -> Loss:
             m = theta @ x
             e = np.exp(-np.abs(m))
             value += float(share @ (np.maximum(m, 0) - t * m + np.log1p(e)))
-            p = np.where(m > 0, 1, e) / (1 + e)
+            r = 1 / (1 + e)
+            p = np.where(m > 0, r, e * r)
             gradient += x @ (share * (p - t))
-            hessian += (x * (share * e / (1 + e) ** 2)) @ x.T
+            hessian += (x * (share * e * r * r)) @ x.T
         return value, gradient, hessian
 
     return loss

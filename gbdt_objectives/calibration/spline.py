@@ -53,6 +53,8 @@ def slope_features(knots: Array, z: Array) -> Array:
     """What each slope adds to m(z), (k+1, n)."""
     from scipy.interpolate import BSpline
 
+    if not len(z):
+        return np.empty((len(knots) + 1, 0))
     inside = np.clip(z, knots[0], knots[-1])
     B = BSpline.design_matrix(inside, full_knots(knots), 3).toarray().T
     H: Array = np.cumsum(B[:0:-1], axis=0)[::-1] * np.diff(greville(knots))[:, None]

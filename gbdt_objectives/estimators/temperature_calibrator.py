@@ -135,6 +135,11 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
                 f"labels has {len(order)} classes, but probability has {K} columns: list the "
                 "classes in the order of the columns"
             )
+        if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
+            raise TypeError(
+                "y must hold the positions of the columns, 0 to K-1, unless labels name them: "
+                f"pass {type(self).__name__}(labels=model.classes_)"
+            )
         position = _checks.positions("y", y, order).astype(np.int64)
         rows = weigh_rows(position, p, sample_weight, "probability")
         check_labels(rows.y, rows.p, order, bias)

@@ -385,6 +385,11 @@ def test_json_round_trip_is_exact(calibrator, rows) -> None:
     np.testing.assert_array_equal(loaded.predict(new), fitted.predict(new))
 
 
+@pytest.mark.parametrize("kind", [LogitCalibrator, BetaCalibrator, SplineCalibrator])
+def test_certain_probabilities_alone(kind, rows) -> None:
+    assert kind().fit(*rows).predict([0.0, 1.0]).tolist() == [0, 1]
+
+
 HULL = {
     "format": "gbdt_objectives.ROCConvexHullCalibrator/1", "m": 2.0, "prior": [0.5, 0.5],
     "monotone": False, "scores": [0.1, 0.4], "probabilities": [0.2, 0.3],

@@ -189,7 +189,7 @@ def test_labels_name_the_columns() -> None:
     by_name = TemperatureCalibrator(bias=True, labels=names).fit(p, names[y])
     plain = TemperatureCalibrator(bias=True).fit(p, y)
     np.testing.assert_array_equal(by_name.predict(p), plain.predict(p))
-    with pytest.raises(TypeError, match="y has dtype"):
+    with pytest.raises(TypeError, match="unless labels name them: pass .*labels=model.classes_"):
         plain.fit(p, names[y])
     with pytest.raises(ValueError, match="labels has 2 classes, but probability has 3 columns"):
         TemperatureCalibrator(labels=["a", "b"]).fit(p, names[y])
