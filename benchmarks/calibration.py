@@ -1,4 +1,4 @@
-"""Speed of the ROC hull, its calibrator, the decomposition and ECE, as ratios to a sort.
+"""Speed of the ROC hull, calibrators, the decomposition and ECE, as ratios to a sort.
 
     python -m benchmarks.calibration [--quick]
 
@@ -12,7 +12,10 @@ import numpy as np
 
 from benchmarks._timing import in_turns, quick_run, report
 from gbdt_objectives import (
+    BetaCalibrator,
     ROCConvexHullCalibrator,
+    SplineCalibrator,
+    VennAbersCalibrator,
     calibration_refinement,
     expected_calibration_error,
     roc_convex_hull,
@@ -43,6 +46,10 @@ def main() -> None:
         "calibrator, fit, Laplace, monotone, weights": lambda: ROCConvexHullCalibrator(
             m=2, monotone=True
         ).fit(p, y, w),
+        "Venn-Abers, fit": lambda: VennAbersCalibrator().fit(p, y),
+        "Venn-Abers, fit, weights": lambda: VennAbersCalibrator().fit(p, y, w),
+        "beta, fit": lambda: BetaCalibrator().fit(p, y),
+        "beta, fit, weights": lambda: BetaCalibrator().fit(p, y, w),
         "decomposition, equal predictions": lambda: calibration_refinement(y, p),
         "decomposition, isotonic": lambda: calibration_refinement(y, p, partition="isotonic"),
         "decomposition, isotonic, weights": lambda: calibration_refinement(
@@ -59,16 +66,30 @@ def main() -> None:
     sort = seconds["sort"]
     print(f"{n:,} rows; numpy.argsort {sort * 1e3:.1f} ms")
     for name in goals:
-        report(f"{name} / argsort", seconds[name] / sort, 6)
-    calibrator = ROCConvexHullCalibrator().fit(p, y)
-    ends = calibrator.scores_
-    ways = {"ours": lambda: calibrator.predict(p), "search": lambda: np.searchsorted(ends, p)}
+        own = name.startswith(("Venn", "beta"))
+        report(f"{name} / argsort", seconds[name] / sort, 8 if own else 6)
+    hull, venn = ROCConvexHullCalibrator().fit(p, y), VennAbersCalibrator().fit(p, y)
+    beta = BetaCalibrator().fit(p, y)
+    distinct = np.unique(p)
+    ways = {
+        "hull": lambda: hull.predict(p),
+        "among its ends": lambda: np.searchsorted(hull.scores_, p),
+        "Venn-Abers": lambda: venn.predict(p),
+        "among its steps": lambda: np.searchsorted(venn.scores_, p),
+        "beta": lambda: beta.predict(p),
+        "among all": lambda: np.searchsorted(distinct, p),
+    }
     seconds = in_turns(ways, turns)
-    report(
-        f"calibrator, predict / searchsorted among {len(ends)}",
-        seconds["ours"] / seconds["search"],
-        1.5,
-    )
+    for name, search, among, goal in (
+        ("hull", "among its ends", len(hull.scores_), 1.5),
+        ("Venn-Abers", "among its steps", len(venn.scores_), 2),
+        ("beta", "among all", len(distinct), 2),
+    ):
+        ratio = seconds[name] / seconds[search]
+        report(f"{name}, predict / searchsorted among {among:,}", ratio, goal)
+    n = n // 10
+    spline = in_turns({"spline": lambda: SplineCalibrator().fit(p[:n], y[:n])}, 2)["spline"]
+    print(f"SplineCalibrator, fit of {n:,} rows: {spline:.1f} s, no goal")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from gbdt_objectives.calibration import (
     roc_convex_hull as roc_convex_hull,
 )
 from gbdt_objectives.estimators import (
+    BetaCalibrator as BetaCalibrator,
     CalibratedClassifier as CalibratedClassifier,
     DownsampledClassifier as DownsampledClassifier,
     InterceptCalibrator as InterceptCalibrator,
@@ -24,7 +25,11 @@ from gbdt_objectives.estimators import (
     ProbabilityEstimationTree as ProbabilityEstimationTree,
     QWKClassifier as QWKClassifier,
     ROCConvexHullCalibrator as ROCConvexHullCalibrator,
+    SplineCalibrator as SplineCalibrator,
+    TemperatureCalibrator as TemperatureCalibrator,
     ThresholdClassifier as ThresholdClassifier,
+    VennAbersCalibrator as VennAbersCalibrator,
+    choose_calibrator as choose_calibrator,
     leaf_indices as leaf_indices,
     leaf_probability as leaf_probability,
 )

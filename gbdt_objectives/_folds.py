@@ -1,13 +1,14 @@
-"""Splits that hold each row out once."""
+"""Splits that hold each row out once, or at most once, and the last of several splits."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, shown
 
 Split = tuple[Array, Array]
 """Row numbers to train on and to hold out."""
@@ -22,45 +23,72 @@ def held_out_once(
     random_state: int | np.random.RandomState | None = None,
 ) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once, of class positions y."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
-
-    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, found {cv}")
-        if group is not None and len(np.unique(group)) < cv:
-            raise ValueError(
-                f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
-                "use fewer folds"
-            )
-        if group is None and len(y) < cv:
-            raise ValueError(
-                f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
-                "use fewer folds or more rows"
-            )
-        kind = StratifiedKFold if group is None else StratifiedGroupKFold
-        splitter = kind(int(cv), shuffle=shuffle, random_state=random_state if shuffle else None)
-    elif cv is None:
-        raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
-    else:
-        splitter = check_cv(cv, y, classifier=True)
-    with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        splits = [
-            (np.asarray(train), np.asarray(test))
-            for train, test in splitter.split(np.zeros((len(y), 1)), y, group)
-        ]
-    if any(rows.dtype == bool for split in splits for rows in split):
-        raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
+    splits = _splits(y, cv, group, shuffle, random_state)
     if len(splits) < 2:
         raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
-    times = np.zeros(len(y), np.int64)
+    times = _times_held_out(splits, len(y))
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            f"cv must hold each row out exactly once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions"
+        )
+    return splits
+
+
+def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
+    """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
+    splits = _splits(y, cv, group, False, None)
+    times = _times_held_out(splits, len(y))
+    if times.max() > 1:
+        row = int(np.flatnonzero(times > 1)[0])
+        raise ValueError(
+            f"cv must hold no row out more than once, but row {row} is held out {times[row]} "
+            "times: use KFold, StratifiedKFold or their group versions, TimeSeriesSplit, or a "
+            "single split such as ShuffleSplit(1)"
+        )
+    return splits, np.flatnonzero(times)
+
+
+def last_split(y: Array, cv: Any, group: Array | None) -> Split:
+    """The last (train, test) of a splitter: of TimeSeriesSplit, that with the latest rows."""
+    return _splits(y, cv, group, False, None)[-1]
+
+
+def _splits(
+    y: Array,
+    cv: Any,
+    group: Array | None,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None,
+) -> list[Split]:
+    """At least one split, each of which holds out rows that it does not train on."""
+    from sklearn.model_selection import check_cv
+
+    rows = np.zeros((len(y), 1))
+    with warnings.catch_warnings():  # rare classes are usual, and the label list is fixed
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+            given = _folds(y, int(cv), group, shuffle, random_state).split(rows, y, group)
+        elif cv is None:
+            raise ValueError("cv is None: give a number of folds, a splitter or a list of splits")
+        elif isinstance(cv, type):
+            raise TypeError(f"cv is the class {cv.__name__}: make a splitter, {cv.__name__}(...)")
+        elif isinstance(cv, Iterable) and not hasattr(cv, "split"):
+            given = cv
+        else:
+            given = check_cv(cv, y, classifier=True).split(rows, y, group)
+        splits = [_read_split(split) for split in given]
+    if not splits:
+        raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
     for train, test in splits:
         if not len(test):
             raise ValueError("cv gives a split that holds out no row")
+        if not len(train):
+            raise ValueError("cv gives a split that leaves no row to train on")
         rows = np.concatenate([train, test])
         if rows.min() < 0 or rows.max() >= len(y):
             raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
-        np.add.at(times, test, 1)
         if len(np.intersect1d(train, test)):
             raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
         if group is not None:
@@ -70,10 +98,52 @@ def held_out_once(
                     f"cv puts group number {both[0]} on both sides of a split: use a splitter "
                     "that heeds groups, such as GroupKFold"
                 )
-    if (times != 1).any():
-        row = int(np.flatnonzero(times != 1)[0])
-        raise ValueError(
-            f"cv must hold each row out exactly once, but row {row} is held out {times[row]} "
-            "times: use KFold, StratifiedKFold or their group versions"
-        )
     return splits
+
+
+def _folds(
+    y: Array,
+    cv: int,
+    group: Array | None,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None,
+) -> Any:
+    """The splitter of a number of folds."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2 folds, found {cv}")
+    if group is not None and len(np.unique(group)) < cv:
+        raise ValueError(
+            f"cv = {cv} folds need at least {cv} groups, found {len(np.unique(group))}: "
+            "use fewer folds"
+        )
+    if group is None and len(y) < cv:
+        raise ValueError(
+            f"cv = {cv} folds need at least {cv} rows, found n_samples={len(y)}: "
+            "use fewer folds or more rows"
+        )
+    kind = StratifiedKFold if group is None else StratifiedGroupKFold
+    return kind(cv, shuffle=shuffle, random_state=random_state if shuffle else None)
+
+
+def _read_split(split: Any) -> Split:
+    if not isinstance(split, list | tuple) or len(split) != 2:
+        raise ValueError(
+            "cv must give pairs of row numbers, (train, held_out), a single one as "
+            f"[(train, held_out)], found {shown(split)}"
+        )
+    train, test = (np.asarray(rows) for rows in split)
+    for rows in (train, test):
+        if rows.dtype == bool:
+            raise ValueError("cv gives splits as masks: give row numbers, np.flatnonzero(mask)")
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise ValueError(f"cv must give row numbers, (n,), found {shown(rows)}")
+    return train, test
+
+
+def _times_held_out(splits: list[Split], rows: int) -> Array:
+    times = np.zeros(rows, np.int64)
+    for _, test in splits:
+        np.add.at(times, test, 1)
+    return times

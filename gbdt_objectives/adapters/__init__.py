@@ -40,9 +40,6 @@ from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:
-    import lightgbm as lgb
-    import xgboost as xgb
-
     from gbdt_objectives.adapters import lightgbm, xgboost
 
 __all__ = ["LabelShift", "imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
@@ -96,10 +93,17 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     return moved
 
 
-def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = None) -> float:
-    """What to add to a model's log-odds to undo its parameters against imbalance.
+def imbalance_shift(
+    booster: Any,
+    y: ArrayLike | None = None,
+    X: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """What to add to a model's log-odds to undo what was done against imbalance.
 
-    They multiply the odds of the positive class by a constant::
+    Without X it is read from the parameters of a booster, which multiply the odds of the
+    positive class by a constant::
 
         scale_pos_weight                          c      shift  -log c
         is_unbalance (LightGBM)                          shift  -log(negatives / positives)
@@ -108,27 +112,54 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
     Exact for a model that has converged, whose trees have learnt the weights. It reads the
     parameters, not the intercept: after shifting, the result is the same again.
 
+    A model does not know of weights given per row, ``class_weight``, or rows left out or
+    repeated before training. With X and y, a sample of the population that the probabilities
+    are to be of, the shift is inferred, from any classifier: it is the one d that brings the
+    mean prediction to the mean outcome, ::
+
+        sum w sigmoid(z + d) = sum w y,    z the model's log-odds
+
+    After shifting, it is 0. It assumes that nothing but the balance of the classes is wrong, and
+    rows that the model was not trained on. A booster that is too sure of itself, as it is on the
+    rows it was trained on and elsewhere if it overfits, gets a shift far from that of the weights:
+    the mean is then right in this population, the log-odds of a row are not, and
+    ``CalibratedClassifier`` with ``cv="prefit"`` and a ``LogitCalibrator`` does more.
+
     Parameters
     ----------
-    booster : xgboost.Booster or lightgbm.Booster
+    booster : xgboost.Booster or lightgbm.Booster; with X also a fitted classifier
         Trained on the library's own binary objective; also after saving and loading. Custom
-        objectives ignore these parameters.
+        objectives ignore these parameters. With X: any whose margin is log-odds, or a
+        classifier of two classes with ``predict_proba``.
     y : array-like of shape (n,), optional
-        The training labels, 0 and 1; needed for ``is_unbalance`` only, which weights the
-        classes by their counts: the model does not store them.
+        With X: its labels, 0 and 1 or those of the classifier. Without X: the training
+        labels, 0 and 1; needed for ``is_unbalance`` only, which weights the classes by their
+        counts: the model does not store them.
+    X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
+        Rows of the population, neither weighted nor downsampled.
+    sample_weight : array-like of shape (n,), optional
+        Makes the rows of X stand for the population; w means the same as w copies of the row.
 
     Returns
     -------
     float
-        In log-odds, for :func:`shift_intercept` or ``correct_margin``.
+        In log-odds, for :func:`shift_intercept` or ``correct_margin``. Where it is inferred,
+        its attribute ``standard_error`` is that of d, for independent rows: ::
+
+            sqrt(sum w (y - p)^2) / sum w p (1 - p),    p = sigmoid(z + d)
 
     Raises
     ------
     TypeError
-        If it is not a booster.
+        If it is not a booster, nor with X a classifier, or X and y are swapped.
     ValueError
         If the model has no log-odds of a positive class, its positives had no weight, or ``y``
-        is needed and missing, or has one class only.
+        is needed and missing, or has one class only, or does not have a label per row of X.
+
+    See Also
+    --------
+    InterceptCalibrator : the same shift for log-odds or probabilities that you have, whatever
+        model they are from.
 
     References
     ----------
@@ -145,8 +176,32 @@ def imbalance_shift(booster: xgb.Booster | lgb.Booster, y: ArrayLike | None = No
     0.5
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
+
+    Of positives weighted by 20 per row, unknown to the model:
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((20_000, 1))
+    >>> y = (rng.random(20_000) < 0.05).astype(int)
+    >>> weighted = xgb.DMatrix(X[:10_000], y[:10_000], weight=np.where(y[:10_000], 20, 1))
+    >>> booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, weighted, 20)
+    >>> shift = imbalance_shift(booster, y[10_000:], X[10_000:])
+    >>> round(shift, 1), round(shift.standard_error, 2), round(-np.log(20).item(), 1)
+    (-3.0, 0.05, -3.0)
     """
-    shift: float = _find_adapter(booster).imbalance_shift(booster, y)
+    if hasattr(booster, "predict_proba") and not isinstance(booster, type):
+        if X is None:
+            raise TypeError(
+                f"booster must be a Booster if X is missing, found {type(booster).__name__}: from "
+                "an estimator take get_booster() or booster_, whose parameters say nothing of "
+                "class_weight and sample_weight; or pass a sample of the population, "
+                "imbalance_shift(model, y, X)"
+            )
+        from gbdt_objectives.adapters._imbalance import infer_of_classifier
+
+        return infer_of_classifier(booster, y, X, sample_weight)
+    shift: float = _find_adapter(booster).imbalance_shift(
+        booster, y, X, sample_weight=sample_weight
+    )
     return shift
 
 

@@ -10,7 +10,9 @@ where rows are sampled. ``groups``: rows of one group stay on one side of each s
 Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON.
 """
 
+from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
+from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import (
     InterceptCalibrator,
     LogitCalibrator,
@@ -23,17 +25,26 @@ from gbdt_objectives.estimators.probability_tree import (
     leaf_probability,
 )
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
+from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
+from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
 from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
+from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
+    "BetaCalibrator",
     "CalibratedClassifier",
+    "CalibratorChoice",
     "DownsampledClassifier",
     "InterceptCalibrator",
     "LogitCalibrator",
     "ProbabilityEstimationTree",
     "QWKClassifier",
     "ROCConvexHullCalibrator",
+    "SplineCalibrator",
+    "TemperatureCalibrator",
     "ThresholdClassifier",
+    "VennAbersCalibrator",
+    "choose_calibrator",
     "leaf_indices",
     "leaf_probability",
 ]

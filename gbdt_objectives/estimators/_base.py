@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, positions, shown
+from gbdt_objectives.adapters._arguments import by_name
 from gbdt_objectives.adapters._wrapped import Data
+
+INSTEAD = by_name({
+    "write eval_set=[(X_val, y_val)]":
+        "eval_X eval_y X_val y_val validation_data valid_sets evals",
+    "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
+    "pass the rows themselves, eval_set=[(X_val, y_val)]": "validation_fraction validation_split",
+})  # fmt: skip
+"""What other libraries call the arguments of fit about validation rows, and what to write."""
 
 
 class Wrapping:
@@ -141,19 +153,21 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def check_weights(sample_weight: ArrayLike | None, rows: int, *fitted: Any) -> Array | None:
+def check_weights(
+    sample_weight: ArrayLike | None, rows: int, *fitted: Any, name: str = "sample_weight"
+) -> Array | None:
     """Checked weights, if everything that is fitted with them accepts them."""
     if sample_weight is None:
         return None
     for thing in fitted:
         if not has_fit_parameter(thing, "sample_weight"):
             raise ValueError(
-                f"sample_weight is given, but {type(thing).__name__} does not accept it: leave it "
+                f"{name} is given, but {type(thing).__name__} does not accept it: leave it "
                 "out or use another; of a pipeline, make this the last step"
             )
-    if not _checks.as_array("sample_weight", sample_weight).any():
-        raise ValueError("sample_weight is zero in all rows: at least one row must count")
-    return _checks.weights("sample_weight", sample_weight, rows)
+    if not _checks.as_array(name, sample_weight).any():
+        raise ValueError(f"{name} is zero in all rows: at least one row must count")
+    return _checks.weights(name, sample_weight, rows)
 
 
 def take(w: Array | None, rows: Array) -> Array | None:
@@ -170,3 +184,104 @@ def take_rows(data: Data, rows: Array) -> Data:
 def weight_argument(w: Array | None) -> dict[str, Any]:
     """What to give to fit: nothing without weights, as not every estimator accepts them."""
     return {} if w is None else {"sample_weight": w}
+
+
+def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
+    """Raise for an argument that fit does not have, and say how it is written here."""
+    for name in others:
+        instead = INSTEAD.get(name)
+        if instead is None:
+            kinds = signature(estimator.fit).parameters.values()
+            known = ", ".join(p.name for p in kinds if p.kind is not Parameter.VAR_KEYWORD)
+            instead = f"it has only {known}; parameters belong to the estimator"
+        raise TypeError(f"{type(estimator).__name__}.fit() got {name}=: {instead}")
+
+
+def read_eval_set(
+    estimator: Any,
+    X: Any,
+    classes: Array,
+    eval_set: Any,
+    eval_sample_weight: Any,
+    *fitted: Any,
+) -> Data | None:
+    """Validation rows, their class positions and weights, checked; None if there are none."""
+    if eval_set is None:
+        if eval_sample_weight is not None:
+            raise ValueError("eval_sample_weight is given without eval_set, whose rows it weighs")
+        return None
+    X_given, y_given = _only_pair(eval_set)
+    if X_given is X:
+        raise ValueError(
+            "eval_set holds the training rows: pass rows that the model is not trained on"
+        )
+    with _about_eval_set():
+        X_val, target = check_rows(estimator, X_given, y_given)
+        unfitted = clone(estimator)
+        check_features(unfitted, X, reset=True)
+        check_features(unfitted, X_val, reset=False)
+        position = _known_positions(target, classes)
+    weight = _only_weight(eval_sample_weight)
+    w = check_weights(weight, len(target), *fitted, name="eval_sample_weight")
+    check_held_out_classes("eval_set", classes, position, w)
+    return X_val, position, w
+
+
+def check_held_out_classes(name: str, classes: Array, position: Array, w: Array | None) -> None:
+    """Raise if all rows held out, that count, are of one class."""
+    found = np.unique(position if w is None else position[w > 0])
+    if len(found) < 2:
+        raise ValueError(
+            f"{name} holds out rows of one class only, found {shown(classes[found].tolist())}: "
+            "hold out more rows, there must be some of two classes"
+        )
+
+
+def _only_pair(eval_set: Any) -> tuple[Any, Any]:
+    """X and y of [(X, y)] or (X, y)."""
+    pairs = [eval_set] if isinstance(eval_set, tuple) else eval_set
+    if isinstance(pairs, list) and len(pairs) == 1:
+        pair = pairs[0]
+        if isinstance(pair, list | tuple) and len(pair) == 2 and not isinstance(pair[0], tuple):
+            return pair[0], pair[1]
+        if isinstance(pair, tuple) and len(pair) == 3:
+            raise ValueError(
+                "eval_set must be one pair, [(X_val, y_val)], found three things: weights are "
+                "eval_sample_weight=[w_val]"
+            )
+    raise ValueError(
+        f"eval_set must be one pair, [(X_val, y_val)], found {type(eval_set).__name__}"
+        f"{f' of {len(eval_set)}' if isinstance(eval_set, list | tuple) else ''}: pass the rows "
+        "held out only, not those trained on"
+    )
+
+
+def _only_weight(weight: Any) -> Any:
+    """The weights in [w] or w, in either of which w may be None."""
+    if isinstance(weight, list | tuple) and len(weight) == 1:
+        inside = weight[0]
+        if inside is None or np.ndim(inside) > 0:
+            return inside
+    return weight
+
+
+@contextmanager
+def _about_eval_set() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"eval_set: {error}") from error
+
+
+def _known_positions(target: Array, classes: Array) -> Array:
+    """Class positions of labels that must occur in the training rows."""
+    if (target.dtype.kind in "biuf") == (classes.dtype.kind in "biuf"):
+        unknown = ~np.isin(target, classes)
+        if unknown.any():
+            row = int(unknown.argmax())
+            raise ValueError(
+                f"it has label {shown(target[row])} at row {row}, which does not occur in y, "
+                f"{shown(classes.tolist())}: leave such rows out, or train on some"
+            )
+    return positions("y", target, classes).astype(np.int64)

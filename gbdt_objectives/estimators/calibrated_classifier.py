@@ -1,4 +1,4 @@
-"""CalibratedClassifier: any classifier and any calibrator of this package, cross-fitted."""
+"""CalibratedClassifier: any classifier and any calibrator of this package, on held-out rows."""
 
 from __future__ import annotations
 
@@ -7,61 +7,84 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone, is_classifier
+from sklearn.isotonic import IsotonicRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
-from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives.adapters._wrapped import predict_probability
+from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
+from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds, predict_probability
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_classifier,
     check_features,
+    check_held_out_classes,
+    check_names,
     check_rows,
     check_several_classes,
     check_weights,
+    read_eval_set,
+    take,
     take_rows,
     weight_argument,
 )
+from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
+from gbdt_objectives.estimators.calibrators import Calibrator
+from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
+
+FOLDS = 5
 
 ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
 class CalibratedClassifier(ProbabilityClassifier):
-    """Classifier of two classes whose probabilities are calibrated on held-out rows.
+    """Classifier whose probabilities are calibrated on held-out rows.
 
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
-    probabilities of all rows, and trains the classifier again on all rows.
-    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators.
+    probabilities of all rows that are held out, and trains the classifier again on all rows.
+    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators, and no splits
+    by time.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
         they are: XGBClassifier needs labels 0 and 1.
-    calibrator : calibrator
-        ``ROCConvexHullCalibrator``, ``InterceptCalibrator``, ``LogitCalibrator``, or
-        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such
-        as ``IsotonicRegression(out_of_bounds="clip")``. It is given probabilities.
+    calibrator : "auto" or calibrator
+        "auto": for two classes, what ``choose_calibrator`` chooses by cross-validated log loss
+        of the held-out rows, in random folds, of groups if ``fit`` gets them. It fits each of
+        its candidates once per fold.
+        A calibrator: ``LogitCalibrator``, ``BetaCalibrator``, ``SplineCalibrator``,
+        ``InterceptCalibrator``, ``VennAbersCalibrator``, ``ROCConvexHullCalibrator``, or
+        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
+        ``IsotonicRegression(out_of_bounds="clip")``. It is given the probability of the
+        positive class. For more than two classes ``TemperatureCalibrator`` or your own, given
+        (n, K) probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
-        Must hold each row out once. An int: that many stratified folds, not shuffled,
-        as usual in scikit-learn; group folds if ``fit`` gets ``groups``. "prefit": the
+        Must hold no row out twice. An int: that many stratified folds, not shuffled,
+        as usual in scikit-learn; group folds if ``fit`` gets ``groups``. Rows in the order
+        of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later rows held
+        out; an int would train models on later rows than they are judged on. "prefit": the
         estimator is already fitted, on other rows, and ``fit`` gets rows for the
-        calibrator only.
+        calibrator only. See also ``eval_set`` of ``fit``.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        Sorted; the positive class last.
+    classes_ : ndarray of shape (K,)
+        Sorted; of two the positive class last.
     estimator_ : classifier
-        Fitted on all rows; ``estimator`` itself with ``cv="prefit"``.
+        Fitted on all rows of X, those that splits never hold out or that come last in time
+        included; ``estimator`` itself with ``cv="prefit"``.
     calibrator_ : calibrator
-        Fitted.
-    oof_probability_ : ndarray of shape (n,)
-        Of the positive class: what the calibrator was fitted on.
+        Fitted; tells which one "auto" chose.
+    comparison_ : CalibratorChoice
+        With the log loss of all candidates; for "auto" only.
+    oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
+        What the calibrator was fitted on. NaN for rows that no split held out, which it did
+        not see. Of the rows of ``eval_set``, if that was given.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -85,9 +108,10 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     estimator_: Any
     calibrator_: Any
+    comparison_: CalibratorChoice
     oof_probability_: Array
 
-    def __init__(self, estimator: Any, calibrator: Any, *, cv: Any = 5) -> None:
+    def __init__(self, estimator: Any, calibrator: Any = "auto", *, cv: Any = FOLDS) -> None:
         self.estimator = estimator
         self.calibrator = calibrator
         self.cv = cv
@@ -98,6 +122,10 @@ class CalibratedClassifier(ProbabilityClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+        **others: Any,
     ) -> CalibratedClassifier:
         """Fit the folds' classifiers, the calibrator, and the final classifier.
 
@@ -106,11 +134,20 @@ class CalibratedClassifier(ProbabilityClassifier):
         X : array-like, sparse matrix or DataFrame of shape (n, features)
             Whatever the estimator accepts.
         y : array-like of shape (n,)
-            Two classes.
+            Two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
             For the estimator and the calibrator.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
+        eval_set : [(X_val, y_val)], optional
+            Rows of the population the model will be used on, for instance later ones. The
+            estimator is trained once, on X and y, and the calibrator on these rows only;
+            there are no folds, and ``cv`` is left at its default. In a pipeline the steps before
+            this one do not transform them: make the pipeline the estimator instead.
+        eval_sample_weight : [array-like of shape (n_val,)], optional
+            Their weights, for the calibrator; ``sample_weight`` is then for the estimator only.
+        **others
+            Refused, with what to write instead.
 
         Returns
         -------
@@ -120,47 +157,71 @@ class CalibratedClassifier(ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Not two classes, parameters that do not fit together, bad weights, splits
-            that do not hold each row out once, and what the estimator or the calibrator
-            raises.
+            Classes that the calibrator does not accept, parameters or arguments that do not
+            fit together, bad weights, splits that hold a row out twice, rows held out that
+            are of one class only, labels in ``eval_set`` that ``y`` does not have, and what
+            the estimator or the calibrator raises.
         """
+        check_names(self, others)
         self._check_parameters()
+        prefit = isinstance(self.cv, str)
+        if eval_set is not None or prefit:
+            self._check_without_folds(groups, eval_set)
         X, target = check_rows(self, X, y)
         check_classification_targets(target)
-        prefit = isinstance(self.cv, str)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         check_several_classes(classes)
-        if len(classes) > 2:
-            raise ValueError(
-                f"Only binary classification is supported, found the classes "
-                f"{_checks.shown(classes.tolist())}: calibrate one class at a time, y == label"
-            )
+        check_number_of_classes(self.calibrator, classes)
+        columns = takes_columns(self.calibrator, len(classes))
         position = positions("y", target, classes).astype(np.int64)
-        wrapped = (self.calibrator,) if prefit else (self.estimator, self.calibrator)
-        w = check_weights(sample_weight, len(target), *wrapped)
-        if prefit:
-            if groups is not None:
-                raise ValueError("groups are for folds, but cv='prefit' has none: leave them out")
-            model, p = self.estimator, predict_probability(self.estimator, X)[:, 1]
-        else:
-            group = None if groups is None else group_numbers(groups, len(target))
-            splits = held_out_once(position, self.cv, group, shuffle=False)
-            p = self._out_of_fold(X, target, position, w, splits)
+        calibrators = [] if self._is_auto else [self.calibrator]
+        evaluated = read_eval_set(self, X, classes, eval_set, eval_sample_weight, *calibrators)
+        fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
+        w = check_weights(sample_weight, len(target), *fitted)
+        held: Any = slice(None)
+        group = None if groups is None else group_numbers(groups, len(target))
+        if evaluated is not None:
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
-        calibrator = clone(self.calibrator).fit(p, position, **weight_argument(w))
+            X_val, position, w = evaluated
+            p = scores(model, X_val, columns)
+        elif prefit:
+            model, p = self.estimator, scores(self.estimator, X, columns)
+        else:
+            splits, held = held_out_at_most_once(position, self.cv, group)
+            check_held_out_classes("cv", classes, position[held], take(w, held))
+            check_classes_in_folds(classes, position, splits)
+            p = self._out_of_fold((X, target, w), splits, columns)
+            model = clone(self.estimator).fit(X, target, **weight_argument(w))
+        rows = p[held], position[held], take(w, held)
+        choice = choose(*rows, take(group, held)) if self._is_auto else None
+        calibrator = clone(self.calibrator if choice is None else choice.calibrator)
+        calibrator.fit(*rows[:2], **weight_argument(rows[2]))
         check_features(self, X, reset=True)
         self.calibrator_ = calibrator
+        self.__dict__.pop("comparison_", None)  # of an earlier fit
+        if choice is not None:
+            self.comparison_ = choice
         self.classes_, self.estimator_, self.oof_probability_ = classes, model, p
         return self
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.calibrator, str)
 
     def _check_parameters(self) -> None:
         check_classifier(self.estimator)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
-        if isinstance(calibrator, type) or not usable or is_classifier(calibrator):
+        usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
+        if not usable and not (self._is_auto and calibrator == "auto"):
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
-                f"LogitCalibrator() does, found {_checks.shown(calibrator)}"
+                f"LogitCalibrator() does, or be 'auto', found {_checks.shown(calibrator)}"
+            )
+        if getattr(calibrator, "labels", None) is not None:
+            raise ValueError(
+                f"calibrator has labels={_checks.shown(calibrator.labels)}, but is given class "
+                "positions, in the order of classes_: leave labels out"
             )
         if getattr(calibrator, "input_space", "probability") != "probability":
             raise ValueError(
@@ -170,20 +231,40 @@ class CalibratedClassifier(ProbabilityClassifier):
         if isinstance(self.cv, str):
             _checks.choice("cv", self.cv, ("prefit",))
             check_is_fitted(self.estimator)
+        elif find_stopping_rounds(self.estimator) is not None:
+            raise ValueError(
+                "estimator stops early, but is given no rows to stop on, since those held out are "
+                "the calibrator's: DownsampledClassifier(estimator, 1, correction='offset') holds "
+                "out others, by its cv; or fit the estimator and pass cv='prefit'"
+            )
 
-    def _out_of_fold(
-        self, X: Any, target: Array, position: Array, w: Array | None, splits: list[Split]
-    ) -> Array:
-        p = np.empty(len(position))
+    def _check_without_folds(self, groups: ArrayLike | None, eval_set: Any) -> None:
+        """Raise for what only folds use, with rows that are held out already."""
+        prefit = isinstance(self.cv, str)
+        if groups is not None:
+            way = "cv='prefit'" if prefit else "eval_set"
+            raise ValueError(f"groups are for folds, but {way} has none: leave them out")
+        if eval_set is not None and prefit:
+            raise ValueError(
+                "eval_set is given, but with cv='prefit' nothing is trained: pass the rows for the "
+                "calibrator as X and y"
+            )
+        if eval_set is not None and not (isinstance(self.cv, int) and self.cv == FOLDS):
+            raise ValueError(
+                f"eval_set takes the place of folds, but cv = {_checks.shown(self.cv)} asks for "
+                "some: leave one of the two out"
+            )
+
+    def _out_of_fold(self, data: Data, splits: list[Split], columns: bool) -> Array:
+        """(n,) or (n, K), NaN for rows that are never held out."""
+        found = []
         for train, test in splits:
-            if len(np.unique(position[train])) < 2:
-                raise ValueError(
-                    "cv gives a split whose training rows are of one class only: use fewer or "
-                    "stratified folds, there must be several rows of each class"
-                )
-            X_train, y_train, w_train = take_rows((X, target, w), train)
+            X_train, y_train, w_train = take_rows(data, train)
             model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
-            p[test] = predict_probability(model, _safe_indexing(X, test))[:, 1]
+            found.append(scores(model, _safe_indexing(data[0], test), columns))
+        p = np.full((len(data[1]), *found[0].shape[1:]), np.nan)
+        for (_, test), score in zip(splits, found, strict=True):
+            p[test] = score
         return p
 
     def predict_proba(self, X: Any) -> Array:
@@ -195,7 +276,7 @@ class CalibratedClassifier(ProbabilityClassifier):
 
         Returns
         -------
-        ndarray of shape (n, 2)
+        ndarray of shape (n, K)
             float64, a column per class, in the order of ``classes_``.
 
         Raises
@@ -206,24 +287,88 @@ class CalibratedClassifier(ProbabilityClassifier):
         """
         check_is_fitted(self, "calibrator_")
         check_features(self, X, reset=False)
-        p = self.calibrator_.predict(predict_probability(self.estimator_, X)[:, 1])
-        p = check_probabilities(self.calibrator_, p)
-        return np.column_stack([1 - p, p])
+        columns = self.oof_probability_.ndim == 2
+        score = scores(self.estimator_, X, columns)
+        p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
+        return p if columns else np.column_stack([1 - p, p])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        if is_binary(self.calibrator):
+            tags.classifier_tags.multi_class = False
         return tags
 
 
-def check_probabilities(calibrator: Any, predicted: ArrayLike) -> Array:
-    """What a calibrator predicted, (n,), in [0, 1] up to round-off."""
-    p: Array = np.asarray(predicted, np.float64)
-    wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
-    if p.ndim != 1 or wrong.any():
-        found = f"shape {p.shape}" if p.ndim != 1 else f"{p[wrong][0]} at row {wrong.argmax()}"
+def scores(model: Any, X: Any, columns: bool) -> Array:
+    """What a calibrator is given: the probability of the positive class, or of each class."""
+    p = predict_probability(model, X)
+    return p if columns else p[:, 1]
+
+
+def choose(score: Array, position: Array, w: Array | None, group: Array | None) -> CalibratorChoice:
+    """The best calibrator, by folds that keep groups together."""
+    if group is None:
+        return choose_calibrator(score, position, w)
+    if w is not None:  # row numbers are those of rows that count
+        score, position, group, w = (values[w > 0] for values in (score, position, group, w))
+    folds = min(FOLDS, len(np.unique(group)))
+    if folds < 2:
         raise ValueError(
-            f"{type(calibrator).__name__} must predict probabilities (n,), found {found}: for "
-            'scores beyond those it was fitted on IsotonicRegression needs out_of_bounds="clip"'
+            "the rows held out are of one group, within which calibrator='auto' cannot compare: "
+            "name a calibrator, for instance LogitCalibrator()"
         )
-    return np.clip(p, 0, 1)
+    splits: Any = held_out_once(position, folds, group, shuffle=True, random_state=0)
+    return choose_calibrator(score, position, w, cv=splits)
+
+
+def is_binary(calibrator: Any) -> bool:
+    """Whether it is known to accept the probability of one class only."""
+    return isinstance(calibrator, str | Calibrator | IsotonicRegression)
+
+
+def takes_columns(calibrator: Any, K: int) -> bool:
+    """Whether the calibrator is given (n, K), a column per class."""
+    return K > 2 or isinstance(calibrator, TemperatureCalibrator)
+
+
+def check_number_of_classes(calibrator: Any, classes: Array) -> None:
+    if len(classes) > 2 and is_binary(calibrator):
+        name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
+        raise ValueError(
+            f"Only binary classification is supported by {name}, found the "
+            f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "
+            "one class at a time, y == label"
+        )
+
+
+def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
+    """Raise if a model would be trained without one of the classes."""
+    for train, _ in splits:
+        missing = np.setdiff1d(np.arange(len(classes)), position[train])
+        if len(missing):
+            raise ValueError(
+                "cv gives a split whose training rows have none of class "
+                f"{_checks.shown(classes.tolist()[missing[0]])}: use fewer or stratified folds, "
+                "and if they are by time leave the first ones out"
+            )
+
+
+def check_probabilities(calibrator: Any, predicted: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """What a calibrator predicted, (n,) or (n, K), in [0, 1] up to round-off."""
+    p: Array = np.asarray(predicted, np.float64)
+    name = f"{type(calibrator).__name__} must predict probabilities"
+    if p.shape != shape:
+        raise ValueError(
+            f"{name} ({', '.join(['n', *map(str, shape[1:])])}), found shape {p.shape}"
+        )
+    wrong = ~((p >= -ROUND_OFF) & (p <= 1 + ROUND_OFF))
+    if wrong.any():
+        row = int(np.argwhere(wrong)[0][0])
+        raise ValueError(
+            f"{name}, found {p[wrong][0]} at row {row}: for scores beyond those it was fitted on "
+            'IsotonicRegression needs out_of_bounds="clip"'
+        )
+    p = np.clip(p, 0, 1)
+    if p.ndim == 2:
+        _checks.rows_sum_to_one(f"what {type(calibrator).__name__} predicts", p)
+    return p

@@ -383,6 +383,14 @@ def platt_targets(y: Array, w: Array) -> Array:
     return targets
 
 
+def rising_targets(y: Array, z: Array, w: Array) -> Array:
+    """y, or Platt's targets where a rising map could separate the labels."""
+    negative, positive = z[y == 0], z[y == 1]
+    if overlap(negative, positive) or positive.max() <= negative.min():
+        return y
+    return platt_targets(y, w)
+
+
 def fit_logistic_line(z: Array, target: Array, w: Array) -> tuple[float, float]:
     """Slope and intercept of greatest likelihood; targets may lie between 0 and 1."""
     center = float(np.average(z, weights=w))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
-from gbdt_objectives._folds import held_out_once
+from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -33,9 +34,12 @@ from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_classifier,
     check_features,
+    check_held_out_classes,
+    check_names,
     check_rows,
     check_several_classes,
     check_weights,
+    read_eval_set,
     take,
     take_rows,
     weight_argument,
@@ -96,6 +100,11 @@ class DownsampledClassifier(ProbabilityClassifier):
         of the truth with 5 bags), and a classifier that predicts exactly 0 and 1, such as a
         random forest of few trees, makes it much worse than a single bag: there the classes
         that the fewest bags rule out share everything, in proportion to the other bags' p_bk.
+    cv : splitter, iterable of splits or None
+        For early stopping: the rows that its last split holds out are those to stop on, as
+        they are, and its training rows those that are sampled from and corrected to; others
+        are not used. ``TimeSeriesSplit(5)`` stops on the last sixth of rows in the order of
+        time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
         Draws the samples.
 
@@ -130,6 +139,11 @@ class DownsampledClassifier(ProbabilityClassifier):
     ``sampling_strategy``), or turns the output of another objective into log-odds. Where
     its parameters show this, it is refused. For weights in a pipeline, make
     ``DownsampledClassifier`` its last step.
+
+    A booster that is already trained on downsampled rows needs no classifier here, but a shift:
+    ``shift_intercept(booster, log_odds_shift(negative_keep_rate=rate))``, or
+    ``correct_probability`` of what it predicts. If there are rows of the full population, put it
+    into ``CalibratedClassifier`` with ``cv="prefit"``, whose ``InterceptCalibrator`` needs no rate.
 
     Early stopping of scikit-learn's own classifiers (``early_stopping``,
     ``n_iter_no_change``) is on downsampled rows, without the correction; losses there are
@@ -167,6 +181,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         correction: Literal["prior", "offset", "weight"] | None = "prior",
         n_bags: int = 1,
         average: Literal["probability", "log_odds"] = "probability",
+        cv: Any = None,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -174,6 +189,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         self.correction = correction
         self.n_bags = n_bags
         self.average = average
+        self.cv = cv
         self.random_state = random_state
 
     def fit(
@@ -182,13 +198,17 @@ class DownsampledClassifier(ProbabilityClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+        **others: Any,
     ) -> DownsampledClassifier:
         """Draw the samples and train a model on each.
 
-        If the estimator is a booster with ``early_stopping_rounds`` (which needs
-        ``correction="offset"``), each bag holds out a different fifth of its sample, and
-        stops on its logloss, weighted back to the full population. The model keeps the
-        best rounds; it is not retrained on the whole sample.
+        A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on
+        the logloss in the full population: of ``eval_set``; or of the rows that ``cv`` holds
+        out; or of a different fifth of each bag's sample, weighted back. The model keeps the
+        best rounds; it is not retrained on the rows it was stopped on.
 
         Parameters
         ----------
@@ -200,6 +220,15 @@ class DownsampledClassifier(ProbabilityClassifier):
             For the estimator and the measured rates; does not change what is sampled.
         groups : array-like of shape (n,), optional
             For early stopping: rows of one group are held out together.
+        eval_set : [(X_val, y_val)], optional
+            Rows for early stopping, for instance later ones, which stand for the full
+            population: not downsampled, or with weights that make up for it. They are neither
+            sampled nor trained on. In a pipeline the steps before this one do not transform
+            them: use ``cv`` instead.
+        eval_sample_weight : [array-like of shape (n_val,)], optional
+            Their weights.
+        **others
+            Refused, with what to write instead.
 
         Returns
         -------
@@ -209,10 +238,14 @@ class DownsampledClassifier(ProbabilityClassifier):
         Raises
         ------
         ValueError, TypeError
-            Parameters that do not match each other or the labels, a single class, a class
-            that sampling leaves empty, bad weights, and what the estimator raises.
+            Parameters or arguments that do not match each other or the labels, a single
+            class, a class that sampling leaves empty, rows to stop on that are of one class
+            only or of a class that is not trained on, bad weights, and what the estimator
+            raises.
         """
+        check_names(self, others)
         n_bags = self._check_parameters()
+        self._check_ways_to_stop(groups, eval_set)
         X, target = check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
@@ -225,14 +258,21 @@ class DownsampledClassifier(ProbabilityClassifier):
         position = np.searchsorted(classes, target)
         rates = self._rates(classes, np.bincount(position))
         w = check_weights(sample_weight, len(target), self.estimator)
-        group = self._groups(groups, len(target))
+        group = None if groups is None else group_numbers(groups, len(target))
+        data = (X, position, w)
+        held_out = read_eval_set(self, X, classes, eval_set, eval_sample_weight)
+        pool = np.arange(len(target))
+        if self.cv is not None:
+            pool, held = last_split(position, self.cv, group)
+            self._check_pool(classes, position, w, pool, held)
+            held_out = take_rows(data, held)
 
         uniform = _checks.generator(self.random_state).random(n_bags)
         seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
-        samples = [resample(target, rates, random_state=seed) for seed in seeds]
-        kept = np.array([_measure_rates(classes, position, rows, w) for rows in samples])
+        samples = [pool[resample(target[pool], rates, random_state=seed)] for seed in seeds]
+        kept = np.array([_measure_rates(classes, position, pool, rows, w) for rows in samples])
         models = [
-            self._fit_bag((X, position, w), group, rows, r, seed)
+            self._fit_bag(data, group, held_out, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
         check_features(self, X, reset=True)
@@ -285,6 +325,11 @@ class DownsampledClassifier(ProbabilityClassifier):
             )
         check_early_stopping(self.estimator, self.correction)
         _checks.choice("average", self.average, AVERAGES)
+        if isinstance(self.cv, numbers.Integral | str):
+            raise TypeError(
+                f"cv must be a splitter or a list of splits, found {self.cv!r}: TimeSeriesSplit(5) "
+                "stops on the last rows, and without cv each bag stops on a fifth of its own sample"
+            )
         return _checks.whole_number("n_bags", self.n_bags, 1)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
@@ -315,17 +360,42 @@ class DownsampledClassifier(ProbabilityClassifier):
             )
         return {labels[0]: rate, labels[1]: 1.0}
 
-    def _groups(self, groups: ArrayLike | None, rows: int) -> Array | None:
-        if groups is None:
-            return None
-        if find_stopping_rounds(self.estimator) is None:
+    def _check_ways_to_stop(self, groups: ArrayLike | None, eval_set: Any) -> None:
+        """Raise for arguments that nothing would use."""
+        ways = {"groups": groups, "eval_set": eval_set, "cv": self.cv}
+        given = [name for name, value in ways.items() if value is not None]
+        if given and find_stopping_rounds(self.estimator) is None:
             raise ValueError(
-                "groups is for early stopping, but estimator has no early_stopping_rounds: leave "
-                "it out (sampling depends on the label only)"
+                f"{given[0]} is for early stopping, but estimator has no early_stopping_rounds: "
+                "set it, or leave this out (sampling depends on the label only)"
             )
-        return group_numbers(groups, rows)
+        if eval_set is not None and len(given) > 1:
+            other = next(name for name in given if name != "eval_set")
+            raise ValueError(
+                f"eval_set and {other} both say which rows to stop on: leave one of the two out"
+            )
 
-    def _fit_bag(self, data: Data, group: Array | None, rows: Array, kept: Array, seed: int) -> Any:
+    def _check_pool(
+        self, classes: Array, position: Array, w: Array | None, pool: Array, held: Array
+    ) -> None:
+        """Raise unless both parts of a split have what they need of each class."""
+        missing = np.setdiff1d(position, position[pool])
+        if len(missing):
+            raise ValueError(
+                f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold out "
+                "fewer rows"
+            )
+        check_held_out_classes("cv", classes, position[held], take(w, held))
+
+    def _fit_bag(
+        self,
+        data: Data,
+        group: Array | None,
+        held_out: Data | None,
+        rows: Array,
+        kept: Array,
+        seed: int,
+    ) -> Any:
         model = clone(self.estimator)
         states = {
             name: seed
@@ -333,8 +403,7 @@ class DownsampledClassifier(ProbabilityClassifier):
             if value is None and name.split("__")[-1] == "random_state"
         }
         model.set_params(**states)
-        held_out = None
-        if find_stopping_rounds(model) is not None:
+        if find_stopping_rounds(model) is not None and held_out is None:
             rows, held = _split(data[1], group, rows, seed)
             held_out = _weigh_back(take_rows(data, held), kept)
         sampled = take_rows(data, rows)
@@ -439,9 +508,11 @@ def _shift(kept: Array) -> Any:
     return log_odds_shift(class_keep_rates=kept)
 
 
-def _measure_rates(classes: Array, position: Array, rows: Array, w: Array | None) -> Array:
-    """The fraction of each class's rows, or of their weight, that is in the sample."""
-    full = np.bincount(position, w)
+def _measure_rates(
+    classes: Array, position: Array, pool: Array, rows: Array, w: Array | None
+) -> Array:
+    """The fraction of each class's rows in the pool, or of their weight, that is in the sample."""
+    full = np.bincount(position[pool], take(w, pool))
     kept = np.bincount(position[rows], take(w, rows), minlength=len(full))
     if not kept.all():
         k = int(np.argmin(kept))

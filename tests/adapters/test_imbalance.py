@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+
 import lightgbm as lgb
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
-from scipy.special import expit
+from scipy.sparse import csr_matrix
+from scipy.special import expit, logit
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
@@ -134,3 +142,273 @@ def test_is_unbalance_counts_rows_not_weights(rare):
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-12)
     # a model's text has its parameters to six digits
     assert go.imbalance_shift(one, y) == pytest.approx(go.imbalance_shift(two), abs=1e-5)
+
+
+# --- inferred from a sample of the population -------------------------------------------------
+
+LOGISTIC = {"xgboost": {"objective": "binary:logistic"}, "lightgbm": {"objective": "binary"}}
+STUMPS = {"xgboost": {"max_depth": 1}, "lightgbm": {"num_leaves": 2, "min_data_in_leaf": 200}}
+
+
+def additive(n, seed):
+    """X, y, true log-odds that stumps can learn: 2.6 % positive."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, 2)) < [0.3, 0.5]).astype(float)
+    z = 2 * X[:, 0] + X[:, 1] - 4.9
+    return X, (rng.random(n) < expit(z)).astype(int), z
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """Rows to train on, and rows to infer from."""
+    return additive(60_000, 1), additive(60_000, 2)
+
+
+@both
+def test_weights_given_per_row_are_undone(lib: Library, halves):
+    (X, y, _), (X_new, y_new, z_new) = halves
+    weighed = lib.data(X, y, np.where(y == 1, 20.0, 1.0))
+    booster = lib.built_in({**LOGISTIC[lib.name], **STUMPS[lib.name]}, weighed, 60)
+    assert go.imbalance_shift(booster) == 0  # its parameters do not tell
+    shift = go.imbalance_shift(booster, y_new, X_new)
+    # 1560 positives on each side: a relative error of 2.5 % each, so .036 together
+    assert shift == pytest.approx(-np.log(20), abs=3 * 0.036)
+    assert shift.standard_error == pytest.approx(1 / np.sqrt(y_new.sum()), rel=0.1)
+
+    moved = go.shift_intercept(booster, shift)
+    p = lib.predict(moved, X_new).astype(np.float64)
+    assert p.mean() == pytest.approx(y_new.mean(), rel=1e-5)  # XGBoost's float32
+    z = lib.predict(moved, X_new, raw=True)
+    # the true log-odds of each of four kinds of rows, of which that with the fewest positives has
+    # 155, an error of .08; XGBoost's lambda pulls less than that
+    assert np.abs(z - z_new).max() < 3 * 0.08
+    again = go.imbalance_shift(moved, y_new, X_new)
+    assert again == pytest.approx(0, abs=1e-5)
+    assert type(-shift) is type(shift + 1) is go.priors.LogOddsShift
+    assert go.correct_margin(z, again).shape == z.shape  # accepted by position, as a shift is
+
+
+@both
+@pytest.mark.parametrize("kept", [0.1, 0.5])
+def test_rows_left_out_are_undone(lib: Library, halves, kept):
+    (X, y, _), (X_new, y_new, _) = halves
+    rows = go.negative_downsample(y, kept, random_state=0)
+    booster = lib.built_in(
+        {**LOGISTIC[lib.name], **STUMPS[lib.name]}, lib.data(X[rows], y[rows]), 60
+    )
+    found = go.imbalance_shift(booster, y_new, X_new)
+    assert found == pytest.approx(np.log(kept), abs=3 * 0.036)  # as above
+
+
+@both
+def test_what_parameters_tell_is_found_in_the_sample(lib: Library, halves):
+    (X, y, _), (X_new, y_new, _) = halves
+    params = {**LOGISTIC[lib.name], **STUMPS[lib.name], "scale_pos_weight": 20}
+    booster = lib.built_in(params, lib.data(X, y), 60)
+    assert go.imbalance_shift(booster, y_new, X_new) == pytest.approx(
+        go.imbalance_shift(booster), abs=3 * 0.036
+    )
+
+
+def test_any_fitted_classifier(halves):
+    (X, y, _), (X_new, y_new, _) = halves
+    labels = np.array(["no", "yes"])
+    small = {"n_estimators": 60, "n_jobs": 1, "learning_rate": 0.3}
+    balanced = len(y) / 2 / np.bincount(y)
+    models = [
+        LogisticRegression(class_weight="balanced").fit(X, labels[y]),
+        make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced")).fit(X, y),
+        lgb.LGBMClassifier(num_leaves=2, class_weight="balanced", verbose=-1, **small).fit(X, y),
+        xgb.XGBClassifier(max_depth=1, **small).fit(X, y, sample_weight=balanced[y]),
+    ]
+    for model in models:
+        target = labels[y_new] if model is models[0] else y_new
+        shift = go.imbalance_shift(model, target, X_new)
+        assert shift == pytest.approx(-np.log(balanced[1] / balanced[0]), abs=3 * 0.036)
+        p = go.correct_probability(model.predict_proba(X_new)[:, 1], shift=shift)
+        assert p.mean() == pytest.approx(y_new.mean(), rel=1e-5)
+    for model, booster in ((models[2], models[2].booster_), (models[3], models[3].get_booster())):
+        of_booster = go.imbalance_shift(booster, y_new, X_new)
+        assert of_booster == pytest.approx(go.imbalance_shift(model, y_new, X_new), abs=1e-6)
+        assert of_booster == adapter_of(booster).imbalance_shift(booster, y=y_new, X=X_new)
+
+
+def adapter_of(booster):
+    return xgboost_adapter if isinstance(booster, xgb.Booster) else lightgbm_adapter
+
+
+@both
+def test_it_is_that_of_the_intercept_calibrator(lib: Library, halves):
+    """An independent way to the same number, of every kind of margin and with weights."""
+    (X, y, _), (X_new, y_new, _) = halves
+    w = np.random.default_rng(0).uniform(0, 3, len(y_new))
+    kinds = {
+        "xgboost": [{}, {"objective": "binary:logitraw"}, {"objective": "reg:logistic"}],
+        "lightgbm": [{}, {"sigmoid": 2.0}, {"objective": "cross_entropy"},
+              {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}],
+    }  # fmt: skip
+    for params in kinds[lib.name]:
+        booster = lib.built_in(
+            {**LOGISTIC[lib.name], **STUMPS[lib.name], "scale_pos_weight": 5, **params},
+            lib.data(X, y),
+            5,
+        )
+        p = lib.predict(booster, X_new).astype(np.float64)
+        if params.get("objective") == "binary:logitraw":
+            p = expit(p)
+        expected = go.InterceptCalibrator().fit(p, y_new, w).shift_
+        found = go.imbalance_shift(booster, y_new, X_new, sample_weight=w)
+        assert found == pytest.approx(expected, abs=1e-5)  # float32
+        p_moved = expit(logit(p) + found)
+        assert (w * p_moved).sum() == pytest.approx((w * y_new).sum(), rel=1e-5)
+
+
+def test_weight_is_repetition(halves):
+    (X, y, _), (X_new, y_new, _) = halves
+    model = LogisticRegression().fit(X, y)
+    rows, w = slice(3000), np.random.default_rng(0).integers(0, 4, 3000)
+    one = go.imbalance_shift(model, y_new[rows], X_new[rows], sample_weight=w)
+    two = go.imbalance_shift(model, np.repeat(y_new[rows], w), np.repeat(X_new[rows], w, axis=0))
+    assert one == pytest.approx(two, rel=1e-9)  # sums in another order
+    assert one.standard_error == pytest.approx(two.standard_error, rel=1e-9)
+
+
+def test_the_standard_error_is_that_of_repeated_samples():
+    """For a model that is right, and for one that is too sure of itself."""
+    X, y, _ = additive(400_000, 3)
+    for C in (np.inf, 1e-6):
+        model = LogisticRegression(C=C, class_weight="balanced").fit(X[:50_000], y[:50_000])
+        found = [
+            go.imbalance_shift(model, y[rows], X[rows])
+            for rows in np.arange(50_000, 400_000).reshape(350, 1000)
+        ]
+        # the standard deviation of 350 draws is known to 3.8 %; 26 positives in each make the
+        # error itself vary and its distribution skew, which costs a few more
+        assert np.mean([d.standard_error for d in found]) == pytest.approx(np.std(found), rel=0.12)
+
+
+def test_what_the_docstring_warns_of():
+    """Rows it was trained on mislead; a model too sure of itself gets another shift."""
+    X, y, _ = additive(4000, 4)
+    X_new, y_new, _ = additive(40_000, 5)
+    noise = np.random.default_rng(0).random((44_000, 8))
+    X, X_new = np.column_stack([X, noise[:4000]]), np.column_stack([X_new, noise[4000:]])
+    model = lgb.LGBMClassifier(n_estimators=200, min_child_samples=1, verbose=-1, n_jobs=1)
+    model.fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
+    p = model.predict_proba(X_new)[:, 1]
+    inside, outside = (go.imbalance_shift(model, *rows) for rows in ((y, X), (y_new, X_new)))
+    assert go.correct_probability(p, shift=inside).mean() < 0.5 * y_new.mean()
+    right = go.correct_probability(p, shift=outside).mean()
+    assert right == pytest.approx(y_new.mean(), rel=1e-9)  # float64 round-off
+    assert outside > -np.log(20) + 2
+
+
+@both
+def test_it_asks_what_predict_uses(lib: Library, halves):
+    """Of a model that stopped early; XGBoost's native predict uses all rounds, others the best."""
+    (X, y, _), (X_new, y_new, _) = halves
+    X, y = X[:4000], y[:4000]
+    w = np.where(y == 1, 20.0, 1.0)
+    if lib is XGB:
+        rows, stop = lib.data(X_new, y_new), {"early_stopping_rounds": 5, "verbose_eval": False}
+        params = {**XGB.params, **LOGISTIC["xgboost"]}
+        booster = xgb.train(params, lib.data(X, y, w), 100, evals=[(rows, "held_out")], **stop)
+    else:
+        train = lgb.Dataset(X, y, weight=w)
+        booster = lgb.train(
+            {**LGB.params, **LOGISTIC["lightgbm"]}, train, 100,
+            valid_sets=[lgb.Dataset(X_new, y_new, reference=train)],
+            callbacks=[lgb.early_stopping(5, verbose=False)],
+        )  # fmt: skip
+    p = lib.predict(booster, X_new)
+    shift = go.imbalance_shift(booster, y_new, X_new)
+    assert expit(logit(p) + shift).mean() == pytest.approx(y_new.mean(), rel=1e-4)
+
+
+def test_a_dmatrix_brings_its_start(halves):
+    (X, y, z), (X_new, y_new, z_new) = halves
+    data = xgb.DMatrix(X, y, base_margin=z + np.log(20))
+    booster = xgb.train({**LOGISTIC["xgboost"], "max_depth": 1}, data, 1)
+    new = xgb.DMatrix(X_new, y_new, base_margin=z_new + np.log(20) + 1)
+    found = go.imbalance_shift(booster, y_new, new)
+    p = booster.predict(new)
+    assert expit(logit(p) + found).mean() == pytest.approx(y_new.mean(), rel=1e-5)
+    weighed = xgb.DMatrix(X_new, y_new, weight=np.ones(len(y_new)))
+    with pytest.raises(ValueError, match="sample_weight=X.get_weight"):
+        go.imbalance_shift(booster, y_new, weighed)
+    go.imbalance_shift(booster, y_new, weighed, sample_weight=weighed.get_weight())
+
+
+def test_frames_and_sparse(halves):
+    (X, y, _), (X_new, y_new, _) = halves
+    X, y, X_new, y_new = X[:5000], y[:5000], X_new[:5000], y_new[:5000]
+    frame = pd.DataFrame(X, columns=list("ab")).assign(c=pd.Categorical(list("xyyxz") * 1000))
+    new = frame.assign(a=X_new[:, 0], b=X_new[:, 1])
+    for model in (
+        lgb.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1),
+        xgb.XGBClassifier(n_estimators=5, enable_categorical=True, n_jobs=1),
+    ):
+        booster = model.fit(frame, y)
+        booster = booster.booster_ if isinstance(model, lgb.LGBMClassifier) else model.get_booster()
+        found = [go.imbalance_shift(m, pd.Series(y_new), new) for m in (model, booster)]
+        assert found[0] == pytest.approx(found[1], abs=1e-6)
+    model = lgb.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X, y)
+    dense = go.imbalance_shift(model, y_new, X_new)
+    sparse = go.imbalance_shift(model, y_new, csr_matrix(X_new))
+    assert sparse == pytest.approx(dense, abs=1e-6)
+
+
+def test_pickled_shifts_keep_their_error(halves):
+    (X, y, _), (X_new, y_new, _) = halves
+    shift = go.imbalance_shift(LogisticRegression().fit(X, y), y_new, X_new)
+    loaded = pickle.loads(pickle.dumps(shift))
+    assert (loaded, loaded.standard_error) == (shift, shift.standard_error)
+
+
+@both
+def test_misuse_of_samples(lib: Library, rare):
+    X, y, _ = rare
+    y = np.asarray(y, int)
+    booster = lib.built_in(LOGISTIC[lib.name], lib.data(X, y), 3)
+    estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2)
+    with pytest.raises(NotFittedError):
+        go.imbalance_shift(estimator, y, X)
+    estimator.fit(X, y)
+    for model in (booster, estimator):
+        for args, kwargs, error, message in (
+            (
+                (X, y),
+                {},
+                TypeError,
+                r"X must be features.* found .*write imbalance_shift\(model, y",
+            ),
+            ((), {"X": X}, ValueError, "X is given without y"),
+            ((y[:5], X), {}, ValueError, f"X has {len(y)} rows, but the labels have 5"),
+            ((np.zeros(len(y)), X), {}, ValueError, "one class only, 0 of the weight positive"),
+            ((y, X), {"sample_weight": y == 0}, ValueError, "one class only, 0 of the weight"),
+            ((y, X), {"sample_weight": -np.ones(len(y))}, ValueError, "must not be negative"),
+            ((y, X), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
+        ):
+            with pytest.raises(error, match=message):
+                go.imbalance_shift(model, *args, **kwargs)
+    with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
+        go.imbalance_shift(booster, X)
+    with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
+        go.imbalance_shift(booster, lib.data(X, y).construct() if lib is LGB else lib.data(X, y))
+    with pytest.raises(ValueError, match="sample_weight is for a sample, but X is missing"):
+        go.imbalance_shift(booster, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
+        go.imbalance_shift(booster, y + 1, X)
+    with pytest.raises(TypeError, match=r"or pass a sample of the population, imbalance_shift\("):
+        go.imbalance_shift(estimator, y)
+    squares = lib.built_in({}, lib.data(X, y), 2)
+    with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
+        go.imbalance_shift(squares, y, X)
+    if lib is LGB:
+        with pytest.raises(TypeError, match="found a Dataset: LightGBM predicts on arrays"):
+            go.imbalance_shift(booster, y, lgb.Dataset(X, y))
+    three = LogisticRegression().fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]: only two have one shift"):
+        go.imbalance_shift(three, y, X)
+    with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
+        go.imbalance_shift(LinearRegression().fit(X, y), y, X)

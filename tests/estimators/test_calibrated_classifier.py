@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import ClassVar
 
 import lightgbm as lgb
 import numpy as np
@@ -11,18 +12,26 @@ import pandas as pd
 import pytest
 import sklearn
 import xgboost as xgb
-from scipy.special import expit
-from sklearn.base import clone
+from scipy.sparse import csr_matrix
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
+    TimeSeriesSplit,
+    check_cv,
     cross_val_predict as out_of_fold,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -39,6 +48,9 @@ from gbdt_objectives import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    TemperatureCalibrator,
+    VennAbersCalibrator,
+    choose_calibrator,
     normalized_entropy,
 )
 
@@ -244,6 +256,372 @@ def test_clone_pickle_search(data) -> None:
     assert loaded.estimator_.n_estimators == 10
 
 
+# --- several classes --------------------------------------------------------------------------
+
+
+def made_of_three(n, seed=0):
+    """About 80, 14 and 6 %, and what boosters learn too well."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    p = softmax(np.column_stack([2.5 + 0 * X[:, 0], X[:, 0], 1.5 * X[:, 1] - 1]), axis=1)
+    return X, (rng.random((n, 1)) > p.cumsum(axis=1)).sum(axis=1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("cv", [4, TimeSeriesSplit(3)])
+def test_several_classes_written_out(weighted, bias, cv) -> None:
+    X, y = made_of_three(3000)
+    labels = np.array(["high", "low", "middle"])
+    w = np.random.default_rng(0).uniform(0, 3, len(y)) if weighted else None
+    p = np.full((len(y), 3), np.nan)
+    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+        model = GaussianNB().fit(X[train], y[train], None if w is None else w[train])
+        p[test] = model.predict_proba(X[test])
+    held = ~np.isnan(p[:, 0])
+    expected = TemperatureCalibrator(bias=bias)
+    expected.fit(p[held], y[held], None if w is None else w[held])
+    classifier = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(bias=bias), cv=cv)
+    classifier.fit(X, labels[y], w)
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    X_new = made_of_three(2000, seed=1)[0]
+    found = classifier.predict_proba(X_new)
+    raw = GaussianNB().fit(X, y, w).predict_proba(X_new)
+    np.testing.assert_array_equal(found, expected.predict(raw))
+    np.testing.assert_array_equal(classifier.predict(X_new), labels[found.argmax(axis=1)])
+
+
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_overfitted_boosters_of_several_classes_get_better(booster) -> None:
+    X, y = made_of_three(3000)
+    X_new, y_new = made_of_three(5000, seed=1)
+    past, later = slice(0, 2000), slice(2000, 3000)
+    calibrated = CalibratedClassifier(booster(), TemperatureCalibrator(), cv=3)
+    raw = log_loss(y_new, booster().fit(X, y).predict_proba(X_new))
+    # a paired difference over 5000 rows has a standard error of .005
+    assert log_loss(y_new, calibrated.fit(X, y).predict_proba(X_new)) < raw - 0.05
+    assert calibrated.calibrator_.temperature_ > 1.5
+    calibrated.set_params(cv=5).fit(X[past], y[past], eval_set=[(X[later], y[later])])
+    assert calibrated.oof_probability_.shape == (1000, 3)
+    assert log_loss(y_new, calibrated.predict_proba(X_new)) < raw - 0.05
+    prefit = CalibratedClassifier(calibrated.estimator_, TemperatureCalibrator(), cv="prefit")
+    prefit.fit(X[later], y[later])
+    assert prefit.calibrator_.to_json() == calibrated.calibrator_.to_json()
+
+
+def test_columns_of_two_classes(data, new) -> None:
+    """A temperature with biases is a LogitCalibrator."""
+    columns, one = (
+        CalibratedClassifier(GaussianNB(), calibrator).fit(*data)
+        for calibrator in (TemperatureCalibrator(bias=True), LogitCalibrator())
+    )
+    assert columns.oof_probability_.shape == (3000, 2)
+    found = [classifier.predict_proba(new[0]) for classifier in (columns, one)]
+    np.testing.assert_allclose(*found, atol=1e-6)  # where each stops its iterations
+
+
+def test_what_several_classes_need(data) -> None:
+    X, y = made_of_three(3000)
+    for calibrator in (LogitCalibrator(), VennAbersCalibrator(), IsotonicRegression()):
+        name = type(calibrator).__name__
+        with pytest.raises(ValueError, match=f"by {name}, found .*use TemperatureCalibrator\\(\\)"):
+            CalibratedClassifier(GaussianNB(), calibrator).fit(X, y)
+    labelled = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(labels=[0, 1, 2]))
+    with pytest.raises(ValueError, match="calibrator has labels=.*leave labels out"):
+        labelled.fit(X, y)
+
+    class Own(BaseEstimator):
+        """Somebody's calibrator of columns."""
+
+        def __init__(self, factor=1.0):
+            self.factor = factor
+
+        def fit(self, probability, y, sample_weight=None):
+            assert probability.shape == (3000, 3)
+            assert set(y) == {0, 1, 2}
+            self.fitted_ = True
+            return self
+
+        def predict(self, probability):
+            return self.factor * probability[:, : int(3 / self.factor)]
+
+    own = CalibratedClassifier(GaussianNB(), Own()).fit(X, y)
+    np.testing.assert_allclose(own.predict_proba(X), own.estimator_.predict_proba(X), rtol=1e-15)
+    for factor, message in (
+        (0.9, "rows of what Own predicts must sum to 1, found 0.9"),
+        (1.5, r"Own must predict probabilities \(n, 3\), found shape .*2\)"),
+    ):
+        wrong = CalibratedClassifier(GaussianNB(), Own(factor)).fit(X, y)
+        with pytest.raises(ValueError, match=message):
+            wrong.predict_proba(X)
+    gone = np.r_[np.full(1000, 1), np.arange(2000) % 3]
+    in_order = CalibratedClassifier(GaussianNB(), TemperatureCalibrator(), cv=TimeSeriesSplit(3))
+    with pytest.raises(ValueError, match="training rows have none of class 0"):
+        in_order.fit(X, gone)
+
+
+# --- by time ----------------------------------------------------------------------------------
+
+
+@CALIBRATORS
+@pytest.mark.parametrize("weighted", [False, True])
+def test_validation_rows_are_for_the_calibrator_alone(data, new, calibrator, weighted) -> None:
+    X, y = data
+    X_val, y_val = made(1500, seed=2)
+    rng = np.random.default_rng(0)
+    w, w_val = (rng.uniform(0, 3, n) if weighted else None for n in (3000, 1500))
+    given = {} if w_val is None else {"eval_sample_weight": [w_val]}
+    classifier = CalibratedClassifier(GaussianNB(), calibrator)
+    classifier.fit(X, y, w, eval_set=[(X_val, y_val)], **given)
+    model = GaussianNB().fit(X, y, w)
+    p = model.predict_proba(X_val)[:, 1]
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    expected = clone(calibrator).fit(p, y_val, w_val)
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    raw = model.predict_proba(new[0])[:, 1]
+    np.testing.assert_array_equal(classifier.predict_proba(new[0])[:, 1], expected.predict(raw))
+    # the same in other words
+    prefit = CalibratedClassifier(model, calibrator, cv="prefit").fit(X_val, y_val, w_val)
+    assert prefit.calibrator_.to_json() == expected.to_json()
+    for pair in ((X_val, y_val), [[X_val, y_val]]):
+        given = {} if w_val is None else {"eval_sample_weight": list(w_val)}
+        again = clone(classifier).fit(X, y, w, eval_set=pair, **given)
+        assert again.calibrator_.to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize(
+    ("cv", "from_row"),
+    [
+        (TimeSeriesSplit(5), 500),
+        (TimeSeriesSplit(3, gap=50, test_size=400), 1800),
+        ([(np.arange(2000), np.arange(2500, 3000))], 2500),
+        (PredefinedSplit(np.repeat([-1, 0, 1], 1000)), 1000),
+    ],
+)
+def test_rows_that_are_never_held_out_train_only(data, new, cv, from_row) -> None:
+    X, y = data
+    w = np.random.default_rng(0).uniform(0, 3, len(y))
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=cv).fit(X, y, w)
+    p = np.full(len(y), np.nan)
+    for train, test in check_cv(cv).split(X, y):
+        model = GaussianNB().fit(X[train], y[train], w[train])
+        p[test] = model.predict_proba(X[test])[:, 1]
+    np.testing.assert_array_equal(classifier.oof_probability_, p)
+    assert np.isnan(p[:from_row]).all()
+    assert not np.isnan(p[from_row:]).any()
+    expected = LogitCalibrator().fit(p[from_row:], y[from_row:], w[from_row:])
+    assert classifier.calibrator_.to_json() == expected.to_json()
+    raw = GaussianNB().fit(X, y, w).predict_proba(new[0])[:, 1]  # on all rows
+    np.testing.assert_array_equal(classifier.predict_proba(new[0])[:, 1], expected.predict(raw))
+
+
+def test_a_single_random_split(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator())
+    classifier.set_params(cv=ShuffleSplit(1, test_size=600, random_state=0)).fit(X, y)
+    assert np.isnan(classifier.oof_probability_).sum() == 2400
+    with pytest.raises(ValueError, match="no row out more than once, .*such as ShuffleSplit\\(1"):
+        classifier.set_params(cv=ShuffleSplit(5, random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match="no row out more than once"):
+        classifier.set_params(cv=RepeatedKFold()).fit(X, y)
+
+
+class Clock:
+    """Mixin that notes the times, in the first column, that each model learns from."""
+
+    log: ClassVar[list] = []
+
+    def fit(self, X, y, *, eval_set=(), **options):
+        stop = [np.asarray(X_val)[:, 0] for X_val, _ in eval_set]
+        self.log.append((np.asarray(X)[:, 0], *stop))
+        return super().fit(X, y, **({"eval_set": eval_set} if eval_set else {}), **options)
+
+
+class ClockXGB(Clock, xgb.XGBClassifier):
+    pass
+
+
+class ClockLGBM(Clock, lgb.LGBMClassifier):
+    pass
+
+
+DEPRECATED = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+
+
+@DEPRECATED
+@pytest.mark.parametrize("kind", [ClockXGB, ClockLGBM])
+def test_by_time_from_end_to_end(kind) -> None:
+    """A base rate that drifts, sampling, early stopping and calibration, each by time."""
+    rng = np.random.default_rng(0)
+    n = 30_000
+    time = np.arange(n) / n
+    X = np.column_stack([time, rng.normal(size=(n, 3))])
+    z = 1.3 * X[:, 1] + np.sin(2 * X[:, 2]) - 4 + 1.5 * time
+    y = (rng.random(n) < expit(z)).astype(int)
+    past, recent, future = slice(0, 20_000), slice(20_000, 25_000), slice(25_000, n)
+
+    quiet = {"verbose": -1} if kind is ClockLGBM else {"verbosity": 0}
+    booster = kind(n_estimators=300, early_stopping_rounds=10, n_jobs=1, **quiet)
+    sampled = DownsampledClassifier(
+        booster, 0.2, correction="offset", cv=TimeSeriesSplit(5), random_state=0
+    )
+    splits = TimeSeriesSplit(4)
+    classifier = CalibratedClassifier(sampled, InterceptCalibrator(), cv=splits)
+    Clock.log.clear()
+    classifier.fit(X[:25_000], y[:25_000])
+    assert len(Clock.log) == 5
+    held_out = [time[test] for _, test in splits.split(X[:25_000])]
+    for (trained, stopped), held in zip(Clock.log, [*held_out, time[future]], strict=True):
+        assert trained.max() < stopped.min() <= stopped.max() < held.min()
+    trained, stopped = Clock.log[-1]  # the final one on all rows
+    assert stopped.max() == time[24_999]
+    assert len(stopped) == 25_000 // 6  # the full population
+    assert len(trained) < 0.4 * (25_000 - len(stopped))  # a sample
+    model = classifier.estimator_.estimators_[0]
+    best = model.best_iteration_ if kind is ClockLGBM else model.get_booster().num_boosted_rounds()
+    assert best < 300
+
+    def ratio(classifier):
+        """Mean prediction over mean outcome in the future."""
+        return classifier.predict_proba(X[future])[:, 1].mean() / y[future].mean()
+
+    Clock.log.clear()
+    explicit = CalibratedClassifier(sampled, InterceptCalibrator())
+    explicit.fit(X[past], y[past], eval_set=[(X[recent], y[recent])])
+    ((trained, stopped),) = Clock.log
+    assert trained.max() < stopped.min() <= stopped.max() < time[recent].min()
+    p = explicit.estimator_.predict_proba(X[recent])[:, 1]
+    np.testing.assert_array_equal(explicit.oof_probability_, p)
+    q = explicit.predict_proba(X[recent])[:, 1]
+    assert q.mean() == pytest.approx(y[recent].mean(), rel=1e-6)
+    # calibrating on the rows before the future makes up for most of the drift
+    assert abs(np.log(ratio(explicit))) < 0.5 * abs(np.log(ratio(explicit.estimator_)))
+
+
+def test_frames_with_categories_by_time() -> None:
+    X, y = made(3000)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(k=pd.Categorical(list("xyz") * 1000))
+    labels = np.array(["no", "yes"])[y]
+    inner = DownsampledClassifier(
+        LGBM(early_stopping_rounds=5), {"no": 0.5}, correction="offset", cv=TimeSeriesSplit(3)
+    )
+    rows = frame[:2000], labels[:2000]
+    for estimator in (inner, LGBM(n_estimators=5)):
+        classifier = CalibratedClassifier(estimator, LogitCalibrator())
+        classifier.fit(*rows, eval_set=[(frame[2000:], pd.Series(labels[2000:]))])
+        assert classifier.classes_.tolist() == ["no", "yes"]
+        assert len(classifier.oof_probability_) == 1000
+    with pytest.raises(ValueError, match="eval_set: The feature names should match"):
+        classifier.fit(*rows, eval_set=[(frame[2000:].rename(columns={"a": "z"}), labels[2000:])])
+    sparse = csr_matrix(X)
+    classifier.fit(sparse[:2000], y[:2000], eval_set=[(sparse[2000:], y[2000:])])
+
+
+@DEPRECATED
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_early_stopping_needs_rows_of_its_own(data, booster) -> None:
+    X, y = data
+    stops = booster(early_stopping_rounds=5)
+    for arguments in ({}, {"eval_set": [made(1000, seed=2)]}):
+        with pytest.raises(ValueError, match=r"DownsampledClassifier\(estimator, 1, correction="):
+            CalibratedClassifier(stops, LogitCalibrator()).fit(X, y, **arguments)
+    remedy = DownsampledClassifier(stops, 1, correction="offset", random_state=0)
+    CalibratedClassifier(remedy, LogitCalibrator(), cv=2).fit(X, y)
+    fitted = clone(stops).fit(X, y, eval_set=[made(1000, seed=2)])
+    CalibratedClassifier(fitted, LogitCalibrator(), cv="prefit").fit(*made(1000, seed=3))
+
+
+X_VAL, Y_VAL = made(600, seed=2)
+PAIR = [(X_VAL, Y_VAL)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cv", "error", "message"),
+    [
+        ({"sample_weight_eval_set": [Y_VAL]}, 5, TypeError, r"write eval_sample_weight=\[w_val\]"),
+        ({"eval_X": X_VAL, "eval_y": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
+        ({"X_val": X_VAL, "y_val": Y_VAL}, 5, TypeError, r"write eval_set=\[\(X_val, y_val\)\]"),
+        ({"validation_fraction": 0.2}, 5, TypeError, "pass the rows themselves, eval_set"),
+        ({"callbacks": []}, 5, TypeError, r"fit\(\) got callbacks=: it has only X, y, sample_we"),
+        ({"eval_sample_weight": [Y_VAL]}, 5, ValueError, "given without eval_set"),
+        ({"eval_set": PAIR}, 3, ValueError, "cv = 3 asks for some: leave one of the two out"),
+        ({"eval_set": PAIR}, TimeSeriesSplit(5), ValueError, "leave one of the two out"),
+        ({"eval_set": PAIR}, "prefit", ValueError, "with cv='prefit' nothing is trained"),
+        ({"eval_set": PAIR, "groups": [0]}, 5, ValueError, "eval_set has none: leave them out"),
+        ({"eval_set": PAIR * 2}, 5, ValueError, "must be one pair, .* found list of 2"),
+        ({"eval_set": [X_VAL, Y_VAL]}, 5, ValueError, "must be one pair, .* found list of 2"),
+        ({"eval_set": []}, 5, ValueError, "must be one pair, .* found list of 0"),
+        ({"eval_set": X_VAL}, 5, ValueError, "must be one pair, .* found ndarray"),
+        ({"eval_set": 0.2}, 5, ValueError, "must be one pair, .* found float"),
+        ({"eval_set": (PAIR[0], PAIR[0])}, 5, ValueError, "must be one pair, .* found tuple of 2"),
+        ({"eval_set": [(X_VAL, Y_VAL, Y_VAL)]}, 5, ValueError, "weights are eval_sample_weight="),
+        ({"eval_set": [(X_VAL, Y_VAL[:5])]}, 5, ValueError, "eval_set: .*inconsistent numbers"),
+        ({"eval_set": [(X_VAL, None)]}, 5, ValueError, "eval_set: .*the target y is None"),
+        ({"eval_set": [(X_VAL[:, :3], Y_VAL)]}, 5, ValueError, "eval_set: X has 3 features, but"),
+        ({"eval_set": [(X_VAL, 2 * Y_VAL)]}, 5, ValueError, "label 2 at row .* not occur in y"),
+        ({"eval_set": [(X_VAL, Y_VAL.astype(str))]}, 5, TypeError, "eval_set: .*both the same"),
+        ({"eval_set": [(X_VAL, 0 * Y_VAL)]}, 5, ValueError, "eval_set holds out rows of one"),
+        ({"eval_set": PAIR, "eval_sample_weight": [1 - Y_VAL]}, 5, ValueError, "of one class only"),
+        ({"eval_set": PAIR, "eval_sample_weight": [0 * Y_VAL]}, 5, ValueError,
+         "eval_sample_weight is zero in all rows"),
+        ({"eval_set": PAIR, "eval_sample_weight": [Y_VAL, Y_VAL]}, 5, ValueError,
+         "eval_sample_weight must be one-dimensional"),
+        ({"eval_set": PAIR, "eval_sample_weight": Y_VAL[:9]}, 5, ValueError,
+         "eval_sample_weight has 9 rows"),
+    ],
+)  # fmt: skip
+def test_bad_validation_rows(data, arguments, cv, error, message) -> None:
+    estimator = GaussianNB().fit(*data) if cv == "prefit" else GaussianNB()
+    classifier = CalibratedClassifier(estimator, LogitCalibrator(), cv=cv)
+    with pytest.raises(error, match=message):
+        classifier.fit(*data, **arguments)
+    assert not hasattr(classifier, "calibrator_")
+
+
+def test_bad_splits_by_time(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=TimeSeriesSplit(5))
+    with pytest.raises(ValueError, match="eval_set holds the training rows"):
+        clone(classifier).set_params(cv=5).fit(X, y, eval_set=[(X, y)])
+    late = np.repeat([0, 1, 0], 1000)
+    with pytest.raises(ValueError, match="training rows have none of class 1: .* first ones out"):
+        classifier.fit(X, late)
+    with pytest.raises(ValueError, match="cv holds out rows of one class only, found \\[0\\]"):
+        classifier.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))]).fit(X, late)
+    with pytest.raises(ValueError, match="cv gives 0 splits: was it an iterator"):
+        classifier.set_params(cv=[]).fit(X, y)
+    rows = np.arange(3000)
+    for cv, error, message in (
+        ([(rows[:0], rows)], ValueError, "leaves no row to train on"),
+        ([([], rows)], ValueError, "leaves no row to train on"),
+        ([(rows, [])], ValueError, "holds out no row"),
+        (
+            (rows[:2000], rows[2000:]),
+            ValueError,
+            r"a single one as \[\(train, held_out\)\], found n",
+        ),
+        ([(rows < 2000, rows >= 2000)], ValueError, "as masks: give row numbers"),
+        ([(rows[:2000] / 1, rows[2000:])], ValueError, "cv must give row numbers"),
+        (TimeSeriesSplit, TypeError, r"cv is the class TimeSeriesSplit: .*TimeSeriesSplit\("),
+    ):
+        with pytest.raises(error, match=message):
+            classifier.set_params(cv=cv).fit(X, y)
+
+
+def test_groups_by_time(data) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=TimeSeriesSplit(5))
+    days = np.arange(3000) // 100  # of which each split takes whole ones
+    with pytest.warns(UserWarning, match="groups parameter is ignored by TimeSeriesSplit"):
+        classifier.fit(X, y, groups=days)
+    with (
+        pytest.warns(UserWarning, match="groups parameter is ignored by TimeSeriesSplit"),
+        pytest.raises(ValueError, match="puts group number 0 on both sides"),
+    ):
+        classifier.fit(X, y, groups=days % 7)
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
@@ -256,7 +634,8 @@ def test_clone_pickle_search(data) -> None:
          "input_space='margin', but is given probabilities"),
         ({"cv": "pre"}, ValueError, "cv must be one of 'prefit', found 'pre'"),
         ({"cv": 1}, ValueError, "cv must be at least 2 folds"),
-        ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError, "exactly once"),
+        ({"cv": [(np.arange(10), np.arange(10, 3000))] * 2}, ValueError,
+         "held out 2 times: use KFold"),
         ({"calibrator": ROCConvexHullCalibrator(m=-1)}, ValueError, "m must not be negative"),
     ],
 )  # fmt: skip
@@ -273,7 +652,7 @@ def test_bad_rows(data) -> None:
     classifier = CalibratedClassifier(GaussianNB(), LogitCalibrator())
     for target, message in (
         (np.zeros(len(y)), "one class only, found \\[0.0\\]"),
-        (np.arange(len(y)) % 3, "Only binary classification is supported, found .*0, 1, 2"),
+        (np.arange(len(y)) % 3, "Only binary classification is supported by Logit.*0, 1, 2"),
     ):
         with pytest.raises(ValueError, match=message):
             classifier.fit(X, target)
@@ -284,7 +663,7 @@ def test_bad_rows(data) -> None:
     with pytest.raises(ValueError, match="sample_weight has 2 rows"):
         classifier.fit(X, y, [1, 1])
     in_order = CalibratedClassifier(GaussianNB(), LogitCalibrator(), cv=KFold(2))
-    with pytest.raises(ValueError, match="training rows are of one class only"):
+    with pytest.raises(ValueError, match="training rows have none of class 0"):
         in_order.fit(X, np.repeat([0, 1], len(y) // 2))
     without = CalibratedClassifier(KNeighborsClassifier(), LogitCalibrator())
     with pytest.raises(ValueError, match="KNeighborsClassifier does not accept it"):
@@ -317,6 +696,7 @@ FOLDS = dict.fromkeys(
     [
         (RandomForestClassifier(5, max_depth=2, random_state=0), ROCConvexHullCalibrator(m=2)),
         (LogisticRegression(), InterceptCalibrator()),
+        (LogisticRegression(), "auto"),
     ],
 )
 def test_check_estimator(estimator, calibrator) -> None:
@@ -324,3 +704,89 @@ def test_check_estimator(estimator, calibrator) -> None:
         warnings.simplefilter("ignore")
         classifier = CalibratedClassifier(estimator, calibrator, cv=2)
         check_estimator(classifier, expected_failed_checks=FOLDS)
+
+
+# --- auto -------------------------------------------------------------------------------------
+
+
+def check_same_choice(found, expected) -> None:
+    assert str(found.calibrator) == str(expected.calibrator)
+    assert found.log_loss == expected.log_loss
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cv", [4, TimeSeriesSplit(3)])
+def test_auto_chooses_on_the_held_out_rows(data, new, weighted, cv) -> None:
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
+    classifier = CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y, w)
+    p = classifier.oof_probability_
+    held = ~np.isnan(p)
+    rows = p[held], y[held], None if w is None else w[held]
+    expected = choose_calibrator(*rows)
+    check_same_choice(classifier.comparison_, expected)
+    assert len(classifier.comparison_.log_loss) >= 4
+    named = CalibratedClassifier(GaussianNB(), expected.calibrator, cv=cv).fit(X, y, w)
+    assert classifier.calibrator_.to_json() == named.calibrator_.to_json()
+    found = classifier.predict_proba(new[0])
+    np.testing.assert_array_equal(found, named.predict_proba(new[0]))
+    classifier.set_params(calibrator=LogitCalibrator()).fit(X, y, w)
+    assert not hasattr(classifier, "comparison_")
+
+
+@pytest.mark.parametrize("way", ["eval_set", "prefit"])
+def test_auto_on_validation_rows(data, way) -> None:
+    X, y = data
+    pair = made(1500, seed=2)
+    model = GaussianNB().fit(X, y)
+    if way == "eval_set":
+        classifier = CalibratedClassifier(GaussianNB()).fit(X, y, eval_set=[pair])
+    else:
+        classifier = CalibratedClassifier(model, "auto", cv="prefit").fit(*pair)
+    p = model.predict_proba(pair[0])[:, 1]
+    check_same_choice(classifier.comparison_, choose_calibrator(p, pair[1]))
+
+
+def test_auto_keeps_groups_together(data) -> None:
+    """Copies of rows on both sides would favour what follows them closely."""
+    X, y = data
+    group = np.arange(len(y)) // 3
+    w = np.random.default_rng(0).integers(0, 2, len(y))
+    classifier = CalibratedClassifier(GaussianNB(), cv=3).fit(X, y, w, groups=group)
+    p, counts = classifier.oof_probability_, w > 0
+    splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+    cv = list(splits.split(p[counts], y[counts], group[counts]))
+    check_same_choice(classifier.comparison_, choose_calibrator(p[counts], y[counts], cv=cv))
+    assert classifier.comparison_.log_loss != choose_calibrator(p, y, w).log_loss
+
+
+@pytest.mark.parametrize("booster", [XGB, LGBM])
+def test_auto_of_overfitted_boosters(data, new, booster) -> None:
+    X, y = data
+    classifier = CalibratedClassifier(booster()).fit(X, y)
+    raw = normalized_entropy(new[1], classifier.estimator_.predict_proba(new[0])[:, 1])
+    found = normalized_entropy(new[1], classifier.predict_proba(new[0])[:, 1])
+    assert found < raw - 0.1
+    fixed = CalibratedClassifier(booster(), LogitCalibrator()).fit(X, y)
+    # 600 positives: a paired difference of two good calibrators has an error of .004
+    assert found < normalized_entropy(new[1], fixed.predict_proba(new[0])[:, 1]) + 0.012
+
+
+def test_what_auto_needs(data) -> None:
+    X, y = made_of_three(300)
+    with pytest.raises(
+        ValueError, match="by 'auto', found the classes .*use TemperatureCalibrator"
+    ):
+        CalibratedClassifier(GaussianNB()).fit(X, y)
+    X, y = data
+    group = np.arange(3000) // 1000
+    few = CalibratedClassifier(GaussianNB(), cv=GroupKFold(3)).fit(X, y, groups=group)
+    splits = list(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, group))
+    check_same_choice(few.comparison_, choose_calibrator(few.oof_probability_, y, cv=splits))
+    few.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))])
+    with pytest.raises(ValueError, match="of one group, .* name a calibrator"):
+        few.fit(X, y, groups=group)
+    X_val, y_val = made(600, seed=2)
+    y_val[np.flatnonzero(y_val)[1:]] = 0
+    with pytest.raises(ValueError, match="single row of one label"):
+        CalibratedClassifier(GaussianNB()).fit(*data, eval_set=[(X_val, y_val)])

@@ -24,10 +24,13 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives import (
+    BetaCalibrator,
     CalibratedClassifier,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    SplineCalibrator,
+    VennAbersCalibrator,
 )
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
@@ -41,6 +44,11 @@ CALIBRATORS = pytest.mark.parametrize(
         InterceptCalibrator(input_space="margin"),
         LogitCalibrator(),
         LogitCalibrator(input_space="margin"),
+        BetaCalibrator(),
+        BetaCalibrator(input_space="margin"),
+        SplineCalibrator(),
+        SplineCalibrator(input_space="margin"),
+        VennAbersCalibrator(),
     ],
     ids=str,
 )
@@ -321,12 +329,16 @@ def test_weight_is_repetition(calibrator, rows) -> None:
     w = np.random.default_rng(1).integers(0, 4, len(y))
     weighted = clone(calibrator).fit(score, y, w).predict(score)
     copies = clone(calibrator).fit(np.repeat(score, w), np.repeat(y, w)).predict(score)
-    np.testing.assert_allclose(weighted, copies, rtol=1e-10)  # sums in another order
+    # sums in another order, and a spline's smoothness is searched for
+    rtol = 1e-7 if isinstance(calibrator, SplineCalibrator) else 1e-10
+    np.testing.assert_allclose(weighted, copies, rtol=rtol)
 
 
 @CALIBRATORS
 @pytest.mark.parametrize("scale", [1e-90, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows, scale) -> None:
+    if isinstance(calibrator, SplineCalibrator | VennAbersCalibrator):
+        pytest.skip("weights are in rows: the more of them, the less is smoothed")
     p, y = rows
     score = score_of(calibrator, p)
     w = np.random.default_rng(1).uniform(0, 3, len(y))
@@ -373,6 +385,11 @@ def test_json_round_trip_is_exact(calibrator, rows) -> None:
     np.testing.assert_array_equal(loaded.predict(new), fitted.predict(new))
 
 
+@pytest.mark.parametrize("kind", [LogitCalibrator, BetaCalibrator, SplineCalibrator])
+def test_certain_probabilities_alone(kind, rows) -> None:
+    assert kind().fit(*rows).predict([0.0, 1.0]).tolist() == [0, 1]
+
+
 HULL = {
     "format": "gbdt_objectives.ROCConvexHullCalibrator/1", "m": 2.0, "prior": [0.5, 0.5],
     "monotone": False, "scores": [0.1, 0.4], "probabilities": [0.2, 0.3],
@@ -384,14 +401,31 @@ LOGIT = {
     "format": "gbdt_objectives.LogitCalibrator/1", "input_space": "margin", "slope": 1,
     "intercept": 0.5,
 }  # fmt: skip
+BETA = {
+    "format": "gbdt_objectives.BetaCalibrator/1", "input_space": "margin", "a": 1, "b": 0.5,
+    "c": -1,
+}  # fmt: skip
+SPLINE = {
+    "format": "gbdt_objectives.SplineCalibrator/1", "input_space": "margin", "knots": [-1, 0.5, 2],
+    "slopes": [1, 0.5, 0, 2], "start": -3,
+}  # fmt: skip
+VENN = {
+    "format": "gbdt_objectives.VennAbersCalibrator/1", "scores": [0.1, 0.4],
+    "lower": [0, 0.2, 0.3], "upper": [0.2, 0.3, 1],
+}  # fmt: skip
 CLASS = {
+    "BetaCalibrator": BetaCalibrator,
+    "SplineCalibrator": SplineCalibrator,
+    "VennAbersCalibrator": VennAbersCalibrator,
     "ROCConvexHullCalibrator": ROCConvexHullCalibrator,
     "InterceptCalibrator": InterceptCalibrator,
     "LogitCalibrator": LogitCalibrator,
 }
 
 
-@pytest.mark.parametrize("good", [HULL, INTERCEPT, LOGIT], ids=lambda good: good["format"])
+@pytest.mark.parametrize(
+    "good", [HULL, INTERCEPT, LOGIT, BETA, SPLINE, VENN], ids=lambda good: good["format"]
+)
 def test_foreign_json_is_refused(good) -> None:
     name = good["format"].split(".")[1].split("/")[0]
     read = CLASS[name].from_json
@@ -440,6 +474,19 @@ def test_foreign_json_is_refused(good) -> None:
         (LOGIT, {"slope": "1"}, "slope must be a finite number, found '1'"),
         (LOGIT, {"intercept": [1]}, "intercept must be a finite number, found \\[1\\]"),
         (LOGIT, {"input_space": None}, "input_space must be one of"),
+        (BETA, {"a": -1}, "a must not be negative, found -1"),
+        (BETA, {"b": -0.1}, "b must not be negative, found -0.1"),
+        (BETA, {"c": None}, "c must be a finite number, found None"),
+        (SPLINE, {"knots": [-1, 2, 0.5]}, "knots must be two or more and rise"),
+        (SPLINE, {"knots": [-1], "slopes": [1, 1]}, "knots must be two or more and rise"),
+        (SPLINE, {"slopes": [1, 1]}, "slopes must be one more than knots, 4, found 2"),
+        (SPLINE, {"slopes": [1, 1, -1, 1]}, "slopes must not be negative, found -1"),
+        (SPLINE, {"start": "0"}, "start must be a finite number"),
+        (VENN, {"scores": [0.4, 0.1]}, "scores must rise"),
+        (VENN, {"lower": [0, 0.2]}, "lower must have one value more than scores, 3, found 2"),
+        (VENN, {"upper": [0.2, 0.3, 1.1]}, "upper must be in \\[0, 1\\], found 1.1"),
+        (VENN, {"upper": [0.3, 0.2, 1]}, "upper must not fall"),
+        (VENN, {"lower": [0, 0.2, 1], "upper": [0.2, 0.3, 0.9]}, "lower must not exceed upper"),
     ],
 )
 def test_changed_json_is_refused(good, change, message) -> None:
@@ -478,7 +525,9 @@ def test_bad_input(calibrator, score, y, w, error, message) -> None:
         unfitted.predict([0.5])
 
 
-@pytest.mark.parametrize("kind", [InterceptCalibrator, LogitCalibrator])
+@pytest.mark.parametrize(
+    "kind", [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator]
+)
 def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
     with pytest.raises(ValueError, match="score must be in \\[0, 1\\], found 1.2 at row 1"):
         kind().fit([0.1, 1.2], [0, 1])
@@ -551,6 +600,9 @@ ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-d
         (ROCConvexHullCalibrator(m=2), EXPECTED | ONE_COLUMN),
         (InterceptCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
         (LogitCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
+        (BetaCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
+        (SplineCalibrator(input_space="margin"), EXPECTED | ONE_COLUMN),
+        (VennAbersCalibrator(), EXPECTED | ONE_COLUMN),
     ],
 )
 def test_check_estimator(calibrator, expected) -> None:

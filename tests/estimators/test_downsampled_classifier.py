@@ -25,7 +25,9 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import (
     FixedThresholdClassifier,
     GridSearchCV,
+    GroupKFold,
     StratifiedKFold,
+    TimeSeriesSplit,
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -533,23 +535,154 @@ def test_groups_are_held_out_together(data) -> None:
     assert set(ungrouped.train_) & set(ungrouped.held_)
 
 
+@BOOSTERS
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("way", ["eval_set", "cv"])
+def test_stops_on_rows_that_are_given(data, new, booster, weighted, way) -> None:
+    """Explicit rows, or those a splitter holds out: they are not sampled, nor weighed back."""
+    X, y = data
+    past, later = slice(0, 15_000), slice(15_000, 20_000)
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    common = {"correction": "offset", "n_bags": 2, "random_state": 1}
+    classifier = DownsampledClassifier(stopping(booster, 10), RATE, **common)
+    if way == "cv":
+        classifier.set_params(cv=TimeSeriesSplit(2, test_size=5000))
+        classifier.fit(X, y, w if weighted else None)
+    else:
+        rows, pair = (X[past], y[past]), [(X[later], y[later])]
+        if weighted:
+            classifier.fit(*rows, w[past], eval_set=pair, eval_sample_weight=[w[later]])
+        else:
+            classifier.fit(*rows, eval_set=pair)
+    for model, seed, rates in zip(
+        classifier.estimators_, seeds(1, 2), classifier.keep_rates_, strict=True
+    ):
+        rows = resample(y[past], {0: RATE, 1: 1.0}, random_state=int(seed))
+        negative = w[past] * (y[past] == 0)
+        assert rates[0] == pytest.approx(negative[rows].sum() / negative.sum(), rel=1e-12)
+        free = clone(model).set_params(
+            n_estimators=60, objective=None, random_state=int(seed),
+            **({"metric": None} if booster is LGBM else {"base_score": None}),
+        )  # fmt: skip
+        v = w[past][rows] if weighted else None
+        free = fit_offset(free, np.log(rates[0]), (X[past][rows], y[past][rows], v), None)
+        curve = []
+        for i in range(1, 61):
+            if booster is LGBM:
+                margin = free.predict(X[later], raw_score=True, num_iteration=i)
+            else:
+                margin = free.predict(X[later], output_margin=True, iteration_range=(0, i))
+            curve.append(log_loss(y[later], expit(margin), sample_weight=w[later]))
+        best = (
+            model.best_iteration_ if booster is LGBM else model.get_booster().num_boosted_rounds()
+        )
+        assert 1 < best < 50
+        # equal but for XGBoost's float32 margins
+        assert curve[best - 1] == pytest.approx(min(curve[: best + 10]), abs=1e-6)
+
+
+def test_every_row_that_stops_is_given_as_it_is() -> None:
+    """What the booster sees, for each way: rows held out are whole and never trained on."""
+    X, y = made(5000)
+    X[:, 0] = np.arange(5000)
+    estimator = Recording(n_estimators=5, early_stopping_rounds=3, n_jobs=1)
+    common = {"correction": "offset", "n_bags": 3, "random_state": 0}
+    split = np.arange(100, 3000), np.arange(4000, 5000)  # and rows that are in neither
+    by_cv = DownsampledClassifier(estimator, RATE, cv=[split], **common).fit(X, y)
+    by_set = DownsampledClassifier(estimator, RATE, **common)
+    by_set.fit(X[split[0]], y[split[0]], eval_set=(X[split[1]], y[split[1]]))
+    for classifier in (by_cv, by_set):
+        for model in classifier.estimators_:
+            np.testing.assert_array_equal(model.held_, split[1])
+            assert set(model.train_) <= set(split[0])
+            assert len(model.train_) < 700
+    np.testing.assert_array_equal(by_cv.keep_rates_, by_set.keep_rates_)
+    np.testing.assert_array_equal(by_cv.predict_proba(X), by_set.predict_proba(X))
+
+
+def test_groups_of_a_splitter() -> None:
+    X, y = made(5000)
+    group = np.arange(5000) % 50
+    X[:, 0] = group
+    estimator = Recording(n_estimators=5, early_stopping_rounds=3, n_jobs=1)
+    classifier = DownsampledClassifier(
+        estimator, RATE, correction="offset", cv=GroupKFold(5), random_state=0
+    ).fit(X, y, groups=group)
+    (model,) = classifier.estimators_
+    assert not set(model.train_) & set(model.held_)
+    assert len(model.held_) == 1000
+
+
+X_VAL, Y_VAL = made(500, seed=3)
+PAIR = [(X_VAL, Y_VAL)]
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "error", "message"),
+    [
+        ({"estimator": XGB()}, {"eval_set": PAIR}, ValueError,
+         "eval_set is for early stopping, but estimator has no early_stopping_rounds"),
+        ({"estimator": LogisticRegression(), "correction": "prior"}, {"eval_set": PAIR}, ValueError,
+         "eval_set is for early stopping, but estimator has no"),
+        ({"estimator": XGB(), "cv": TimeSeriesSplit(5)}, {}, ValueError,
+         "cv is for early stopping, but estimator has no"),
+        ({"correction": "prior"}, {"eval_set": PAIR}, ValueError, "pass correction='offset'"),
+        ({"cv": TimeSeriesSplit(5)}, {"eval_set": PAIR}, ValueError, "eval_set and cv both say"),
+        ({}, {"eval_set": PAIR, "groups": [1]}, ValueError, "eval_set and groups both say"),
+        ({"cv": 5}, {}, TypeError, "cv must be a splitter .*found 5: TimeSeriesSplit"),
+        ({"cv": "prefit"}, {}, TypeError, "cv must be a splitter .*found 'prefit'"),
+        ({}, {"sample_weight_eval_set": [Y_VAL]}, TypeError, "write eval_sample_weight="),
+        ({}, {"eval_X": X_VAL, "eval_y": Y_VAL}, TypeError, "write eval_set="),
+        ({}, {"eval_metric": "auc"}, TypeError, "got eval_metric=: it has only X, y, "),
+        ({}, {"eval_sample_weight": [Y_VAL]}, ValueError, "given without eval_set"),
+        ({}, {"eval_set": [(X_VAL, Y_VAL * 3)]}, ValueError, "label 3 .* does not occur in y"),
+        ({}, {"eval_set": [(X_VAL, Y_VAL * 0)]}, ValueError, "eval_set holds out rows of one"),
+        ({}, {"eval_set": [(X_VAL[:, :2], Y_VAL)]}, ValueError, "eval_set: X has 2 features"),
+        ({}, {"eval_set": PAIR, "eval_sample_weight": [-1 * Y_VAL]}, ValueError,
+         "eval_sample_weight must not be negative"),
+        ({"cv": [(np.arange(100), np.arange(99, 200))]}, {}, ValueError, "rows on both sides"),
+        ({"cv": [(np.arange(100), np.arange(20_000, 20_005))]}, {}, ValueError, "row numbers outs"),
+        ({"cv": []}, {}, ValueError, "cv gives 0 splits"),
+    ],
+)  # fmt: skip
+def test_bad_rows_to_stop_on(data, options, arguments, error, message) -> None:
+    estimator = XGB(early_stopping_rounds=5)
+    classifier = DownsampledClassifier(estimator, RATE, correction="offset")
+    with pytest.raises(error, match=message):
+        classifier.set_params(**options).fit(*data, **arguments)
+
+
+def test_splits_that_lack_a_class(data) -> None:
+    X, y = data
+    negative, positive = np.flatnonzero(y == 0), np.flatnonzero(y == 1)
+    classifier = DownsampledClassifier(XGB(early_stopping_rounds=5), RATE, correction="offset")
+    for cv, message in (
+        ((negative, positive), "cv leaves no row of class 1 to train on"),
+        ((np.concatenate([positive, negative[:-99]]), negative[-99:]), "cv holds out rows of one"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            classifier.set_params(cv=[cv]).fit(X, y)
+
+
 # --- scikit-learn ---------------------------------------------------------------------------
 
 TAGS = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.6"),
     reason="check_estimator cannot be told of expected failures",
 )
+NO_STOPPING = dict.fromkeys(
+    [
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ],
+    "they set cv, which is for early stopping only; and of rows that are sampled one of weight w "
+    "is sampled as one, w copies of it each on their own",
+)
 NOT_ALL_ROWS = {
-    **dict.fromkeys(
-        [
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
-        "a row of weight w is sampled as one, w copies of it each on their own",
-    ),
+    **NO_STOPPING,
     "check_estimators_nan_inf": "the bad row is not in the sample",
 }
-OTHER_LABELS = dict.fromkeys(
+OTHER_LABELS = NO_STOPPING | dict.fromkeys(
     [
         "check_estimators_dtypes",
         "check_sample_weights_pandas_series",
@@ -568,11 +701,11 @@ OTHER_LABELS = dict.fromkeys(
 @pytest.mark.parametrize(
     ("estimator", "rate", "options", "expected"),
     [
-        (DecisionTreeClassifier(), 1.0, {}, {}),
+        (DecisionTreeClassifier(), 1.0, {}, NO_STOPPING),
         (LogisticRegression(), 0.7, {}, NOT_ALL_ROWS),
         (DecisionTreeClassifier(), 0.7, {"correction": "weight", "n_bags": 2}, NOT_ALL_ROWS),
         (DecisionTreeClassifier(), {0: 1.0}, {}, OTHER_LABELS),  # several classes
-        (LGBM(n_estimators=5, min_child_samples=1), 1.0, {"correction": "offset"}, {}),
+        (LGBM(n_estimators=5, min_child_samples=1), 1.0, {"correction": "offset"}, NO_STOPPING),
     ],
 )
 def test_check_estimator(estimator, rate, options, expected) -> None:
@@ -580,6 +713,18 @@ def test_check_estimator(estimator, rate, options, expected) -> None:
         warnings.simplefilter("ignore")
         classifier = DownsampledClassifier(estimator, rate, random_state=0, **options)
         check_estimator(classifier, expected_failed_checks=expected)
+
+
+@pytest.mark.parametrize("correction", ["prior", "weight", None])
+def test_weight_is_repetition_where_all_rows_are_kept(data, correction) -> None:
+    """What two of scikit-learn's checks cannot ask."""
+    X, y = data[0][:2000], data[1][:2000]
+    w = np.random.default_rng(0).integers(0, 4, 2000)
+    classifier = DownsampledClassifier(DecisionTreeClassifier(max_depth=4, random_state=0), 1.0)
+    classifier.set_params(correction=correction)
+    one = clone(classifier).fit(X, y, w).predict_proba(X)
+    two = clone(classifier).fit(np.repeat(X, w, axis=0), np.repeat(y, w)).predict_proba(X)
+    np.testing.assert_allclose(one, two, rtol=1e-12)  # round-off
 
 
 @BOOSTERS

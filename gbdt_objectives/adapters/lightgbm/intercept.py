@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._imbalance import check_sample, check_training_labels, infer_shift
 from gbdt_objectives.priors import LogOddsShift
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
@@ -73,10 +77,16 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     return moved
 
 
-def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
+def imbalance_shift(
+    booster: lgb.Booster,
+    y: ArrayLike | None = None,
+    X: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
     """``gbdt_objectives.imbalance_shift`` for LightGBM, where three parameters add up.
 
-    ::
+    With X it is inferred from the predictions instead. ::
 
         shift = -log(scale_pos_weight)
                 -log(negatives / positives)                          if is_unbalance
@@ -91,7 +101,12 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
         Trained. Only the objective ``binary`` uses these parameters: under ``cross_entropy``
         and custom ones the shift is 0.
     y : array-like of shape (n,), optional
-        The training labels, 0 and 1; needed for ``is_unbalance`` only.
+        0 and 1. With X its labels. Without X the training labels, needed for
+        ``is_unbalance`` only.
+    X : array-like, sparse matrix or DataFrame of shape (n, features), optional
+        A sample of the population.
+    sample_weight : array-like of shape (n,), optional
+        Of the sample.
 
     Returns
     -------
@@ -109,6 +124,10 @@ def imbalance_shift(booster: lgb.Booster, y: ArrayLike | None = None) -> float:
     -1.3863
     """
     _arguments.check_booster(booster, lgb.Booster, "booster_")
+    if X is not None:
+        check_sample(y, X)
+        return infer_shift(y, _predict_log_odds(booster, X), sample_weight)
+    check_training_labels(y, sample_weight)
     parameters = _read_parameters(booster)
     objective = parameters["objective"]
     if objective not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
@@ -158,19 +177,43 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
+def _predict_log_odds(booster: lgb.Booster, X: Any) -> Array:
+    """(n,) log-odds, as ``predict`` uses them; the raw score of a custom objective."""
+    if isinstance(X, lgb.Dataset | str | Path):
+        raise TypeError(
+            f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "
+            "DataFrames only, pass what the Dataset was made of"
+        )
+    text = booster.model_to_string(num_iteration=1)
+    name, *_ = _objective(text) or ("custom",)
+    if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
+        _arguments.refuse_no_log_odds(name)
+    if "\naverage_output\n" in text:  # whose raw score is a sum over trees
+        z = logit(np.asarray(booster.predict(X), np.float64))
+    else:
+        z = np.asarray(booster.predict(X, raw_score=True), np.float64) * _sigmoid(text)
+    return _checks.vector("the margin", z)
+
+
+def _objective(text: str) -> list[str] | None:
+    """Name and settings of the objective in a model's text; None if it was a custom one."""
+    found = re.search(r"(?m)^objective=(.*)$", text.split("\n\n", 1)[0])
+    return None if found is None else found[1].split()
+
+
 def _sigmoid(text: str) -> float:
     """Log-odds per raw score; raises if a shift of the raw score would not mean anything."""
-    found = re.search(r"(?m)^objective=(.*)$", text.split("\n\n", 1)[0])
+    found = _objective(text)
     if found is None:  # custom: only the user knows what a margin is
         return 1.0
-    name, *settings = found[1].split()
+    name, *settings = found
     if name == "multiclassova":
         raise ValueError(
             "the booster's objective is 'multiclassova', one model for each class against the "
             "rest, for which a change of class rates is not a constant shift: train 'multiclass'"
         )
     if name not in SHIFTABLE_OBJECTIVES or "sqrt" in settings:
-        _arguments.refuse_margin(found[1])
+        _arguments.refuse_margin(" ".join(found))
     given = dict(setting.split(":") for setting in settings)
     return float(given.get("sigmoid", 1))
 

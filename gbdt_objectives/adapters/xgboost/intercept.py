@@ -11,8 +11,10 @@ import xgboost as xgb
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._imbalance import check_sample, check_training_labels, infer_shift
 from gbdt_objectives.priors import LogOddsShift
 
 PROBABILITY_OBJECTIVES = ("binary:logistic", "reg:logistic")
@@ -84,15 +86,26 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     return moved
 
 
-def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
-    """``gbdt_objectives.imbalance_shift`` for XGBoost: -log(scale_pos_weight).
+def imbalance_shift(
+    booster: xgb.Booster,
+    y: ArrayLike | None = None,
+    X: Any = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """``gbdt_objectives.imbalance_shift`` for XGBoost: -log(scale_pos_weight), or inferred.
 
     Parameters
     ----------
     booster : xgboost.Booster
-        Trained on XGBoost's own logistic objective.
+        Trained on XGBoost's own logistic objective, or with its name beside a custom one.
     y : array-like of shape (n,), optional
-        As for LightGBM; XGBoost never needs the labels.
+        With X its labels. Without X as for LightGBM; XGBoost never needs the labels.
+    X : DMatrix, array-like, sparse matrix or DataFrame of shape (n, features), optional
+        A sample of the population. A DMatrix may have a ``base_margin``, and knows which
+        values are missing.
+    sample_weight : array-like of shape (n,), optional
+        Of the sample.
 
     Returns
     -------
@@ -111,6 +124,10 @@ def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
     objective = _read_learner(booster)["objective"]
     if objective["name"] not in LOGISTIC_OBJECTIVES:
         _arguments.refuse_no_log_odds(objective["name"])
+    if X is not None:
+        check_sample(y, X)
+        return infer_shift(y, _predict_margin(booster, X, sample_weight), sample_weight)
+    check_training_labels(y, sample_weight)
     weight = float(objective["reg_loss_param"]["scale_pos_weight"])
     if not weight > 0:
         raise ValueError(
@@ -118,6 +135,15 @@ def imbalance_shift(booster: xgb.Booster, y: ArrayLike | None = None) -> float:
             "positives did not count"
         )
     return LogOddsShift(math.log(1 / weight))
+
+
+def _predict_margin(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
+    """(n,) margins, as ``predict`` uses them."""
+    data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
+    if sample_weight is None and data.get_weight().size:
+        raise ValueError("X is a DMatrix with weights: pass them, sample_weight=X.get_weight()")
+    margin: Array = _checks.vector("the margin", booster.predict(data, output_margin=True))
+    return margin.astype(np.float64)
 
 
 def leaves(booster: xgb.Booster, X: Any) -> Array:

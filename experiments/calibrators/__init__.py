@@ -1,0 +1,1 @@
+"""Which calibrator: excess log loss over the true probability, ours and peers."""

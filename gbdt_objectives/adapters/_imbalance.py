@@ -1,0 +1,84 @@
+"""The shift that a model's log-odds need, inferred from a sample of its population."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters._wrapped import predict_probability
+from gbdt_objectives.calibration.intercept import find_shift
+from gbdt_objectives.priors import LogOddsShift
+
+SPELLING = "write imbalance_shift(model, y, X), or by name, y=labels, X=features"
+
+
+class InferredShift(LogOddsShift):
+    """A shift that knows its standard error; sums of it with others do not."""
+
+    standard_error: float
+
+
+def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    """Raise for what is meant as a sample, but has no features."""
+    if sample_weight is not None:
+        raise ValueError(f"sample_weight is for a sample, but X is missing: {SPELLING}")
+    if y is None:
+        return
+    if hasattr(y, "get_label") or np.ndim(y) == 2:
+        raise TypeError(f"y must be labels, (n,), found {_checks.shown(y)}: {SPELLING}")
+    _checks.binary_labels("y", _checks.vector("y", y))
+
+
+def check_sample(y: ArrayLike | None, X: Any) -> None:
+    """Raise unless there are labels, and X is not swapped with them."""
+    if y is None:
+        raise ValueError(f"X is given without y, the labels of its rows: {SPELLING}")
+    if np.ndim(X) == 1 and not hasattr(X, "get_label"):
+        raise TypeError(f"X must be features, (n, features), found {_checks.shown(X)}: {SPELLING}")
+
+
+def infer_of_classifier(
+    model: Any, y: ArrayLike | None, X: Any, sample_weight: ArrayLike | None
+) -> InferredShift:
+    """The shift of any fitted classifier of two classes."""
+    check_sample(y, X)
+    check_is_fitted(model)
+    classes = np.asarray(model.classes_)
+    if len(classes) != 2:
+        raise ValueError(
+            f"the model has the classes {_checks.shown(classes.tolist())}: only two have one shift"
+        )
+    p = predict_probability(model, X)
+    with np.errstate(divide="ignore"):
+        z = np.log(p[:, 1]) - np.log(p[:, 0])
+    return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight)
+
+
+def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) -> InferredShift:
+    """d with sum w sigmoid(z + d) = sum w y, z log-odds (n,)."""
+    assert y is not None
+    labels = _checks.vector("y", y).astype(np.float64)
+    _checks.binary_labels("y", labels)
+    _checks.same_length("X", z, "the labels", len(labels))
+    w = _checks.weights("sample_weight", sample_weight, len(labels))
+    w = np.ones(len(labels)) if w is None else w.astype(np.float64)
+    share = dot(w, labels) / w.sum()
+    if not 0 < share < 1:
+        raise ValueError(
+            f"y has rows of one class only, {share:g} of the weight positive: pass a sample of the "
+            "population with rows of both"
+        )
+    counts = w > 0
+    labels, z, w = labels[counts], z[counts], w[counts]
+    shift = InferredShift(find_shift(labels, z, w))
+    p = expit(z + float(shift))
+    variance = dot(w, (labels - p) ** 2)
+    shift.standard_error = float(np.divide(np.sqrt(variance), dot(w, p * (1 - p))))
+    return shift

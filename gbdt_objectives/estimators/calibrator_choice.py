@@ -1,0 +1,162 @@
+"""The spline, or a calibrator that beats it in cross-validated log loss."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import xlog1py, xlogy
+from sklearn.base import clone
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives.calibration.rows import LabelledRows, score_rows
+from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
+from gbdt_objectives.estimators.calibrators import (
+    Calibrator,
+    LogitCalibrator,
+    ROCConvexHullCalibrator,
+)
+from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
+from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
+
+CANDIDATES: tuple[Calibrator, ...] = (
+    SplineCalibrator(),
+    LogitCalibrator(),
+    BetaCalibrator(),
+    VennAbersCalibrator(),
+    ROCConvexHullCalibrator(m=2, prior="base_rate"),
+)
+"""The first is chosen unless another is better beyond chance."""
+
+CLEARLY = 3.0
+"""Standard errors by which another must be better."""
+
+
+@dataclass(frozen=True)
+class CalibratorChoice:
+    """What :func:`choose_calibrator` found.
+
+    Attributes
+    ----------
+    calibrator : calibrator
+        The chosen one, not fitted.
+    log_loss : dict
+        The cross-validated log loss of each candidate, by the name of its class; inf for one
+        that could not be fitted, or was certain and wrong.
+    """
+
+    calibrator: Calibrator
+    log_loss: dict[str, float]
+
+
+def choose_calibrator(
+    score: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    cv: int = 5,
+    random_state: RandomState = 0,
+) -> CalibratorChoice:
+    """The calibrator of probabilities to choose, by cross-validated log loss.
+
+    It is ``SplineCalibrator``, which bends as much as the rows say, unless ``LogitCalibrator``,
+    ``BetaCalibrator``, ``VennAbersCalibrator`` or ``ROCConvexHullCalibrator(m=2,
+    prior="base_rate")`` has a log loss below its by more than three standard errors of the
+    difference (held-out rows, paired); of several, that of the least log loss. The least log
+    loss alone is a lottery with a few thousand rows: see ``experiments/calibrators``.
+
+    Parameters
+    ----------
+    score : array-like of shape (n,) or (n, 1)
+        Probabilities of label 1: out-of-fold, or of rows the model was not trained on.
+    y : array-like of shape (n,)
+        Labels 0 and 1, each in two rows or more.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight.
+    cv : int
+        How many folds, stratified and shuffled; or a splitter that holds each row out once.
+    random_state : int, numpy Generator or RandomState, or None
+        For the folds.
+
+    Returns
+    -------
+    CalibratorChoice
+        ``calibrator``, not fitted, and ``log_loss`` of all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As ``LogitCalibrator.fit``; a label with a single row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import choose_calibrator
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 3, 20_000)
+    >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
+    >>> choice = choose_calibrator(p, y)
+    >>> choice.calibrator
+    SplineCalibrator()
+    >>> choice.calibrator.fit(p, y).predict([0.5]).round(2)
+    array([0.35])
+    """
+    if y is None:
+        raise ValueError("choose_calibrator requires y to be passed, but the target y is None")
+    s = check_score(score)
+    rows = score_rows("y", y, s, sample_weight)
+    LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
+    least = int(np.bincount(rows.y.astype(np.int64)).min())
+    if least < 2:
+        raise ValueError(
+            "y has a single row of one label: nothing can be held out, so name a calibrator, for "
+            "instance InterceptCalibrator()"
+        )
+    _checks.generator(random_state)
+    seed = random_state  # scikit-learn takes no Generator
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**31))
+    splits = held_out_once(rows.y, cv, None, shuffle=True, random_state=seed)
+    held_out = {type(one).__name__: held_out_losses(one, rows, splits) for one in CANDIDATES}
+    W = float(rows.w.sum())
+    mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
+    first = type(CANDIDATES[0]).__name__
+    better = [
+        one
+        for one in CANDIDATES
+        if clearly_less(held_out[type(one).__name__], held_out[first], rows.w)
+    ]
+    chosen = min(better or CANDIDATES[:1], key=lambda one: mean[type(one).__name__])
+    return CalibratorChoice(clone(chosen), mean)
+
+
+def clearly_less(loss: Array, other: Array, w: Array) -> bool:
+    """Whether the mean is lower by more than ``CLEARLY`` standard errors of the difference."""
+    if not np.isfinite(loss).all():
+        return False
+    if not np.isfinite(other).all():
+        return True
+    difference = loss - other
+    mean = np.average(difference, weights=w)
+    variance = np.average((difference - mean) ** 2, weights=w) / w.sum()
+    return bool(mean < -CLEARLY * np.sqrt(variance))
+
+
+def held_out_losses(candidate: Calibrator, rows: LabelledRows, splits: list[Split]) -> Array:
+    """The log loss of each row, inf in all rows where a fit is refused."""
+    losses = np.empty(len(rows.y))
+    for train, test in splits:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of slopes that do not rise
+            try:
+                fitted = clone(candidate).fit(rows.p[train], rows.y[train], rows.w[train])
+            except ValueError:
+                return np.full(len(rows.y), np.inf)
+        p, y = fitted.predict(rows.p[test]), rows.y[test]
+        losses[test] = -xlogy(y, p) - xlog1py(1 - y, -p)
+    return losses

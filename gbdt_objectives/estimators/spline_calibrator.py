@@ -1,0 +1,119 @@
+"""Calibrator by a rising smoothing spline."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.rows import LabelledRows
+from gbdt_objectives.calibration.spline import RisingSpline, fit_rising_spline
+from gbdt_objectives.estimators import _json
+from gbdt_objectives.estimators.calibrators import (
+    INPUT_SPACES,
+    LogOddsCalibrator,
+    drop_certain,
+    rising_targets,
+)
+
+
+class SplineCalibrator(LogOddsCalibrator):
+    """Calibrator by logistic regression on a smooth rising curve of the log-odds.
+
+    ::
+
+        logit p' = m(z),   m a cubic spline with slopes s_j >= 0, straight beyond its knots,
+        sum_i w_i log loss_i + lambda sum_j (s_{j+1} - s_j)^2 / d_j   least
+
+    d_j the distance of the places of two slopes; lambda of greatest marginal likelihood, so the
+    rows decide how much m bends: with lambda large it is ``LogitCalibrator``. For a model
+    whose error has a shape that no formula of few parameters has. Probabilities of exactly
+    0 and 1 are kept; in ``fit`` they must be right, and have no influence.
+
+    Scores that separate the labels perfectly, or but for ties, are fitted to Platt's targets,
+    as in ``LogitCalibrator``.
+
+    Parameters
+    ----------
+    input_space : {"probability", "margin"}
+        What ``score`` is: probabilities in [0, 1], or log-odds or any other score.
+
+    Attributes
+    ----------
+    knots_ : ndarray of shape (k,)
+        In log-odds, at equal weights of rows; 12, or fewer if there are few scores.
+    slopes_ : ndarray of shape (k+1,)
+        s_j, the differences of the spline's coefficients over those of their places (Greville's);
+        all equal for a straight line.
+    start_ : float
+        m at the first knot.
+
+    Notes
+    -----
+    Weights are in rows: twice the weight allows m to bend more. ``fit`` refuses probabilities
+    outside [0, 1], or exactly 0 or 1 and wrong, or for all rows of one label; and scores that are
+    all equal. It warns if all slopes are 0: the score does not rise with the label.
+
+    References
+    ----------
+    Eilers & Marx (1996), "Flexible smoothing with B-splines and penalties", Statistical Science
+    11; Wood (2011), "Fast stable restricted maximum likelihood and marginal likelihood
+    estimation of semiparametric generalized linear models", JRSS B 73; Lucena (2018),
+    "Spline-based probability calibration", arXiv 1809.07751.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import SplineCalibrator, normalized_entropy
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(-1, 1.5, 20_000)
+    >>> y = (rng.random(20_000) < 1 / (1 + np.exp(-z))).astype(int)
+    >>> score = 1 / (1 + np.exp(-z - 2 * np.tanh(z)))  # too sure in the middle
+    >>> calibrator = SplineCalibrator().fit(score[:10_000], y[:10_000])
+    >>> p = calibrator.predict(score[10_000:])
+    >>> bool(np.abs(p - 1 / (1 + np.exp(-z[10_000:]))).max() < 0.05)
+    True
+    """
+
+    _saved: ClassVar = {
+        "input_space": _json.read_one_of(*INPUT_SPACES),
+        "knots": _json.read_numbers,
+        "slopes": _json.read_numbers,
+        "start": _json.read_number,
+    }
+
+    def _fit(self, rows: LabelledRows) -> None:
+        y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        spline = fit_rising_spline(z, rising_targets(y, z, w), w)
+        self.knots_, self.slopes_, self.start_ = spline.knots, spline.slopes, spline.start
+        if not self.slopes_.any():
+            warnings.warn(
+                "the fitted map is constant: the score does not rise with the label, or not beyond "
+                "chance",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _probability(self, score: Array) -> Array:
+        z = self._log_odds(score)
+        finite = np.isfinite(z)
+        z[finite] = RisingSpline(self.knots_, self.slopes_, self.start_)(z[finite])
+        p: Array = expit(z)
+        return p
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> SplineCalibrator:
+        knots, slopes = data["knots"], data["slopes"]
+        if len(knots) < 2 or (knots[1:] <= knots[:-1]).any():
+            raise ValueError("knots must be two or more and rise: the text was changed")
+        if len(slopes) != len(knots) + 1:
+            raise ValueError(
+                f"slopes must be one more than knots, {len(knots) + 1}, found {len(slopes)}"
+            )
+        if slopes.min() < 0:
+            raise ValueError(f"slopes must not be negative, found {slopes.min():g}")
+        return super()._restore(data)

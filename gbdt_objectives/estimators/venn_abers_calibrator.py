@@ -1,0 +1,117 @@
+"""Inductive Venn-Abers calibrator."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.rows import LabelledRows
+from gbdt_objectives.calibration.venn_abers import find_venn_abers
+from gbdt_objectives.estimators import _json
+from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.estimators.calibrators import Calibrator
+
+
+class VennAbersCalibrator(Calibrator):
+    """Calibrator by two isotonic fits a score, one for each label that it might have.
+
+    ::
+
+        p = p_1 / (1 - p_0 + p_1)
+
+    p_l the isotonic regression, at the score, of the rows of ``fit`` and one more row of
+    that score, of label l and weight 1. Whatever the model and the population, one of p_0
+    and p_1 is calibrated; how far they are apart says how much the rows know. Unlike the
+    isotonic fit it is never exactly 0 or 1.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (B,)
+        Where p_0 or p_1 changes, rising.
+    lower_, upper_ : ndarray of shape (B+1,)
+        p_0 and p_1 below, between and above these scores. On one of them, p_0 is that
+        above it and p_1 that below it.
+
+    Notes
+    -----
+    Any finite score will do: only its order counts. Weights are in rows, since the row
+    that is added has weight 1. The further p_0 and p_1 are apart, the more p is drawn to
+    1/2: from few positives it is too high.
+
+    References
+    ----------
+    Vovk & Petej (2014), "Venn-Abers predictors", UAI; Vovk, Petej & Fedorova (2015),
+    "Large-scale probabilistic predictors with and without guarantees of validity", NeurIPS.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import VennAbersCalibrator
+    >>> score = [1, 2, 3, 4, 5, 6, 7, 8]
+    >>> calibrator = VennAbersCalibrator().fit(score, [0, 0, 1, 0, 0, 1, 1, 1])
+    >>> calibrator.predict([1.5, 4, 9]).round(4)
+    array([0.2857, 0.4   , 0.8   ])
+    >>> calibrator.interval([1.5, 4, 9]).round(4)
+    array([[0.  , 0.4 ],
+           [0.25, 0.5 ],
+           [0.75, 1.  ]])
+    """
+
+    _saved: ClassVar = {
+        "scores": _json.read_numbers,
+        "lower": _json.read_numbers,
+        "upper": _json.read_numbers,
+    }
+
+    def _fit(self, rows: LabelledRows) -> None:
+        found = find_venn_abers(rows)
+        self.scores_, self.lower_, self.upper_ = found.scores, found.lower, found.upper
+
+    def _bounds(self, score: Array) -> tuple[Array, Array]:
+        below = np.searchsorted(self.scores_, score)
+        on = np.append(self.scores_, np.inf)[below] == score
+        return self.lower_[below + on], self.upper_[below]
+
+    def _probability(self, score: Array) -> Array:
+        lower, upper = self._bounds(score)
+        p: Array = upper / (1 - lower + upper)
+        return p
+
+    def interval(self, score: ArrayLike) -> Array:
+        """p_0 and p_1 at each score, between which ``predict`` is.
+
+        Parameters
+        ----------
+        score : array-like of shape (n,) or (n, 1)
+            On the scale of ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            float64, p_0 <= p_1: no confidence interval, but two probabilities of which one
+            is calibrated.
+        """
+        check_is_fitted(self)
+        return np.column_stack(self._bounds(check_score(score)))
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> VennAbersCalibrator:
+        scores = data["scores"]
+        if (scores[1:] <= scores[:-1]).any():
+            raise ValueError("scores must rise: the text was changed")
+        for key in ("lower", "upper"):
+            p = data[key]
+            if len(p) != len(scores) + 1:
+                raise ValueError(
+                    f"{key} must have one value more than scores, {len(scores) + 1}, found {len(p)}"
+                )
+            _checks.in_unit_interval(key, p)
+            if (p[1:] < p[:-1]).any():
+                raise ValueError(f"{key} must not fall: the text was changed")
+        if (data["lower"] > data["upper"]).any():
+            raise ValueError("lower must not exceed upper: the text was changed")
+        return super()._restore(data)

@@ -1,0 +1,139 @@
+"""SplineCalibrator against scipy's minimiser and splines, and its smoothness against the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from gbdt_objectives import BetaCalibrator, LogitCalibrator, SplineCalibrator, normalized_entropy
+from gbdt_objectives.calibration import spline as maths
+
+
+def rows(n=3000, seed=0, bend=1.0):
+    """Scores whose calibration map bends around 0, and labels."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(-1, 1.5, n)
+    truth = expit(z + bend * np.tanh(2 * z))
+    return expit(z), (rng.random(n) < truth).astype(int), truth
+
+
+def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
+    rng = np.random.default_rng(0)
+    knots, slopes = np.sort(rng.normal(size=6)), rng.random(7)
+    curve = maths.RisingSpline(knots, slopes, -2.0)
+    coefficients = np.append(-2, -2 + np.cumsum(slopes * np.diff(maths.greville(knots))))
+    reference = BSpline(maths.full_knots(knots), coefficients, 3)
+    inside = np.linspace(knots[0], knots[-1], 500)
+    np.testing.assert_allclose(curve(inside), reference(inside), rtol=1e-12)
+    for end, way in ((knots[0], -1), (knots[-1], 1)):
+        far = end + way * np.array([1, 7.0])
+        expected = reference(end) + (far - end) * reference.derivative()(end)
+        np.testing.assert_allclose(curve(far), expected, rtol=1e-10)
+    line = maths.RisingSpline(knots, np.full(7, 1.5), -2.0)
+    z = np.linspace(-9, 9, 100)
+    np.testing.assert_allclose(line(z), -2 + 1.5 * (z - knots[0]), rtol=1e-12)
+    assert (np.diff(curve(np.linspace(-9, 9, 1000))) >= 0).all()
+
+
+@pytest.mark.parametrize("bend", [-1.5, 1.0])
+def test_is_the_maximum_of_the_penalised_likelihood(monkeypatch, bend) -> None:
+    """For a penalty that is held, and also where slopes are up against 0."""
+    monkeypatch.setattr(maths, "ROUGHEST", 3.0)
+    monkeypatch.setattr(maths, "SMOOTHEST", 3.0 / 1000 * (1 + 1e-9))
+    p, y, _ = rows(1000, bend=bend)
+    z = logit(p)
+    ours = SplineCalibrator().fit(p, y)
+    knots = ours.knots_
+    H = maths.slope_features(knots, z)
+    g = maths.greville(knots)
+    distance = np.diff((g[1:] + g[:-1]) / 2)
+
+    def loss(theta):
+        m = theta[-1] + theta[:-1] @ H
+        rough = (np.diff(theta[:-1]) ** 2 / distance).sum() * z.std() ** 3
+        return np.logaddexp(0, m).sum() - y @ m + 3 / 2 * rough
+
+    start = np.append(np.ones(len(knots) + 1), -1)
+    bounds = [(0, None)] * (len(knots) + 1) + [(None, None)]
+    best = minimize(loss, start, bounds=bounds, options={"maxfun": 100_000, "ftol": 1e-14})
+    found = loss(np.append(ours.slopes_, ours.start_))
+    # finite differences end at about 1e-5 of a loss of 500
+    assert best.fun - 1e-2 <= found <= best.fun + 1e-6
+    assert (ours.slopes_ == 0).any() == (bend < 0)
+
+
+def test_follows_a_bend_and_leaves_a_line_straight() -> None:
+    for bend in (0.0, 1.0, -0.6):
+        p, y, _ = rows(10_000, 0, bend)
+        new, _, truth = rows(20_000, 1, bend)
+        found = SplineCalibrator().fit(p, y)
+        gap = np.abs(logit(found.predict(new)) - logit(truth))
+        assert np.quantile(gap, 0.95) < 0.2  # of log-odds that bend by 2
+        if bend == 0:
+            np.testing.assert_allclose(found.slopes_, found.slopes_[0], atol=0.02)
+            line = LogitCalibrator().fit(p, y).predict(new)
+            np.testing.assert_allclose(found.predict(new), line, atol=0.005)
+        else:
+            for other in (LogitCalibrator(), BetaCalibrator()):
+                worse = normalized_entropy(truth > 0.5, other.fit(p, y).predict(new))
+                assert normalized_entropy(truth > 0.5, found.predict(new)) != worse
+                assert gap.mean() < np.abs(logit(other.predict(new)) - logit(truth)).mean() / 1.5
+
+
+def test_perfect_separation_falling_scores_and_few_scores() -> None:
+    p, y = np.linspace(0.1, 0.8, 20), np.repeat([0, 1], 10)
+    found = SplineCalibrator().fit(p, y).predict(p)
+    line = LogitCalibrator().fit(p, y).predict(p)
+    assert 0 < found.min() < 0.2 < 0.8 < found.max() < 1
+    np.testing.assert_allclose(found, line, atol=0.1)  # both near Platt's targets
+    with pytest.warns(UserWarning, match="constant: the score does not rise"):
+        falling = SplineCalibrator().fit(p, 1 - y)
+    np.testing.assert_allclose(falling.predict([0.0001, 0.3, 0.9]), 0.5, rtol=1e-9)
+    two = SplineCalibrator().fit([0.2, 0.8] * 10, [0, 1] * 7 + [1, 0] * 3)
+    np.testing.assert_allclose(two.predict([0.2, 0.8]), [0.3, 0.7], rtol=1e-6)
+    with pytest.raises(ValueError, match="in all rows: no slope.*InterceptCalibrator"):
+        SplineCalibrator().fit([0.3, 0.3, 0.3], [0, 1, 0])
+    for n in (3, 5, 30):
+        rng = np.random.default_rng(n)
+        score, label = rng.random(n).round(2), np.arange(n) % 2
+        assert np.isfinite(SplineCalibrator().fit(score, label).predict(score)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
+def test_scores_of_any_scale(scale) -> None:
+    p, y, _ = rows()
+    z = logit(p)
+    found = SplineCalibrator(input_space="margin").fit(z * scale, y).predict(z * scale)
+    np.testing.assert_allclose(found, SplineCalibrator().fit(p, y).predict(p), rtol=1e-6)
+
+
+def test_clusters_and_outliers() -> None:
+    """Knots that rounding alone sets apart are one."""
+    rng = np.random.default_rng(0)
+    p, y, _ = rows()
+    z = logit(p).round(1) + 1e-13 * rng.normal(size=len(p))
+    rounded = SplineCalibrator(input_space="margin").fit(logit(p).round(1), y)
+    found = SplineCalibrator(input_space="margin").fit(z, y)
+    np.testing.assert_allclose(found.predict(z), rounded.predict(logit(p).round(1)), atol=1e-6)
+    far = np.append(logit(p), [-700, 600.0])
+    found = SplineCalibrator(input_space="margin").fit(far, np.append(y, [0, 1]))
+    np.testing.assert_allclose(
+        found.predict(logit(p)), SplineCalibrator().fit(p, y).predict(p), atol=0.08
+    )
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_maximum_is_found(seed) -> None:
+    """For heavy tails, ties, weights of any size and rare labels."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(20, 2000))
+    z = rng.standard_t(2, n) * 10 ** rng.uniform(-1, 1)
+    z = z.round(1) if seed % 3 == 0 else z
+    y = (rng.random(n) < expit(np.tanh(z) - rng.uniform(0, 4))).astype(int)
+    y[:2] = 0, 1
+    w = rng.exponential(size=n) ** rng.integers(0, 4) * 10.0 ** rng.integers(0, 4)
+    found = SplineCalibrator(input_space="margin").fit(z, y, w).predict(z)
+    assert np.average(found, weights=w) == pytest.approx(np.average(y, weights=w), rel=1e-6)

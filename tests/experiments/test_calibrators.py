@@ -1,0 +1,64 @@
+"""The study of calibrators: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+
+from experiments import _common
+from experiments.calibrators import __main__ as experiment
+
+
+def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setitem(experiment.PEERS, "SplineCalib", ("no_such_package", None))
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "without SplineCalib: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "summary.csv",
+        "comparison.csv",
+        "chosen.csv",
+        "table.md",
+        "environment.json",
+    }
+    assert len(pd.read_csv(tmp_path / "comparison.csv")) == 3
+
+
+def test_distortions_are_what_they_say() -> None:
+    z = np.linspace(-6, 3, 50)
+    for name, back in experiment.DISTORTIONS.items():
+        p = experiment.distort(z, name)
+        np.testing.assert_allclose(back(logit(p)), z, atol=1e-6)  # interpolated
+        features = np.column_stack([np.log(p), -np.log1p(-p), np.ones(50)])
+        _, residual, *_ = np.linalg.lstsq(features, z, rcond=None)
+        assert (residual[0] > 0.1) == (name == "bent")  # no beta map straightens it
+    np.testing.assert_allclose(experiment.distort(z, "none"), expit(z), rtol=1e-9)
+
+
+def test_excess_is_the_divergence() -> None:
+    truth = np.array([0.1, 0.4])
+    assert experiment.excess(truth, truth, 1e-15) == 0
+    by_hand = np.mean(truth * np.log(truth / 0.2) + (1 - truth) * np.log((1 - truth) / 0.8))
+    assert abs(experiment.excess(truth, np.full(2, 0.2), 1e-15) - 1e3 * by_hand) < 1e-9
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
+    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert record["settings"] == expected
+
+
+def test_readme_says_what_the_results_say() -> None:
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
+    comparison = pd.read_csv(experiment.RESULTS / "comparison.csv")
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    for row in summary.itertuples():
+        assert f"{row.mean:.2f} ± {row.sem:.2f}" in readme
+    assert len(comparison) == 6
+    assert comparison.best_holds.all()
+    assert comparison.auto_holds.all()
+    chosen = pd.read_csv(experiment.RESULTS / "chosen.csv")
+    others = chosen[chosen.chosen != "SplineCalibrator"]
+    assert (others.draws.sum(), chosen.draws.sum()) == (1, 150)
