@@ -431,9 +431,7 @@ def _draw(
         _mark(ax, x[chosen], np.maximum(frequency, low)[chosen], at_edge, color)
 
 
-def _draw_fit(
-    ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, low: float
-) -> None:
+def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, low: float) -> None:
     """The isotonic fit and its band; triangles on the edges end what is below ``low``."""
     p, fit = curve.bins.probability, curve.bins.frequency
     inside = p >= low
