@@ -224,7 +224,7 @@ def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
 def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
     """Errors in the population for which the one found is not beyond a tail."""
     error = bins.error(bins.d)
-    low, high = error * (1 - 1e-9), error * (1 + 1e-9)  # sums round
+    low, high = error * (1 - 1e-9), max(error, float(np.median(null))) * (1 + 1e-9)  # sums round
     s = np.sqrt(bins.variance(bins.p)) / bins.W
     step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
 
@@ -251,9 +251,8 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     ends = [0.0, 0.0]
     if np.mean(null >= low) <= tail:
         ends[0] = solve(none, 0.0, lambda c: bool(np.mean(simulate(c) >= low) > tail))
-    if np.mean(null <= high) > tail:
-        most = -1.0
-        while np.mean(simulate(most) <= high) > tail and most > -1e9:
-            most *= 2
-        ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
+    most = -1.0
+    while np.mean(simulate(most) <= high) > tail and most > -1e9:
+        most *= 2
+    ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
     return ends[0], ends[1]

@@ -87,7 +87,8 @@ def calibration_ratio_by_segment(
 
     A = sum v y, B = sum v p, e = sum w^2 y / A, c = sum w^2 y p / A, S = sum v^2 p^2: the variance
     of A - B u over samples of rows, in which e and c are taken from the observed events and from
-    one more as the predictions expect it. It trusts the probabilities for their mean only, as
+    one more as the predictions expect it (where that lowers V at u = A/B, from the observed events
+    alone). It trusts the probabilities for their mean only, as
     those of a fitted model are often too extreme, and it stays sound with few events or none:
     without an outcome the ratio is inf, above a finite lower limit. Measured in
     ``experiments/calibration_coverage``.
@@ -259,17 +260,20 @@ def score_sums(y: Array, p: Array, w: Array, v: Array, r: Array, g: Array) -> Sc
 
     wy, vp = w * y, v * p
     A, B = total(wy), total(vp)
+    E, C, S = total(w * wy), total(w * wy * p), total(vp**2)
     B_or_1 = np.where(B > 0, B, 1.0)
-    event, of_event = total(w * vp) / B_or_1, total(w * vp * p) / B_or_1  # as p expects them
-    shrunk = np.where(A + event > 0, A + event, 1.0)
-    e = (total(w * wy) + event**2) / shrunk
-    c = (total(w * wy * p) + event * of_event) / shrunk
-    S = total(vp**2)
+    u = A / B_or_1
+    expected_e, expected_c = total(w * vp) / B_or_1, total(w * vp * p) / B_or_1
+    events = np.where(A + expected_e > 0, A + expected_e, 1.0)
+    b = B * (E + expected_e**2) / events
     if (r < 1).any():
-        pi = np.minimum((A / B_or_1)[g] * p, 1.0)
-        kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
+        true = np.minimum(u[g] * p, 1.0)
+        kept = true / (true + (1 - true) * r)  # the probability that a kept row is positive
         S = np.maximum(S, total((w * p) ** 2 * (kept + (1 - kept) / r**2)))
-    return ScoreSums(A, B, B * e, S - 2 * B * c)
+    a = S - 2 * B * (C + expected_e * expected_c) / events
+    observed = E - 2 * u * C + u**2 * S
+    a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
+    return ScoreSums(A, B, b, a)
 
 
 def score_limits(sums: ScoreSums, level: float) -> tuple[Array, Array]:
