@@ -34,7 +34,7 @@ STYLES = (
     ("#E69F00", "h"),
 )
 """Colours of Okabe and Ito, and markers, one pair per model."""
-GROUPS = 2000
+GROUPS = 1000
 """Of rows of similar prediction, for the isotonic fit, if more predictions differ."""
 BAND = 0.2
 """Opacity of consistency bands."""
@@ -180,7 +180,7 @@ class ReliabilityDisplay:
         strategy : {"quantile", "uniform", "events", "isotonic"}
             Bins as in ``reliability_bins``; "events" for rare events on logarithmic axes.
             "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same
-            each time), in which weights count as above. Of more than 2,000 different
+            each time), in which weights count as above. Of more than 1,000 different
             predictions neighbours are taken together.
         scale : {"linear", "log"}
             Of both axes.
@@ -362,7 +362,9 @@ def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Ar
     trials = np.maximum(np.rint(counts), 1).astype(np.int64)
     p = correct_probability(bins.probability, shift=-shift)
     drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
-    fits = np.array([isotonic_regression(frequency, sample_weight=counts) for frequency in drawn])
+    apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
+    fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
+    fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
     low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
 
@@ -438,8 +440,8 @@ def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, 
     floor, ceiling = np.maximum(curve.low, low), np.maximum(curve.high, low)
     ax.fill_between(p[inside], floor[inside], ceiling[inside], color=color, alpha=BAND, lw=0)
     ax.plot(p, np.where(inside & (fit >= low), fit, np.nan), color=color, lw=1.6, label=name)
-    last = np.flatnonzero(inside & (fit < low))[-1:]
-    _mark(ax, p[last], np.full(len(last), low), "v", color)
+    last = np.flatnonzero(fit < low)[-1:]
+    _mark(ax, np.maximum(p[last], low), np.full(len(last), low), "v", color)
     first = (p == 0) & (low > 0) & (fit >= low)
     _mark(ax, np.full(first.sum(), low), fit[first], "<", color)
 
