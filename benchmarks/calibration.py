@@ -1,4 +1,4 @@
-"""Speed of the ROC hull, its calibrator, the decomposition and ECE, as ratios to a sort.
+"""Speed of the hull, its calibrator, decomposition, ECE and ratios, as ratios to a sort.
 
     python -m benchmarks.calibration [--quick]
 
@@ -13,6 +13,8 @@ import numpy as np
 from benchmarks._timing import in_turns, quick_run, report
 from gbdt_objectives import (
     ROCConvexHullCalibrator,
+    calibration_error_test,
+    calibration_ratio_by_segment,
     calibration_refinement,
     expected_calibration_error,
     roc_convex_hull,
@@ -48,10 +50,14 @@ def main() -> None:
         "decomposition, isotonic, weights": lambda: calibration_refinement(
             y, p, partition="isotonic", sample_weight=w
         ),
+        "decomposition, isotonic, log loss": lambda: calibration_refinement(
+            y, p, partition="isotonic", loss="log_loss"
+        ),
         "decomposition, 1,000 leaves": lambda: calibration_refinement(y, p, partition=leaf),
         "ECE, equal mass": lambda: expected_calibration_error(y, p),
         "ECE, equal mass, weights": lambda: expected_calibration_error(y, p, sample_weight=w),
         "ECE, equal width": lambda: expected_calibration_error(y, p, strategy="uniform"),
+        "ECE, its null level and interval": lambda: calibration_error_test(y, p, random_state=0),
         "ECE, three classes": lambda: expected_calibration_error(y3, p3),
         "decomposition, equal predictions of three classes": lambda: calibration_refinement(y3, p3),
     }
@@ -60,6 +66,29 @@ def main() -> None:
     print(f"{n:,} rows; numpy.argsort {sort * 1e3:.1f} ms")
     for name in goals:
         report(f"{name} / argsort", seconds[name] / sort, 6)
+    segment = rng.integers(0, 20, n)
+    names = segment.astype(str).astype(object)
+    goals = {
+        "intervals for 20 segments": lambda: calibration_ratio_by_segment(y, p, segment),
+        "intervals for 20 segments, names": lambda: calibration_ratio_by_segment(y, p, names),
+        "intervals for 20 segments, weights, kept negatives": lambda: calibration_ratio_by_segment(
+            y, p, segment, sample_weight=w, negative_keep_rate=0.5
+        ),
+        "intervals for 20 bins": lambda: calibration_ratio_by_segment(
+            y, p, "prediction", n_bins=20
+        ),
+    }
+    seconds = in_turns({"sort": lambda: np.argsort(p), **goals}, turns)
+    for name in goals:
+        report(f"{name} / argsort", seconds[name] / seconds["sort"], 3)
+    many = 200_000 if quick else 10_000_000
+    y_many, p_many = data(many)
+    ways = {
+        "sort": lambda: np.argsort(p_many),
+        "ECE": lambda: expected_calibration_error(y_many, p_many, strategy="uniform"),
+    }
+    seconds = in_turns(ways, 1)
+    report(f"ECE, equal width, {many:,} rows / argsort", seconds["ECE"] / seconds["sort"], 1)
     calibrator = ROCConvexHullCalibrator().fit(p, y)
     ends = calibrator.scores_
     ways = {"ours": lambda: calibrator.predict(p), "search": lambda: np.searchsorted(ends, p)}
