@@ -21,6 +21,9 @@ from gbdt_objectives.calibration.bins import Strategy, bin_numbers
 from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, label_1_rows
 from gbdt_objectives.calibration.table import table
 
+SIMILAR = 15
+"""Groups of similar predictions."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentRatios:
@@ -90,7 +93,8 @@ def calibration_ratio_by_segment(
     one more as the predictions expect it (where that lowers V at u = A/B, from the observed events
     alone). It trusts the probabilities for their mean only, as
     those of a fitted model are often too extreme, and it stays sound with few events or none:
-    without an outcome the ratio is inf, above a finite lower limit. Measured in
+    without an outcome the ratio is inf, above a finite lower limit. Where negatives were dropped S
+    is at least what the outcomes of similar predictions, in any segment, let expect. Measured in
     ``experiments/calibration_coverage``.
 
     Of 20 segments one is beyond its 95 % limits by chance.
@@ -155,7 +159,7 @@ def calibration_ratio_by_segment(
     SegmentRatios: 3 segments
      segment    weight  probability  frequency     ratio       low      high   p_value
           AT      2034      0.01031   0.004425     2.329     1.236     4.417  0.007841
-          CH       171      0.01004     0.0117    0.8584    0.2473     3.118    0.8271
+          CH       171      0.01004     0.0117    0.8584    0.2471     3.118    0.8271
           DE  1.78e+04     0.009959   0.009609     1.036    0.8938     1.202    0.6365
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
@@ -170,7 +174,8 @@ def calibration_ratio_by_segment(
             argument = "segments" if name is None else f"segments[{name!r}]"
             found, g = _distinct(values, rows.given, argument)
             columns.append(("segment" if name is None else str(name), found, g[rows.kept]))
-    lines = [_fields(name, found, g, own, rows.w, r, level) for name, found, g in columns]
+    stands = expected_standing(rows, r)
+    lines = [_fields(name, found, g, own, rows.w, stands, level) for name, found, g in columns]
     return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
 
 
@@ -217,7 +222,7 @@ def _prediction_bins(rows: LabelledRows, n_bins: int, strategy: Strategy) -> tup
 
 
 def _fields(
-    name: str, found: Array, g: Array, rows: LabelledRows, v: Array, r: Array, level: float
+    name: str, found: Array, g: Array, rows: LabelledRows, v: Array, stands: Array, level: float
 ) -> tuple[Array, ...]:
     """Those of SegmentRatios, for the segments that occur in ``g``."""
     filled, g = np.unique(g, return_inverse=True)
@@ -225,7 +230,7 @@ def _fields(
     values[:] = list(found) if found.dtype.kind in "mM" else found.tolist()
     unit = float(rows.w.mean())
     W = np.bincount(g, v)
-    sums = score_sums(rows.y, rows.p, rows.w / unit, v / unit, r, g)
+    sums = score_sums(rows.y, rows.p, rows.w / unit, v / unit, stands, g)
     low, high = score_limits(sums, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = sums.B / sums.A
@@ -242,6 +247,22 @@ def _fields(
     )
 
 
+def expected_standing(rows: LabelledRows, r: Array) -> Array:
+    """The mean of (v/w)^2 of rows of the same prediction, 1 or 1/r^2 by the label.
+
+    From p, corrected by the outcomes (and one more as expected) of similar predictions.
+    """
+    if not (r < 1).any():
+        return np.ones(len(r))
+    b = bin_numbers(rows, SIMILAR, "events")
+    one = float(rows.w.mean())
+    true = (np.bincount(b, rows.w * rows.y) + one) / (np.bincount(b, rows.w * rows.p) + one)
+    pi = np.minimum(true[b] * rows.p, 1.0)
+    kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
+    found: Array = kept + (1 - kept) / r**2
+    return found
+
+
 class ScoreSums(NamedTuple):
     """Of each segment: A, B, and b, a of the variance V(u) = b u + a u^2."""
 
@@ -251,8 +272,12 @@ class ScoreSums(NamedTuple):
     a: Array
 
 
-def score_sums(y: Array, p: Array, w: Array, v: Array, r: Array, g: Array) -> ScoreSums:
-    """The sums of the segments 0 to max(g), which all occur."""
+def score_sums(y: Array, p: Array, w: Array, v: Array, stands: Array, g: Array) -> ScoreSums:
+    """The sums of the segments 0 to max(g), which all occur.
+
+    ``stands``: what is expected of (v/w)^2. Of few kept negatives, each standing for many rows,
+    S itself is uncertain, and small where the ratio is off.
+    """
 
     def total(x: Array) -> Array:
         sums: Array = np.bincount(g, x)
@@ -266,10 +291,7 @@ def score_sums(y: Array, p: Array, w: Array, v: Array, r: Array, g: Array) -> Sc
     expected_e, expected_c = total(w * vp) / B_or_1, total(w * vp * p) / B_or_1
     events = np.where(A + expected_e > 0, A + expected_e, 1.0)
     b = B * (E + expected_e**2) / events
-    if (r < 1).any():
-        true = np.minimum(u[g] * p, 1.0)
-        kept = true / (true + (1 - true) * r)  # the probability that a kept row is positive
-        S = np.maximum(S, total((w * p) ** 2 * (kept + (1 - kept) / r**2)))
+    S = np.maximum(S, total((w * p) ** 2 * stands))
     a = S - 2 * B * (C + expected_e * expected_c) / events
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
