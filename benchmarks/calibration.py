@@ -34,7 +34,7 @@ def main() -> None:
     y, p = data(n)
     rng = np.random.default_rng(1)
     w = rng.exponential(size=n)
-    leaf = rng.integers(0, 1000, n)
+    leaf, segment = rng.integers(0, 1000, n), rng.integers(0, 20, n)
     y3, p3 = rng.integers(0, 3, n), rng.dirichlet([1, 1, 1], n)
     roc_convex_hull(y[:1000], p[:1000])  # imports
     goals = {
@@ -58,6 +58,12 @@ def main() -> None:
         "ECE, equal mass, weights": lambda: expected_calibration_error(y, p, sample_weight=w),
         "ECE, equal width": lambda: expected_calibration_error(y, p, strategy="uniform"),
         "ECE, its null level and interval": lambda: calibration_error_test(y, p, random_state=0),
+        "intervals for 20 segments, weights, kept negatives": lambda: calibration_ratio_by_segment(
+            y, p, segment, sample_weight=w, negative_keep_rate=0.5
+        ),
+        "intervals for 20 bins": lambda: calibration_ratio_by_segment(
+            y, p, "prediction", n_bins=20
+        ),
         "ECE, three classes": lambda: expected_calibration_error(y3, p3),
         "decomposition, equal predictions of three classes": lambda: calibration_refinement(y3, p3),
     }
@@ -66,17 +72,10 @@ def main() -> None:
     print(f"{n:,} rows; numpy.argsort {sort * 1e3:.1f} ms")
     for name in goals:
         report(f"{name} / argsort", seconds[name] / sort, 6)
-    segment = rng.integers(0, 20, n)
     names = segment.astype(str).astype(object)
     goals = {
         "intervals for 20 segments": lambda: calibration_ratio_by_segment(y, p, segment),
         "intervals for 20 segments, names": lambda: calibration_ratio_by_segment(y, p, names),
-        "intervals for 20 segments, weights, kept negatives": lambda: calibration_ratio_by_segment(
-            y, p, segment, sample_weight=w, negative_keep_rate=0.5
-        ),
-        "intervals for 20 bins": lambda: calibration_ratio_by_segment(
-            y, p, "prediction", n_bins=20
-        ),
     }
     seconds = in_turns({"sort": lambda: np.argsort(p), **goals}, turns)
     for name in goals:
