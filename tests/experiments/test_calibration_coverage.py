@@ -58,9 +58,14 @@ def test_readme_says_what_the_results_say() -> None:
         assert [cell.strip() for cell in cells[4:7]] == expected
     words = " ".join(readme.split())
     assert f"**{summary.holds.sum()} of {len(summary)} figures hold." in words
-    whole = summary[summary.rate == 1]
-    assert (whole.holds.sum(), len(whole)) == (44, 46)
-    thin = summary[(summary.rate == 0.05) & (summary.model != experiment.TRUE)]
-    assert not thin[thin.what != experiment.NULL].holds.any()
+    ratio, error = (summary[summary.what == what] for what in (experiment.RATIO, experiment.ERROR))
+    assert (ratio.holds.sum(), len(ratio)) == (63, 72)
+    lost = ratio[~ratio.holds].coverage
+    assert lost.max() == 0.979
+    assert sorted(lost[lost < 0.95]) == [0.912, 0.924, 0.925]
+    right = ratio[ratio.model == experiment.TRUE].rejected
+    assert (right.min(), right.max()) == (0.029, 0.06)
+    fitted = error[error.model != experiment.TRUE]
+    assert (fitted.holds.sum(), len(fitted)) == (5, 8)
     level = summary[summary.holds & (summary.truth == 0)].rejected
     assert (len(level), level.min(), level.max()) == (12, 0.035, 0.064)
