@@ -228,8 +228,10 @@ def test_the_unit_of_weights_does_not_matter(rows, scale) -> None:
         one = _curve(*rows, 8, strategy, 0.95, w)
         other = _curve(*rows, 8, strategy, 0.95, w * scale)
         for name in ("low", "high"):
-            # w * scale is rounded
-            np.testing.assert_allclose(getattr(other, name), getattr(one, name), rtol=1e-9)
+            # w * scale is rounded; isotonic limits lie on numbers up to 2,000
+            np.testing.assert_allclose(
+                getattr(other, name), getattr(one, name), rtol=1e-9, atol=1e-11
+            )
 
 
 def test_event_bins_are_no_more_than_asked_for_however_sums_round() -> None:
