@@ -128,9 +128,9 @@ def calibration_error_test(
     >>> y = rng.random(2_000) < p
     >>> test = calibration_error_test(y, p, random_state=0)
     >>> round(test.error, 4), round(test.null_error, 4), round(test.p_value, 2)
-    (0.0083, 0.0086, 0.53)
+    (0.0083, 0.0086, 0.54)
     >>> test.interval.round(4)
-    array([0.    , 0.0095])
+    array([0.    , 0.0098])
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     n_resamples = _checks.whole_number("n_resamples", n_resamples, 100)
