@@ -1,4 +1,4 @@
-"""Speed of the ROC hull, calibrators, the decomposition and ECE, as ratios to a sort.
+"""Speed of the ROC hull, calibrators, the decomposition, ECE and ratios, as ratios to a sort.
 
     python -m benchmarks.calibration [--quick]
 
@@ -16,6 +16,8 @@ from gbdt_objectives import (
     ROCConvexHullCalibrator,
     SplineCalibrator,
     VennAbersCalibrator,
+    calibration_error_test,
+    calibration_ratio_by_segment,
     calibration_refinement,
     expected_calibration_error,
     roc_convex_hull,
@@ -35,7 +37,7 @@ def main() -> None:
     y, p = data(n)
     rng = np.random.default_rng(1)
     w = rng.exponential(size=n)
-    leaf = rng.integers(0, 1000, n)
+    leaf, segment = rng.integers(0, 1000, n), rng.integers(0, 20, n)
     y3, p3 = rng.integers(0, 3, n), rng.dirichlet([1, 1, 1], n)
     roc_convex_hull(y[:1000], p[:1000])  # imports
     goals = {
@@ -55,10 +57,20 @@ def main() -> None:
         "decomposition, isotonic, weights": lambda: calibration_refinement(
             y, p, partition="isotonic", sample_weight=w
         ),
+        "decomposition, isotonic, log loss": lambda: calibration_refinement(
+            y, p, partition="isotonic", loss="log_loss"
+        ),
         "decomposition, 1,000 leaves": lambda: calibration_refinement(y, p, partition=leaf),
         "ECE, equal mass": lambda: expected_calibration_error(y, p),
         "ECE, equal mass, weights": lambda: expected_calibration_error(y, p, sample_weight=w),
         "ECE, equal width": lambda: expected_calibration_error(y, p, strategy="uniform"),
+        "ECE, its null level and interval": lambda: calibration_error_test(y, p, random_state=0),
+        "intervals for 20 segments, weights, kept negatives": lambda: calibration_ratio_by_segment(
+            y, p, segment, sample_weight=w, negative_keep_rate=0.5
+        ),
+        "intervals for 20 bins": lambda: calibration_ratio_by_segment(
+            y, p, "prediction", n_bins=20
+        ),
         "ECE, three classes": lambda: expected_calibration_error(y3, p3),
         "decomposition, equal predictions of three classes": lambda: calibration_refinement(y3, p3),
     }
@@ -68,6 +80,22 @@ def main() -> None:
     for name in goals:
         own = name.startswith(("Venn", "beta"))
         report(f"{name} / argsort", seconds[name] / sort, 8 if own else 6)
+    names = segment.astype(str).astype(object)
+    goals = {
+        "intervals for 20 segments": lambda: calibration_ratio_by_segment(y, p, segment),
+        "intervals for 20 segments, names": lambda: calibration_ratio_by_segment(y, p, names),
+    }
+    seconds = in_turns({"sort": lambda: np.argsort(p), **goals}, turns)
+    for name in goals:
+        report(f"{name} / argsort", seconds[name] / seconds["sort"], 3)
+    many = 200_000 if quick else 10_000_000
+    y_many, p_many = data(many)
+    ways = {
+        "sort": lambda: np.argsort(p_many),
+        "ECE": lambda: expected_calibration_error(y_many, p_many, strategy="uniform"),
+    }
+    seconds = in_turns(ways, 1)
+    report(f"ECE, equal width, {many:,} rows / argsort", seconds["ECE"] / seconds["sort"], 1)
     hull, venn = ROCConvexHullCalibrator().fit(p, y), VennAbersCalibrator().fit(p, y)
     beta = BetaCalibrator().fit(p, y)
     distinct = np.unique(p)

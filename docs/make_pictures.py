@@ -78,6 +78,11 @@ def main(folder: Path = PICTURES) -> None:
     ReliabilityDisplay.from_predictions(y, models, strategy="events", scale="log", ax=axis)
     save(figure, folder / "reliability.png")
 
+    figure, axis = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
+    del models["uncorrected"]
+    ReliabilityDisplay.from_predictions(y, models, strategy="isotonic", scale="log", ax=axis)
+    save(figure, folder / "reliability_isotonic.png")
+
     figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")
     for axis, kind in zip(axes, ("curve", "map"), strict=True):
         labels = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # best score first

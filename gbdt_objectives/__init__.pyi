@@ -8,7 +8,9 @@ from gbdt_objectives.adapters import (
 from gbdt_objectives.calibration import (
     brier_score as brier_score,
     brier_terms as brier_terms,
+    calibration_error_test as calibration_error_test,
     calibration_ratio as calibration_ratio,
+    calibration_ratio_by_segment as calibration_ratio_by_segment,
     calibration_refinement as calibration_refinement,
     empirical_probability as empirical_probability,
     expected_calibration_error as expected_calibration_error,

@@ -465,6 +465,11 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
 
 def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     """Groups of any one type as numbers 0.., (n,)."""
+    return distinct_groups(groups, rows, name)[1]
+
+
+def distinct_groups(groups: ArrayLike, rows: int, name: str) -> tuple[Array, Array]:
+    """The different groups, of any one type, in ascending order, and the number of each row's."""
     values = as_array(name, groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
@@ -473,22 +478,35 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     same_length(name, values, "the labels", rows)
     if values.dtype.kind == "f":
         finite(name, values)
-    missing = [_missing(value) for value in values] if values.dtype.kind in "OmM" else []
-    if any(missing):
-        row = missing.index(True)
-        raise ValueError(
-            f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
-            "groups of their own, or leave them out"
-        )
+    if values.dtype.kind not in "OUS":
+        distinct, numbers = np.unique(values, return_inverse=True)
+        if values.dtype.kind in "mM":
+            _not_missing(name, values, distinct)
+        return distinct, numbers
+    listed = values.tolist()
     try:
-        numbers: Array = np.unique(values, return_inverse=True)[1]
+        found = set(listed)
+        _not_missing(name, values, found)
+        order = sorted(found)
     except TypeError:
         kinds = sorted({type(value).__name__ for value in values})
         raise TypeError(
             f"{name} must be of one type that can be sorted, found {', '.join(kinds)}: make them "
             "all strings or all integers"
         ) from None
-    return numbers
+    number = {value: k for k, value in enumerate(order)}
+    distinct = np.empty(len(order), object)
+    distinct[:] = order
+    return distinct, np.fromiter(map(number.__getitem__, listed), np.intp, rows)
+
+
+def _not_missing(name: str, values: Array, distinct: Any) -> None:
+    if any(_missing(value) for value in distinct):
+        row = next(i for i, value in enumerate(values) if _missing(value))
+        raise ValueError(
+            f"{name} must not be missing, found {shown(values[row])} at row {row}: give such rows "
+            "groups of their own, or leave them out"
+        )
 
 
 def _missing(value: object) -> bool:

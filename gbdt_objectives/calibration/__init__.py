@@ -15,18 +15,27 @@ from gbdt_objectives.calibration.bins import (
     reliability_bins,
 )
 from gbdt_objectives.calibration.brier import brier_score, brier_terms
+from gbdt_objectives.calibration.error_test import (
+    CalibrationErrorTest,
+    calibration_error_test,
+)
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
+from gbdt_objectives.calibration.segments import SegmentRatios, calibration_ratio_by_segment
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 __all__ = [
+    "CalibrationErrorTest",
     "CalibrationRefinement",
     "ROCConvexHull",
     "ReliabilityBins",
+    "SegmentRatios",
     "brier_score",
     "brier_terms",
+    "calibration_error_test",
     "calibration_ratio",
+    "calibration_ratio_by_segment",
     "calibration_refinement",
     "empirical_probability",
     "expected_calibration_error",

@@ -149,33 +149,51 @@ def expected_calibration_error(
     0.35
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    if rows.p.ndim == 2:
-        predicted = rows.p.argmax(axis=1)
-        right = (predicted == rows.y).astype(np.float64)
-        rows = LabelledRows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
-    found = bin_rows(rows, n_bins, strategy)
+    found = bin_rows(predicted_class(rows), n_bins, strategy)
     return float(np.average(np.abs(found.probability - found.frequency), weights=found.weight))
+
+
+def predicted_class(rows: LabelledRows) -> LabelledRows:
+    """Whether the most probable class is right, and its probability; (n,) as it is."""
+    if rows.p.ndim == 1:
+        return rows
+    predicted = rows.p.argmax(axis=1)
+    right = (predicted == rows.y).astype(np.float64)
+    return LabelledRows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
 
 
 def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> ReliabilityBins:
     """Bins of rows with the probability of label 1."""
+    b = bin_numbers(rows, n_bins, strategy)
+    weight = np.bincount(b, rows.w)
+    filled = weight > 0
+    weight = weight[filled]
+    return ReliabilityBins(
+        weight=weight,
+        probability=np.bincount(b, rows.w * rows.p)[filled] / weight,
+        frequency=np.bincount(b, rows.w * rows.y)[filled] / weight,
+    )
+
+
+def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
+    """The bin of each row, numbered by rising probability; equal widths leave empty ones."""
     n_bins = _checks.whole_number("n_bins", n_bins, 1)
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
     _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
-    p, positive, negative = group_ties(rows)
-    total = positive + negative
     if strategy == "uniform":
-        b = np.searchsorted(np.arange(1, n_bins) / n_bins, p, side="left")
+        ends = np.arange(1, n_bins) / n_bins
     else:
-        share = total if strategy == "quantile" else total * p
-        middle = np.cumsum(share) - 0.5 * share
-        b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
-        b = np.minimum(b, n_bins - 1)  # sums round
-    first = np.flatnonzero(np.concatenate(([True], b[1:] != b[:-1])))
-    weight = np.add.reduceat(total, first)
-    return ReliabilityBins(
-        weight=weight,
-        probability=np.add.reduceat(total * p, first) / weight,
-        frequency=np.add.reduceat(positive, first) / weight,
-    )
+        p, positive, negative = group_ties(rows)
+        total = positive + negative
+        ends = equal_share_ends(p, total if strategy == "quantile" else total * p, n_bins)
+    return np.searchsorted(ends, rows.p)
+
+
+def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:
+    """The highest of the rising ``p`` in each of at most n_bins bins but the last."""
+    middle = np.cumsum(share) - 0.5 * share
+    b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
+    b = np.minimum(b, n_bins - 1)  # sums round
+    ends: Array = p[:-1][b[1:] != b[:-1]]
+    return ends

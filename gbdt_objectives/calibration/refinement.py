@@ -1,4 +1,4 @@
-"""The Brier score in parts: how well calibrated, how well told apart.
+"""The Brier score or the log loss in parts: how well calibrated, how well told apart.
 
 Symbols: g a group of rows, W_g its weight and W that of all, p and c a row's probabilities
 and class, P_g their mean and q_g the class frequencies in the group, q those of all rows.
@@ -22,7 +22,7 @@ from gbdt_objectives.calibration.table import table
 
 @dataclass(frozen=True)
 class CalibrationRefinement:
-    """The half Brier score in parts; made by :func:`calibration_refinement`.
+    """The half Brier score or the log loss in parts; made by :func:`calibration_refinement`.
 
     All are means over rows; times the total weight they are sums.
 
@@ -50,7 +50,7 @@ class CalibrationRefinement:
 
     @property
     def total(self) -> float:
-        """The half Brier score: calibration + refinement + within."""
+        """The loss: calibration + refinement + within."""
         return self.calibration + self.refinement + self.within
 
     @property
@@ -72,20 +72,24 @@ def calibration_refinement(
     probability: ArrayLike,
     *,
     partition: Literal["prediction", "isotonic"] | ArrayLike = "prediction",
+    loss: Literal["brier_score", "log_loss"] = "brier_score",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> CalibrationRefinement:
-    """The Brier score of probabilities, split into calibration loss and refinement loss.
+    """A loss of probabilities, split into calibration loss and refinement loss.
 
     ::
 
-        calibration   sum_g W_g/W  1/2 sum_i (P_gi - q_gi)^2
-        refinement    sum_g W_g/W  1/2 sum_i q_gi (1 - q_gi)
-        within        mean of 1/2 sum_i d_i (d_i - 2 I[c = i]),   d = p - P_g
-        uncertainty                1/2 sum_i q_i (1 - q_i)
+                      brier_score                               log_loss
+        calibration   sum_g W_g/W  1/2 sum_i (P_gi - q_gi)^2    sum_g W_g/W sum_i q_gi log q_gi/P_gi
+        refinement    sum_g W_g/W  1/2 sum_i q_gi (1 - q_gi)    sum_g W_g/W sum_i -q_gi log q_gi
+        within        mean of 1/2 sum_i d_i (d_i - 2 I[c = i])  mean of log P_gc/p_c
+        uncertainty                1/2 sum_i q_i (1 - q_i)      sum_i -q_i log q_i
 
-    The first three add up to ``brier_score``. Better probabilities for the same groups can
-    lower the first; only a better ranking or finer groups the second.
+    with d = p - P_g. The first three add up to ``brier_score``, or to the mean of -log p_c. Better
+    probabilities for the same groups can lower the first; only a better ranking or finer groups
+    the second. The log loss is inf, in ``calibration`` or ``within``, where a class occurs
+    whose probability was 0.
 
     Parameters
     ----------
@@ -100,6 +104,9 @@ def calibration_refinement(
         usual choice for continuous predictions, for (n,) only; ``miscalibration`` and
         ``discrimination`` are then those of CORP, both >= 0. An array: the group of each
         row, of any type, for instance its leaf.
+    loss : {"brier_score", "log_loss"}
+        What is split. The Brier score is halved, as :func:`brier_score`, and hardly notices
+        the calibration of rare events; the log loss does, in nats.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
@@ -115,12 +122,13 @@ def calibration_refinement(
     ------
     ValueError
         Probabilities outside [0, 1], rows that do not sum to 1, a partition of another
-        length, "isotonic" with (n, K), bad weights.
+        length, "isotonic" with (n, K), unknown words, bad weights.
 
     References
     ----------
     Murphy (1973), Journal of Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe
-    (2008), Weather and Forecasting 23(4), for the parts within groups; Dimitriadis,
+    (2008), Weather and Forecasting 23(4), for the parts within groups; Bröcker (2009),
+    Quarterly Journal of the Royal Meteorological Society 135, for other losses; Dimitriadis,
     Gneiting & Jordan (2021), PNAS 118(8), for isotonic segments (CORP).
 
     Examples
@@ -134,7 +142,11 @@ def calibration_refinement(
     >>> print(parts)
        total  calibration  refinement    within  uncertainty  miscalibration  discrimination
       0.2375      0.02625       0.125   0.08625         0.25          0.1125           0.125
+    >>> parts = calibration_refinement([0, 1, 1, 1], [0.5] * 4, loss="log_loss")
+    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)
+    (0.1308, 0.5623, 0.6931)
     """
+    _checks.choice("loss", loss, ("brier_score", "log_loss"))
     rows = probability_rows(y_true, probability, labels, sample_weight)
     if isinstance(partition, str):
         _checks.choice("partition", partition, ("prediction", "isotonic"))
@@ -144,7 +156,7 @@ def calibration_refinement(
             if partition == "isotonic":
                 ends = find_segment_ends(positive, negative)
             g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            return CalibrationRefinement(*parts(p, positive, positive + negative, g))
+            return split(loss, [(positive, p)], positive + negative, g)
         if partition == "isotonic":
             raise ValueError(
                 "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
@@ -152,26 +164,60 @@ def calibration_refinement(
             )
         g = number_equal_rows(rows.p)
     else:
-        every_row = isinstance(rows.kept, slice)
-        g = group_numbers(partition, len(rows.y if every_row else rows.kept), "partition")
-        if not every_row:
+        g = group_numbers(partition, rows.given, "partition")
+        if len(rows.y) < rows.given:
             g = np.unique(g[rows.kept], return_inverse=True)[1]
-    columns = [parts(p, rows.w * y, rows.w, g) for y, p in rows.columns()]
-    return CalibrationRefinement(*(rows.half * np.sum(columns, axis=0)).tolist())
+    return split(loss, [(rows.w * y, p) for y, p in rows.columns()], rows.w, g)
 
 
-def parts(p: Array, positive: Array, total: Array, g: Array) -> list[float]:
+def split(
+    loss: str, columns: list[tuple[Array, Array]], total: Array, g: Array
+) -> CalibrationRefinement:
+    """The parts, from the weight and the probability of all classes, or of label 1.
+
+    ``total`` is the weight of each row of both.
+    """
+    binary = len(columns) == 1
+    if loss == "brier_score":
+        parts = [brier_parts(positive, p, total, g) for positive, p in columns]
+        return CalibrationRefinement(*((1.0 if binary else 0.5) * np.sum(parts, axis=0)).tolist())
+    if binary:
+        columns = [*columns, *((total - positive, 1 - p) for positive, p in columns)]
+    parts = [log_loss_parts(positive, p, total, g) for positive, p in columns]
+    return CalibrationRefinement(*np.sum(parts, axis=0).tolist())
+
+
+def brier_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
     """The four parts for one class; ``positive`` of the weight ``total`` is of that class."""
-    W_g = np.bincount(g, total)
-    q_g = np.bincount(g, positive) / W_g
-    P_g = np.bincount(g, total * p) / W_g
+    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
     d = p - P_g[g]
-    W = float(total.sum())
-    q = float(positive.sum()) / W
     calibration = dot(W_g, (P_g - q_g) ** 2) / W
     refinement = dot(W_g, q_g * (1 - q_g)) / W
     within = dot(d, total * d - 2 * positive) / W
     return [calibration, refinement, within, q * (1 - q)]
+
+
+def log_loss_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
+    """The same of the log loss; only their sums over all classes are parts."""
+    from scipy.special import entr, rel_entr
+
+    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
+    calibration = dot(W_g, rel_entr(q_g, P_g)) / W
+    refinement = dot(W_g, entr(q_g)) / W
+    some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
+    with np.errstate(divide="ignore"):
+        within = dot(positive[some], np.log(P_g[g][some] / p[some])) / W
+    return [calibration, refinement, within, float(entr(q))]
+
+
+def group_means(
+    positive: Array, p: Array, total: Array, g: Array
+) -> tuple[float, Array, float, Array, Array]:
+    """W, W_g, q, q_g and P_g of one class."""
+    W_g = np.bincount(g, total)
+    W = float(total.sum())
+    q_g = np.bincount(g, positive) / W_g
+    return W, W_g, float(positive.sum()) / W, q_g, np.bincount(g, total * p) / W_g
 
 
 def number_equal_rows(p: Array) -> Array:

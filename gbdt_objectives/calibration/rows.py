@@ -35,6 +35,11 @@ class LabelledRows:
                 yield (self.y == k).astype(np.float64), p
 
     @property
+    def given(self) -> int:
+        """How many rows there were, those of weight 0 included."""
+        return len(self.y) if isinstance(self.kept, slice) else len(self.kept)
+
+    @property
     def half(self) -> float:
         """Half a sum over classes, as a share of the sum over columns: (n,) has one of two."""
         return 1.0 if self.p.ndim == 1 else 0.5
@@ -77,6 +82,30 @@ def label_1_rows(
             "class at a time, y_true == label and its column"
         )
     return probability_rows(y_true, probability, None, sample_weight)
+
+
+def downsampled_rows(
+    rows: LabelledRows, negative_keep_rate: ArrayLike | None
+) -> tuple[LabelledRows, Array]:
+    """The rows weighing as much as what they stand for, w for positives and w/r for negatives,
+    and the rate r of each."""
+    r = keep_rates(negative_keep_rate, rows.given)[rows.kept]
+    return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept), r
+
+
+def keep_rates(value: ArrayLike | None, n: int) -> Array:
+    """``negative_keep_rate`` as one rate a row; None for 1."""
+    if value is None:
+        return np.ones(n)
+    if np.ndim(value) == 0:
+        return np.full(n, _checks.keep_rate("negative_keep_rate", value))
+    r = _checks.vector("negative_keep_rate", value).astype(np.float64)
+    _checks.same_length("negative_keep_rate", r, "the labels", n)
+    wrong = (r <= 0) | (r > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        _checks.keep_rate(f"negative_keep_rate[{row}]", float(r[row]))
+    return r
 
 
 def score_rows(

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
-from gbdt_objectives.calibration.bins import Strategy
+from gbdt_objectives.calibration.bins import Strategy, equal_share_ends
+from gbdt_objectives.calibration.rows import group_ties, label_1_rows
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, add_legend, axes_or_new
 from gbdt_objectives.priors import correct_probability
 
@@ -33,6 +34,12 @@ STYLES = (
     ("#E69F00", "h"),
 )
 """Colours of Okabe and Ito, and markers, one pair per model."""
+GROUPS = 1000
+"""Of rows of similar prediction, for the isotonic fit, if more predictions differ."""
+BAND = 0.2
+"""Opacity of consistency bands."""
+SIMULATED = 1000
+"""Samples behind a consistency band."""
 TINIEST = 1e-300
 """The lowest start of logarithmic axes; below it the ticks underflow."""
 
@@ -44,15 +51,19 @@ class ReliabilityCurve:
     Attributes
     ----------
     bins : ReliabilityBins
-        Weight, mean prediction and observed frequency of label 1 in each bin.
+        Weight, mean prediction and observed frequency of label 1 in each bin. If isotonic, of
+        groups of at most similar prediction, with the isotonic fit as the frequency.
     low, high : ndarray of shape (B,)
-        Confidence limits of the frequency that would be observed among many more rows.
+        Confidence limits of the frequency that would be observed among many more rows. If
+        isotonic, the limits of the fit that right probabilities would have.
     ratio : float
         ``calibration_ratio``: mean prediction over mean outcome.
     probability : ndarray of shape (n,)
         The predictions.
     weight : ndarray of shape (n,) or None
         Weights of the rows.
+    isotonic : bool
+        Whether the curve is an isotonic fit, with a consistency band.
     """
 
     bins: ReliabilityBins
@@ -61,6 +72,7 @@ class ReliabilityCurve:
     ratio: float
     probability: Array = field(repr=False)
     weight: Array | None = field(repr=False)
+    isotonic: bool = False
 
 
 class ReliabilityDisplay:
@@ -70,6 +82,10 @@ class ReliabilityDisplay:
     prediction and the share of label 1 among them, on a bar that shows the share's
     confidence limits, separately for each bin. Below is a histogram of the predictions.
     The legend gives each model's mean prediction over mean outcome, 1 at best.
+
+    With ``strategy="isotonic"`` there are no bins to choose: the curve is the isotonic fit of the
+    labels to the predictions, and the band around the diagonal, pointwise, is where the fit
+    lies if the predictions are right (CORP). Where the curve leaves the band they are not.
 
     Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as
     open triangles, with their upper limit, and predictions of 0 on the left edge. The
@@ -135,7 +151,7 @@ class ReliabilityDisplay:
         probability: ArrayLike | Mapping[str, ArrayLike],
         *,
         n_bins: int = 15,
-        strategy: Strategy = "quantile",
+        strategy: Strategy | Literal["isotonic"] = "quantile",
         scale: Scale = "linear",
         confidence_level: float = 0.95,
         sample_weight: ArrayLike | None = None,
@@ -160,13 +176,16 @@ class ReliabilityDisplay:
         probability : array-like of shape (n,), or a mapping of names to such
             Of label 1, from one model or from each of several.
         n_bins : int from 1 to 1,000,000
-            Number of bins.
-        strategy : {"quantile", "uniform", "events"}
-            As in ``reliability_bins``; "events" for rare events on logarithmic axes.
+            Number of bins; not of "isotonic".
+        strategy : {"quantile", "uniform", "events", "isotonic"}
+            Bins as in ``reliability_bins``; "events" for rare events on logarithmic axes.
+            "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same
+            each time), in which weights count as above. Of more than 1,000 different
+            predictions neighbours are taken together.
         scale : {"linear", "log"}
             Of both axes.
         confidence_level : float in (0, 1)
-            Of the limits.
+            Of the limits, or of the band at each point.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         ax : matplotlib Axes, optional
@@ -191,7 +210,9 @@ class ReliabilityDisplay:
         References
         ----------
         Brown, Cai & DasGupta (2001), "Interval estimation for a binomial proportion",
-        Statistical Science 16(2), section 4.1.1, for Jeffreys' interval.
+        Statistical Science 16(2), section 4.1.1, for Jeffreys' interval; Dimitriadis, Gneiting &
+        Jordan (2021), "Stable reliability diagrams for probabilistic classifiers", PNAS 118(8),
+        for isotonic curves and their bands.
 
         Examples
         --------
@@ -246,9 +267,12 @@ class ReliabilityDisplay:
         low, high = _limits(list(self.curves.values()), self.scale)
         for i, (name, curve) in enumerate(self.curves.items()):
             color, marker = STYLES[i % len(STYLES)]
-            _draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
+            draw = _draw_fit if curve.isotonic else _draw
+            draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
             _count(counts_ax, curve, _edges(low, high, self.scale), color)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
+        if any(curve.isotonic for curve in self.curves.values()):
+            ax.plot([], [], color=GRAY, alpha=BAND, lw=8, label="band if predictions are right")
         if self.scale == "log":
             _name_zeros(ax, list(self.curves.values()))
         ax.set(xscale=self.scale, yscale=self.scale)
@@ -272,13 +296,17 @@ def _curve(
     y_true: ArrayLike,
     probability: ArrayLike,
     n_bins: int,
-    strategy: Strategy,
+    strategy: Strategy | Literal["isotonic"],
     level: float,
     sample_weight: ArrayLike | None,
 ) -> ReliabilityCurve:
-    found = reliability_bins(
-        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
-    )
+    if strategy == "isotonic":
+        found = _fit(y_true, probability, sample_weight)
+    else:
+        _checks.choice("strategy", strategy, ("quantile", "uniform", "events", "isotonic"))
+        found = reliability_bins(
+            y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
+        )
     y, p = np.asarray(y_true, np.float64), np.asarray(probability, np.float64)
     w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     W1, W0 = float(w @ y), float(w @ (1 - y))
@@ -287,7 +315,8 @@ def _curve(
             f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
             "and observed probability are compared on rows of both labels"
         )
-    low, high = _interval(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
+    limits = _band if strategy == "isotonic" else _interval
+    low, high = limits(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -295,7 +324,49 @@ def _curve(
         ratio=calibration_ratio(y_true, probability, sample_weight=sample_weight),
         probability=p[w > 0],
         weight=None if sample_weight is None else w[w > 0],
+        isotonic=strategy == "isotonic",
     )
+
+
+def _fit(
+    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
+) -> ReliabilityBins:
+    """Groups of equal, or similar, prediction, with the isotonic fit as their frequency."""
+    from sklearn.isotonic import isotonic_regression
+
+    p, positive, negative = group_ties(label_1_rows(y_true, probability, sample_weight))
+    total = positive + negative
+    first = np.arange(len(p))
+    if len(p) > GROUPS:  # of equal weight and equal sum of predictions, half and half
+        share = total / total.sum() + total * p / (total @ p or 1.0)
+        ends = equal_share_ends(p, share, GROUPS)
+        first = np.concatenate(([0], np.searchsorted(p, ends, side="right")))
+    weight = np.add.reduceat(total, first)
+    frequency = np.add.reduceat(positive, first) / weight
+    return ReliabilityBins(
+        weight=weight,
+        probability=np.add.reduceat(total * p, first) / weight,
+        frequency=isotonic_regression(frequency, sample_weight=weight),
+    )
+
+
+def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
+    """Limits of the isotonic fit if the predictions are right, a row of label i weighing w_i.
+
+    The fit of rows that all weigh 1, moved by log w1/w0 in log-odds, is that of the weights.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    shift = math.log(w1 / w0)
+    counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
+    trials = np.maximum(np.rint(counts), 1).astype(np.int64)
+    p = correct_probability(bins.probability, shift=-shift)
+    drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
+    apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
+    fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
+    fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
+    low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
 
 
 def _row_weight(w: Array) -> float:
@@ -331,9 +402,16 @@ def _split(ax: Axes) -> Axes:
 
 def _limits(curves: list[ReliabilityCurve], scale: Scale) -> tuple[float, float]:
     """From the lowest point, or from 0, to the highest point or confidence limit."""
-    points = np.concatenate([[*curve.bins.probability, *curve.bins.frequency] for curve in curves])
-    high = float(max(points.max(), *(curve.high.max() for curve in curves)))
-    return (max(points[points > 0].min() / 2, TINIEST) if scale == "log" else 0.0), high
+    points = np.concatenate([[*_shown(curve), *curve.bins.frequency] for curve in curves])
+    high = max(points.max(), *(0.0 if curve.isotonic else curve.high.max() for curve in curves))
+    return (max(points[points > 0].min() / 2, TINIEST) if scale == "log" else 0.0), float(high)
+
+
+def _shown(curve: ReliabilityCurve) -> Array:
+    """The predictions for which there must be room: an isotonic curve may begin with many rows
+    of all scales without label 1."""
+    p, frequency = curve.bins.probability, curve.bins.frequency
+    return p[frequency > 0] if curve.isotonic else p
 
 
 def _edges(low: float, high: float, scale: Scale) -> Array:
@@ -352,9 +430,26 @@ def _draw(
     shown = np.where(inside, frequency, np.nan)
     ax.plot(x, shown, color=color, marker=marker, ms=4.5, lw=1.2, label=name)
     for chosen, at_edge in ((frequency < low, "v"), ((p < low) & (frequency >= low), "<")):
-        if chosen.any():
-            y = np.maximum(frequency, low)[chosen]
-            ax.plot(x[chosen], y, at_edge, color=color, mfc="none", ms=6, clip_on=False)
+        _mark(ax, x[chosen], np.maximum(frequency, low)[chosen], at_edge, color)
+
+
+def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, low: float) -> None:
+    """The isotonic fit and its band; triangles on the edges end what is below ``low``."""
+    p, fit = curve.bins.probability, curve.bins.frequency
+    inside = p >= low
+    floor, ceiling = np.maximum(curve.low, low), np.maximum(curve.high, low)
+    ax.fill_between(p[inside], floor[inside], ceiling[inside], color=color, alpha=BAND, lw=0)
+    ax.plot(p, np.where(inside & (fit >= low), fit, np.nan), color=color, lw=1.6, label=name)
+    last = np.flatnonzero(fit < low)[-1:]
+    _mark(ax, np.maximum(p[last], low), np.full(len(last), low), "v", color)
+    first = (p == 0) & (low > 0) & (fit >= low)
+    _mark(ax, np.full(first.sum(), low), fit[first], "<", color)
+
+
+def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
+    """Open triangles on an edge."""
+    if len(x):
+        ax.plot(x, y, marker, color=color, mfc="none", ms=6, clip_on=False)
 
 
 def _name_zeros(ax: Axes, curves: list[ReliabilityCurve]) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import brier_score_loss
+from sklearn.metrics import brier_score_loss, log_loss
 
 import gbdt_objectives as go
 from tests.calibration.reference import half_squared_error
@@ -65,6 +65,30 @@ def problems(draw):
     return y, p, w, g
 
 
+def log_loss_by_definition(y, p, w, groups):
+    """The parts of the log loss by loops over groups; inf where a class of probability 0 occurs."""
+    I = np.eye(p.shape[1])[y]
+    share = w / w.sum()
+
+    def entropy(q):
+        return -sum(v * np.log(v) for v in q if v > 0)
+
+    calibration = refinement = total = 0.0
+    for g in set(groups):
+        rows = [i for i in range(len(y)) if groups[i] == g and w[i] > 0]
+        if rows:
+            P = np.average(p[rows], axis=0, weights=w[rows])
+            q = np.average(I[rows], axis=0, weights=w[rows])
+            with np.errstate(divide="ignore"):
+                against = sum(a * np.log(a / b) for a, b in zip(q, P, strict=True) if a > 0)
+            calibration += share[rows].sum() * against
+            refinement += share[rows].sum() * entropy(q)
+    for i in range(len(y)):
+        if w[i] > 0:
+            total += share[i] * (np.inf if p[i, y[i]] == 0 else -np.log(p[i, y[i]]))
+    return calibration, refinement, total, entropy(share @ I)
+
+
 def equal_sets(p):
     return [tuple(row) for row in p.tolist()]
 
@@ -113,6 +137,58 @@ def test_isotonic_segments_are_corp(weighted, decimals) -> None:
     assert parts.miscalibration > 0.01 < parts.discrimination
 
 
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(problems())
+def test_parts_of_the_log_loss_add_up_and_are_the_definition(problem) -> None:
+    y, p, w, g = problem
+    for groups, keys in ((g, g.tolist()), ("prediction", equal_sets(p))):
+        options = {"partition": groups, "sample_weight": w, "loss": "log_loss"}
+        parts = go.calibration_refinement(y, p, **options)
+        calibration, refinement, total, uncertainty = log_loss_by_definition(y, p, w, keys)
+        assert parts.calibration == pytest.approx(calibration, abs=1e-12)
+        assert parts.refinement == pytest.approx(refinement, abs=1e-12)
+        assert parts.uncertainty == pytest.approx(uncertainty, abs=1e-12)
+        assert parts.total == pytest.approx(total, abs=1e-12)
+        assert parts.calibration >= -1e-12 <= parts.discrimination
+        if isinstance(groups, str):
+            assert parts.within == pytest.approx(0, abs=1e-15)
+        if p.shape[1] == 2:
+            one = go.calibration_refinement(y, p[:, 1], **options)
+            for name in ("calibration", "refinement", "within", "uncertainty"):
+                expected = getattr(parts, name)
+                assert getattr(one, name) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_isotonic_segments_are_corp_for_the_log_loss(weighted) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.01, 0.99, 3_000).round(2)
+    y = (rng.random(3_000) < p**2).astype(int)
+    w = rng.exponential(size=3_000) if weighted else None
+    parts = go.calibration_refinement(y, p, partition="isotonic", loss="log_loss", sample_weight=w)
+    fit = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
+    mean = np.full(3_000, np.average(y, weights=w))
+    score, recalibrated, constant = (log_loss(y, q, sample_weight=w) for q in (p, fit, mean))
+    assert parts.total == pytest.approx(score, abs=1e-12)
+    # scikit-learn moves probabilities of 0 and 1 by 2e-16
+    assert parts.refinement == pytest.approx(recalibrated, abs=1e-12)
+    assert parts.discrimination == pytest.approx(constant - recalibrated, abs=1e-12)
+    assert parts.miscalibration > 0.01 < parts.discrimination
+
+
+def test_a_certain_prediction_that_is_wrong_costs_inf() -> None:
+    alone = go.calibration_refinement([0, 1], [0.5, 0.0], loss="log_loss")
+    assert alone.calibration == alone.total == np.inf
+    assert alone.within == 0
+    among = go.calibration_refinement([0, 1], [0.5, 0.0], partition=[1, 1], loss="log_loss")
+    assert among.within == among.total == np.inf
+    assert among.calibration < np.inf
+    right = go.calibration_refinement([0, 1], [0.0, 1.0], loss="log_loss")
+    assert right.total == right.calibration == right.refinement == 0
+    with pytest.raises(ValueError, match="loss must be one of 'brier_score', 'log_loss'"):
+        go.calibration_refinement([0, 1], [0.5, 0.0], loss="logloss")
+
+
 def test_isotonic_segments_are_those_of_the_hull() -> None:
     parts = go.calibration_refinement([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], partition="isotonic")
     assert parts.calibration == pytest.approx(0.15**2, rel=1e-14)
@@ -131,11 +207,13 @@ def test_weight_is_repetition_and_zero_is_absence() -> None:
     y, p, w = rng.integers(0, 2, 200), rng.random(200).round(1), rng.integers(0, 4, 200)
     g = rng.integers(0, 9, 200).astype(str)
     at = np.repeat(np.arange(200), w)
-    for a, b in (("prediction",) * 2, ("isotonic",) * 2, (g, g[at])):
-        weighted = go.calibration_refinement(y, p, partition=a, sample_weight=w)
-        repeated = go.calibration_refinement(y[at], p[at], partition=b)
-        for name in ("calibration", "refinement", "within", "uncertainty"):
-            assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), abs=1e-14)
+    p = p.clip(0.1, 0.9)
+    for loss in ("brier_score", "log_loss"):
+        for a, b in (("prediction",) * 2, ("isotonic",) * 2, (g, g[at])):
+            weighted = go.calibration_refinement(y, p, partition=a, loss=loss, sample_weight=w)
+            repeated = go.calibration_refinement(y[at], p[at], partition=b, loss=loss)
+            for name in ("calibration", "refinement", "within", "uncertainty"):
+                assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), abs=1e-14)
 
 
 def test_one_class_is_certain() -> None:

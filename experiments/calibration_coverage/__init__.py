@@ -1,0 +1,1 @@
+"""Whether calibration ratios and errors say truly how uncertain they are."""

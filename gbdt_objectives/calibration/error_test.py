@@ -1,0 +1,258 @@
+"""Is a calibration error more than chance, and how large is it in the population?
+
+Symbols: y, p and w a row's label, probability and weight, r the rate at which negatives like
+it were kept, v = w for a positive and w/r for a negative: what the row stands for. Of a bin: W
+its weight, p and pi its mean predicted and true probability. Given the rows, sum v (y - p) is
+sum k (y - s) with k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept
+row is positive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
+from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, probability_rows
+
+HALVINGS = 10
+"""Of the interval in which an end of the confidence interval is looked for."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CalibrationErrorTest:
+    """Result of :func:`calibration_error_test`.
+
+    Parameters
+    ----------
+    error : float
+        :func:`expected_calibration_error` of the rows.
+    null_error : float
+        Its mean if the probabilities are right: what chance alone makes.
+    p_value : float
+        Probability of an error at least this large if the probabilities are right.
+    interval : ndarray of shape (2,)
+        Lower and upper end of the confidence interval of the error in the population, in the
+        same bins.
+    """
+
+    error: float
+    null_error: float
+    p_value: float
+    interval: Array
+
+
+def calibration_error_test(
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    n_bins: int = 15,
+    strategy: Strategy = "quantile",
+    labels: ArrayLike | None = None,
+    negative_keep_rate: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: RandomState = None,
+) -> CalibrationErrorTest:
+    """The expected calibration error beside what chance alone would make of it.
+
+    ::
+
+        ECE = sum_b W_b/W |mean p_b - mean y_b|
+
+    is above 0 even for perfect probabilities: of 2,000 rows of a rare event by a third to a half
+    of the base rate. Labels drawn from the probabilities, many times, say by how much: the mean
+    of their errors is ``null_error``, and ``p_value`` the share that is at least as large as the
+    one found. A bin's sum of labels is drawn at once, from the binomial distribution of the same
+    mean and variance, so the cost hardly depends on the number of rows.
+
+    The interval holds the errors in the population that the same simulation does not reject at
+    half of 1 - confidence_level on either side, among true probabilities in which all gaps d_b
+    are smaller or larger than the observed ones by a multiple of sqrt(|d_b| s_b), s_b their
+    standard errors. It begins at 0 where ``p_value`` is above half of 1 - confidence_level.
+    Measured in ``experiments/calibration_coverage``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, or with (n, K) the classes in ``labels``.
+    probability : array-like of shape (n,) or (n, K)
+        Of label 1 in the full population, or of each class; (n, K) is about the predicted class.
+    n_bins, strategy, labels
+        As in :func:`expected_calibration_error`.
+    negative_keep_rate : float or array-like of shape (n,), optional
+        In (0, 1]: the rows are a sample in which each negative was kept at this rate (of its row:
+        the rate of every row is needed, positives too), and weights do not count that yet. None:
+        all were kept. For (n,) only.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0. In the error w means the same as w copies of the row. In its chance a row
+        counts as one, however much it weighs.
+    confidence_level : float in (0, 1)
+        Of the interval.
+    n_resamples : int
+        How many samples are simulated, at least 100.
+    random_state : int, numpy Generator or RandomState, optional
+        An int gives the same result each time.
+
+    Returns
+    -------
+    CalibrationErrorTest
+        ``error``, ``null_error``, ``p_value``, ``interval``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`expected_calibration_error`; a rate outside (0, 1] or with (n, K), a bad
+        confidence level, too few resamples.
+
+    References
+    ----------
+    Bröcker & Smith (2007), "Increasing the reliability of reliability diagrams", Weather and
+    Forecasting 22(3), for labels drawn from the probabilities; Vaicenavicius et al. (2019),
+    "Evaluating model calibration in classification", AISTATS, for the test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import calibration_error_test
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(1, 49, 2_000)
+    >>> y = rng.random(2_000) < p
+    >>> test = calibration_error_test(y, p, random_state=0)
+    >>> round(test.error, 4), round(test.null_error, 4), round(test.p_value, 2)
+    (0.0083, 0.0086, 0.54)
+    >>> test.interval.round(4)
+    array([0.    , 0.0098])
+    """
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
+    n_resamples = _checks.whole_number("n_resamples", n_resamples, 100)
+    seed = int.from_bytes(_checks.generator(random_state).bytes(8), "little")
+    rows = probability_rows(y_true, probability, labels, sample_weight)
+    if rows.p.ndim == 2 and negative_keep_rate is not None:
+        raise ValueError(
+            "negative_keep_rate is for probability (n,), of label 1: pass one class at a time, "
+            "y_true == label and its column"
+        )
+    own = predicted_class(rows)
+    standing, r = downsampled_rows(own, negative_keep_rate)
+    b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
+    bins = sum_bins(own, standing.w, r, b)
+    error = bins.error(bins.d)
+    null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
+    found = error * (1 - 1e-9)  # sums round
+    return CalibrationErrorTest(
+        error=error,
+        null_error=float(null.mean()),
+        p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
+        interval=np.array(find_interval(bins, null, (1 - level) / 2, seed)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class BinSums:
+    """Bins of weight ``W``, mean prediction ``p`` and gap ``d`` = p - mean outcome.
+
+    If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
+    pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi): x is 0 if all rows of the bin have the
+    same probability. ``phi`` is how much more the observed outcomes vary.
+    """
+
+    W: Array
+    p: Array
+    d: Array
+    e: Array
+    m: Array
+    x: Array
+    phi: float = 1.0
+
+    def error(self, gap: Array) -> float:
+        """The calibration error of these gaps."""
+        return dot(self.W, np.abs(gap)) / float(self.W.sum())
+
+    def variance(self, pi: Array) -> Array:
+        """Of the weighted sum of outcomes."""
+        found: Array = self.e**2 * self.m * pi * (1 - self.x) * (1 - pi)
+        return found
+
+    def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
+        """Errors found where the population's are ``gap``, (n_resamples,)."""
+        pi = self.p - gap
+        mean, q = self.m * pi, pi + self.x * (1 - pi)
+        trials = np.maximum(np.rint(mean / np.where(q > 0, q, 1)), 1)
+        share = np.minimum(mean / trials, 1)
+        rng, errors = np.random.default_rng(seed), np.zeros(n_resamples)
+        unit = math.sqrt(phi) * self.e
+        for b, (n, s) in enumerate(zip(trials.astype(np.int64), share, strict=True)):
+            X = rng.binomial(n, s, n_resamples)
+            errors += np.abs(unit[b] * (X - n * s) - self.W[b] * gap[b])
+        return errors / float(self.W.sum())
+
+
+def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
+    """The bins 0 to max(b), which all occur, of rows that stand for v."""
+
+    def total(x: Array) -> Array:
+        sums: Array = np.bincount(b, x)
+        return sums
+
+    unit = float(rows.w.mean())
+    y, p, w, v = rows.y, rows.p, rows.w / unit, v / unit
+    ks = w * p / r
+    k = w * (1 - p) + ks
+    W, K, K2, S2 = total(v), total(ks), total(ks * k), total(ks**2)
+    mean_p, mean_y = total(v * p) / W, total(v * y) / W
+    e = np.where(K > 0, K2, total(w * w)) / np.where(K > 0, K, total(w))
+    m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
+    above = S2 / np.where(K > 0, K2, 1) - mean_p
+    x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
+    bins = BinSums(W=W, p=mean_p, d=mean_p - mean_y, e=e, m=m, x=x)
+    expected = float(bins.variance(mean_y).sum())
+    if expected == 0:
+        return bins
+    observed = float(np.sum((v * (y - mean_y[b] - p + mean_p[b])) ** 2))
+    return replace(bins, phi=max(1.0, observed / expected))
+
+
+def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
+    """Errors in the population for which the one found is not beyond a tail."""
+    error = bins.error(bins.d)
+    low, high = error * (1 - 1e-9), max(error, float(np.median(null))) * (1 + 1e-9)  # sums round
+    s = np.sqrt(bins.variance(bins.p)) / bins.W
+    step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
+
+    def gaps(c: float) -> Array:
+        size = np.maximum(np.abs(bins.d) - c * step, 0)
+        wanted = np.where(bins.d < 0, -size, size)
+        possible: Array = bins.p - np.clip(bins.p - wanted, 0, 1)
+        return possible
+
+    def simulate(c: float) -> Array:
+        return bins.simulate(gaps(c), bins.phi, len(null), seed)
+
+    def solve(c: float, accepted: float, accepts: Callable[[float], bool]) -> float:
+        """The error at the border between c, which is not accepted, and one that is."""
+        for _ in range(HALVINGS):
+            middle = (c + accepted) / 2
+            if accepts(middle):
+                accepted = middle
+            else:
+                c = middle
+        return bins.error(gaps(accepted))
+
+    none = float(np.max(np.abs(bins.d[step > 0]) / step[step > 0], initial=0.0))
+    ends = [0.0, 0.0]
+    if np.mean(null >= low) <= tail:
+        ends[0] = solve(none, 0.0, lambda c: bool(np.mean(simulate(c) >= low) > tail))
+    most = -1.0
+    while np.mean(simulate(most) <= high) > tail and most > -1e9:
+        most *= 2
+    ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
+    return ends[0], ends[1]

@@ -1,0 +1,271 @@
+"""Ratios by segment: Wilson's limits, the definition by loops, p-values and limits of one test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.optimize import brentq
+from scipy.stats import binomtest, norm
+
+import gbdt_objectives as go
+
+
+def simulated(seed, n=3000):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 9, n)
+    y = (rng.random(n) < p**0.9).astype(int)
+    return y, p, rng.exponential(size=n), rng.choice(["a", "b", "c"], n)
+
+
+@pytest.mark.parametrize("events", [0, 1, 7, 40])
+def test_a_constant_prediction_has_wilsons_limits(events) -> None:
+    y = np.arange(40) < events
+    found = go.calibration_ratio_by_segment(y, np.full(40, 0.3), np.zeros(40), confidence_level=0.9)
+    wilson = binomtest(events, 40).proportion_ci(0.9, method="wilson")
+    assert found.low == pytest.approx(0.3 / wilson.high, rel=1e-9)
+    if events:
+        assert found.high == pytest.approx(0.3 / wilson.low, rel=1e-9)
+        assert found.ratio == pytest.approx(0.3 / (events / 40), rel=1e-12)
+    else:
+        assert found.high == found.ratio == np.inf
+    z = (events - 12) / np.sqrt(40 * 0.3 * 0.7)
+    assert found.p_value == pytest.approx(2 * norm.sf(abs(z)), rel=1e-9)
+
+
+def expected_squares(y, p, w, r):
+    """What is expected of (v/w)^2 of each row, from the outcomes in 15 bins of predictions."""
+    v = np.where(y == 1, w, w / r)
+    bins = go.reliability_bins(y, p, n_bins=15, strategy="events", sample_weight=v)
+    order = np.argsort(p)
+    b = np.empty(len(p), int)
+    b[order] = np.searchsorted(np.cumsum(bins.weight) * (1 + 1e-12), np.cumsum(v[order]))
+    found = []
+    for i in range(len(p)):
+        own = b == b[i]
+        one = v.mean()
+        pi = min(p[i] * ((v * y)[own].sum() + one) / ((v * p)[own].sum() + one), 1)
+        kept = pi / (pi + (1 - pi) * r[i])
+        found.append(kept + (1 - kept) / r[i] ** 2)
+    return np.array(found)
+
+
+def by_definition(y, p, w, r, squares, level):
+    """Limits by looking for the borders of the test, all sums by loops."""
+    rows = list(zip(y, p, w / np.mean(w), r, strict=True))
+    v = [wi if yi else wi / ri for yi, _, wi, ri in rows]
+    A = sum(wi for yi, _, wi, _ in rows if yi)
+    B = sum(vi * pi for vi, (_, pi, _, _) in zip(v, rows, strict=True))
+    e0 = sum(vi * wi * pi for vi, (_, pi, wi, _) in zip(v, rows, strict=True)) / B
+    c0 = sum(vi * wi * pi**2 for vi, (_, pi, wi, _) in zip(v, rows, strict=True)) / B
+    e = (sum(wi**2 for yi, _, wi, _ in rows if yi) + e0 * e0) / (A + e0)
+    c = (sum(wi**2 * pi for yi, pi, wi, _ in rows if yi) + e0 * c0) / (A + e0)
+    S = sum((vi * pi) ** 2 for vi, (_, pi, _, _) in zip(v, rows, strict=True))
+    S = max(S, sum((wi * pi) ** 2 * k for (_, pi, wi, _), k in zip(rows, squares, strict=True)))
+    z, u = norm.ppf((1 + level) / 2), A / B
+    E = sum(wi**2 for yi, _, wi, _ in rows if yi)
+    C = sum(wi**2 * pi for yi, pi, wi, _ in rows if yi)
+    a = max(S - 2 * B * c, (E - 2 * u * C + u**2 * S - u * B * e) / u**2)
+
+    def rejected(u):
+        return (A - B * u) ** 2 - z**2 * (u * B * e + u**2 * a)
+
+    far = u + 1.0
+    while rejected(far) < 0 and far < 1e9:
+        far *= 2
+    return 1 / brentq(rejected, u, far, rtol=1e-14), 1 / brentq(rejected, 0, u, rtol=1e-14)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2, "by row"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_limits_are_those_of_the_test(weighted, rate) -> None:
+    y, p, w, g = simulated(0)
+    rng = np.random.default_rng(1)
+    w = w if weighted else np.ones(len(y))
+    r = rng.uniform(0.1, 1, len(y)) if rate == "by row" else np.full(len(y), rate)
+    kept = (y == 1) | (rng.random(len(y)) < r)
+    y, p, w, g, r = y[kept], p[kept], w[kept], g[kept], r[kept]
+    found = go.calibration_ratio_by_segment(
+        y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=0.8
+    )
+    assert found.segment.tolist() == ["a", "b", "c"]
+    squares = expected_squares(y, p, w, r)
+    for k, name in enumerate("abc"):
+        own = g == name
+        low, high = by_definition(y[own], p[own], w[own], r[own], squares[own], 0.8)
+        assert found.low[k] == pytest.approx(low, rel=1e-9)
+        assert found.high[k] == pytest.approx(high, rel=1e-9)
+        v = np.where(y == 1, w, w / r)[own]
+        expected = go.calibration_ratio(y[own], p[own], sample_weight=v)
+        assert found.ratio[k] == pytest.approx(expected, rel=1e-12)
+        assert found.weight[k] == pytest.approx(v.sum(), rel=1e-12)
+        assert found.probability[k] == pytest.approx(np.average(p[own], weights=v), rel=1e-12)
+        assert found.frequency[k] == pytest.approx(np.average(y[own], weights=v), rel=1e-12)
+
+
+@st.composite
+def problems(draw):
+    n = draw(st.integers(1, 12))
+    column = {
+        "y": st.integers(0, 1),
+        "p": st.sampled_from([0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 1.0]),
+        "w": st.sampled_from([0.1, 1.0, 2.0, 30.0]),
+        "r": st.sampled_from([0.01, 0.3, 1.0]),
+        "g": st.integers(0, 1),
+    }
+    return [np.array([draw(s) for _ in range(n)]) for s in column.values()]
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(problems(), st.sampled_from([0.5, 0.95, 0.999]))
+def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
+    y, p, w, r, g = problem
+    found = go.calibration_ratio_by_segment(
+        y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=level
+    )
+    for ratio, low, high, p_value in zip(
+        found.ratio, found.low, found.high, found.p_value, strict=True
+    ):
+        assert 0 <= low <= high
+        assert 0 <= p_value <= 1
+        if not np.isnan(ratio):
+            assert low <= ratio * (1 + 1e-6)  # the root of rounding: a limit may be the ratio
+            assert ratio <= high * (1 + 1e-6)
+        if min(abs(low - 1), abs(high - 1)) > 1e-6:
+            assert (p_value < 1 - level) == (not low <= 1 <= high)
+
+
+def test_nothing_predicted() -> None:
+    found = go.calibration_ratio_by_segment([0, 0, 1], [0, 0, 0.0], ["a", "a", "b"])
+    assert np.isnan(found.ratio[0])
+    assert (found.low[0], found.high[0], found.p_value[0]) == (0, np.inf, 1)
+    assert (found.ratio[1], found.low[1], found.high[1], found.p_value[1]) == (0, 0, 0, 0)
+
+
+def test_weights_count_as_rows_in_limits_and_as_copies_in_ratios() -> None:
+    y, p, _, g = simulated(2)
+    twice = go.calibration_ratio_by_segment(y, p, g, sample_weight=np.full(len(y), 2e20))
+    once = go.calibration_ratio_by_segment(y, p, g)
+    np.testing.assert_allclose(twice.weight, 2e20 * once.weight)
+    for name in ("ratio", "low", "high", "p_value", "probability", "frequency"):
+        np.testing.assert_allclose(getattr(twice, name), getattr(once, name), rtol=1e-9)
+    n = np.random.default_rng(0).integers(0, 3, len(y))
+    weighted = go.calibration_ratio_by_segment(y, p, g, sample_weight=n)
+    copies = go.calibration_ratio_by_segment(*(np.repeat(x, n) for x in (y, p, g)))
+    np.testing.assert_allclose(weighted.ratio, copies.ratio, rtol=1e-12)
+    assert (weighted.low < copies.low).all()
+    assert (weighted.high > copies.high).all()
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.1])
+def test_limits_cover(rate) -> None:
+    rng, covered, draws = np.random.default_rng(0), np.zeros(2), 400
+    true = rng.beta(1, 19, 100_000)
+    of = rng.integers(0, 2, len(true))
+    p = np.clip(true * np.exp(rng.normal(0, 0.7, len(true))), 0, 1)  # too extreme, as if fitted
+    expected = np.bincount(of, p) / np.bincount(of, true)
+    for _ in range(draws):
+        i = rng.integers(len(true), size=1500)
+        y = rng.random(1500) < true[i]
+        kept = y | (rng.random(1500) < rate)
+        i, y = i[kept], y[kept]
+        found = go.calibration_ratio_by_segment(y, p[i], of[i], negative_keep_rate=rate)
+        covered += (found.low <= expected) & (expected <= found.high)
+    assert np.abs(covered / draws - 0.95).max() < 0.04  # binomial error .011
+
+
+def test_segments_of_every_type_keep_their_order_and_their_values() -> None:
+    y, p, _, _ = simulated(3, 6)
+    days = pd.Series(pd.to_datetime(["2024-01-02", "2024-01-01"] * 3))
+    grades = pd.Categorical(["mid", "low", "mid"] * 2, categories=["top", "mid", "low"])
+    columns = {
+        "integer": (np.array([3, 1] * 3), [1, 3]),
+        "bool": ([True, False] * 3, [False, True]),
+        "float": ([0.5, -1.0] * 3, [-1.0, 0.5]),
+        "text": (["z", "é"] * 3, ["z", "é"]),
+        "strings": (np.array(["z", "é"] * 3), ["z", "é"]),
+        "category": (grades, ["mid", "low"]),
+        "categories": (pd.Series(grades), ["mid", "low"]),
+        "day": (days, sorted(set(days.to_numpy()))),
+    }
+    for values, expected in columns.values():
+        assert go.calibration_ratio_by_segment(y, p, values).segment.tolist() == expected
+    frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
+    for several in (frame, {name: frame[name] for name in frame}):
+        found = go.calibration_ratio_by_segment(pd.Series(y), p.astype(np.float32), several)
+        assert found.column.tolist() == np.repeat(list(columns), 2).tolist()
+        assert found.segment.tolist() == [v for _, values in columns.values() for v in values]
+        assert len(pd.DataFrame(vars(found))) == 16
+        lines = str(found).splitlines()
+        assert lines[1].split()[:2] == ["column", "segment"]
+        assert lines[-2].split()[:2] == ["day", "2024-01-01"]
+    assert "column" not in str(go.calibration_ratio_by_segment(y, p, days))
+    long = str(go.calibration_ratio_by_segment(y, p, ["x" * 99] * 6))
+    assert "x" * 27 + "..." in long
+    assert "x" * 28 not in long
+
+
+@pytest.mark.parametrize("strategy", ["events", "quantile", "uniform"])
+def test_bins_of_the_prediction_are_reliability_bins(strategy) -> None:
+    y, p, w, _ = simulated(4)
+    found = go.calibration_ratio_by_segment(
+        y, p, "prediction", n_bins=7, strategy=strategy, sample_weight=w
+    )
+    bins = go.reliability_bins(y, p, n_bins=7, strategy=strategy, sample_weight=w)
+    np.testing.assert_allclose(found.weight, bins.weight, rtol=1e-12)
+    np.testing.assert_allclose(found.probability, bins.probability, rtol=1e-12)
+    np.testing.assert_allclose(found.frequency, bins.frequency, rtol=1e-12)
+    assert found.segment[0].split(" to ")[0] == f"{p.min():.3g}"
+    assert found.segment[-1].split(" to ")[1] == f"{p.max():.3g}"
+    (everything,) = go.calibration_ratio_by_segment(y, p, "prediction", n_bins=1).ratio
+    assert everything == pytest.approx(go.calibration_ratio(y, p), rel=1e-12)
+
+
+def test_rows_of_no_weight_do_not_count() -> None:
+    y, p, _, g = simulated(5, 300)
+    w = (g != "b") * 1.0
+    found = go.calibration_ratio_by_segment(y, p, g, sample_weight=w)
+    alone = go.calibration_ratio_by_segment(y[w > 0], p[w > 0], g[w > 0])
+    assert found.segment.tolist() == ["a", "c"]
+    np.testing.assert_array_equal(found.low, alone.low)
+
+
+@pytest.mark.parametrize(
+    ("segments", "options", "message"),
+    [
+        ("country", {}, "segments must be one of 'prediction', found 'country'"),
+        ([1.0, np.nan, 2.0], {}, "segments must be finite"),
+        (["a", None, "b"], {}, "segments must not be missing, found None at row 1"),
+        (pd.Categorical(["a", None, "b"]), {}, "found a row without a category at row 1"),
+        (pd.DataFrame({"x": ["a", np.nan, "b"]}), {}, r"segments\['x'\] must not be missing"),
+        (["a", 1, "b"], {}, "segments must be of one type"),
+        (["a", "b"], {}, "segments has 2 rows, but the labels have 3"),
+        (pd.Categorical(["a", "b"]), {}, "segments has 2 rows, but the labels have 3"),
+        (np.zeros((3, 2)), {}, "segments must be one column"),
+        ({}, {}, "segments has no column"),
+        (None, {}, "segments must be one-dimensional"),
+        ([0, 0, 0], {"negative_keep_rate": 0}, r"negative_keep_rate must be in \(0, 1\], found 0"),
+        ([0, 0, 0], {"negative_keep_rate": [1, 2, 1]}, r"negative_keep_rate\[1\] must be in"),
+        ([0, 0, 0], {"negative_keep_rate": [1, 1]}, "negative_keep_rate has 2 rows"),
+        ([0, 0, 0], {"confidence_level": 95}, "confidence_level must be in"),
+        ("prediction", {"n_bins": 0}, "n_bins must be a whole number"),
+    ],
+)
+def test_bad_arguments(segments, options, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        go.calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 1], [[0.5, 0.5], [0.5, 0.5]], r"probability must be \(n,\)"),
+        ([0, 1], [1.0, 20.0], r"probability must be in \[0, 1\]"),
+        ([0.1, 0.7], [0, 1], "y_true must be 0"),
+        (["no", "yes"], [0.1, 0.2], "y_true must hold real numbers"),
+    ],
+)
+def test_bad_rows(y, p, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        go.calibration_ratio_by_segment(y, p, [0, 1])

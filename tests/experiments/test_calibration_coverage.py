@@ -1,0 +1,71 @@
+"""Coverage of calibration ratios and errors: a quick run, and the committed results."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import _common
+from experiments.calibration_coverage import __main__ as experiment
+
+
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "within 0.02 of nominal" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "summary.csv",
+        "table.md",
+        "environment.json",
+    }
+    # populations and rates, models, six segments and one error, and two more errors
+    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2)
+
+
+def test_the_error_of_a_population_is_that_of_its_bins() -> None:
+    settings = _common.read_json(experiment.CONFIG) | {"pool_rows": 5000}
+    pool = experiment.Pool("moderate", settings, np.random.default_rng(0))
+    p = pool.p["LightGBM"]
+    ends = experiment.bin_ends(pool.pi > 0.3, p, np.ones(5000), 7)
+    b = np.searchsorted(ends, p)
+    assert len(np.unique(b)) == 7
+    gaps = [np.sum(p[b == k] - pool.pi[b == k]) for k in range(7)]
+    assert pool.error("LightGBM", ends) == pytest.approx(np.abs(gaps).sum() / 5000)
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
+    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert record["settings"] == expected
+
+
+def test_readme_says_what_the_results_say() -> None:
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    table = [line.split("|") for line in readme.splitlines() if line.startswith("| ")][1:]
+    keys = ["population", "rate", "model"]
+    for (_, own), cells in zip(summary.groupby(keys, sort=False), table, strict=True):
+        ratio = own[own.what == experiment.RATIO].coverage
+        error = own[own.what == experiment.ERROR]
+        null = own[own.what == experiment.NULL]
+        right = error if null.empty else null
+        shown = [f"{ratio.min():.3f} to {ratio.max():.3f}"]
+        shown += ["" if null.empty else f"{error.coverage.item():.3f}"]
+        shown += [f"{right.rejected.item():.3f}"]
+        expected = [text.replace("0.", ".") for text in shown]
+        assert [cell.strip() for cell in cells[4:7]] == expected
+    words = " ".join(readme.split())
+    assert f"**{summary.holds.sum()} of {len(summary)} figures hold." in words
+    ratio, error = (summary[summary.what == what] for what in (experiment.RATIO, experiment.ERROR))
+    assert (ratio.holds.sum(), len(ratio)) == (63, 72)
+    lost = ratio[~ratio.holds].coverage
+    assert lost.max() == 0.979
+    assert sorted(lost[lost < 0.95]) == [0.912, 0.924, 0.925]
+    right = ratio[ratio.model == experiment.TRUE].rejected
+    assert (right.min(), right.max()) == (0.029, 0.06)
+    fitted = error[error.model != experiment.TRUE]
+    assert (fitted.holds.sum(), len(fitted)) == (5, 8)
+    level = summary[summary.holds & (summary.truth == 0)].rejected
+    assert (len(level), level.min(), level.max()) == (12, 0.035, 0.064)
