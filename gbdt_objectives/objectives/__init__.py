@@ -10,6 +10,7 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
 from gbdt_objectives.objectives.base import Objective, objective
+from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
@@ -18,6 +19,9 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 
 __all__ = [
     "Objective",
+    "ObjectiveError",
+    "ObjectiveReport",
+    "check_objective",
     "objective",
     "offset_logloss_objective",
     "qwk_objective",

@@ -26,7 +26,7 @@ FLOAT32 = np.dtype(np.float32)
 Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
-HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
+HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
 Block = tuple[slice, Constants, Array, Array]
 """A stretch of rows: where it is, its constants, and where gradient and hessian go."""
 Bound = Callable[[Array], tuple[Array, Array]]
@@ -50,9 +50,13 @@ class Objective:
     intercept : float or None
         Where boosting should start, in margin units. None if :meth:`measured` has not
         seen the labels yet, or if the loss has no such value.
-    hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
+    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         What the returned hessian is: the second derivative of the loss, the weight of the
-        row, nowhere below the second derivative, or anything.
+        row, nowhere below the second derivative, so large that -sum g / sum h of a leaf never
+        passes the leaf's optimum, or anything.
+    scale_free : bool
+        Whether the gradient is that of the loss only up to a positive factor, the same for all
+        rows of a call.
     label_domain, margin_domain : Domain
         The labels and margins that the loss is defined for; all others are refused.
     link : {"identity", "logit"}
@@ -77,6 +81,10 @@ class Objective:
     @property
     def label_domain(self) -> Domain:
         raise NotImplementedError
+
+    @property
+    def scale_free(self) -> bool:
+        return False
 
     @property
     def intercept(self) -> float | None:
