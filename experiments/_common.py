@@ -33,6 +33,7 @@ from gbdt_objectives import (
     quadratic_weighted_kappa,
     qwk_metric,
     qwk_objective,
+    resample,
 )
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 
@@ -282,6 +283,29 @@ def load(path: Path, target: str) -> tuple[Array, Array]:
             "name one of these"
         )
     return features(frame.drop(columns=target)), labels(frame[target])
+
+
+def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, Array]:
+    """Features (n, d) and labels, 1 for the event, of a CSV file of a study of rare events.
+
+    ``how``: ``header``, with which the label is the first column, otherwise the last; ``event``,
+    a label or "highest"; perhaps ``drop``, positions of columns that are no features, and
+    ``events_kept``, a fraction.
+    """
+    if not path.is_file():
+        raise InputError(
+            f"file {str(path)!r} not found: give the folder that holds it (it is not part of the "
+            "project, see the README for its source), or leave the folder out for simulated rows"
+        )
+    frame = pd.read_csv(path, header=0 if how["header"] else None)
+    frame = frame.drop(columns=frame.columns[list(how.get("drop", ()))])
+    label, X = (frame.iloc[:, 0], frame.iloc[:, 1:]) if how["header"] else (
+        frame.iloc[:, -1], frame.iloc[:, :-1]
+    )  # fmt: skip
+    event = label.max() if how["event"] == "highest" else how["event"]
+    y = (label.astype(str) == str(event)).to_numpy().astype(int)
+    rows = resample(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
+    return X.to_numpy(dtype=float)[rows], y[rows]
 
 
 def labels(column: pd.Series) -> Array:

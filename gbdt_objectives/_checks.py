@@ -136,6 +136,21 @@ def keep_rate(name: str, value: object) -> float:
     return rate
 
 
+def keep_rates(name: str, values: ArrayLike) -> Array:
+    """A sampling rate in (0, 1] for each row, float64 (n,)."""
+    if as_array(name, values).dtype.kind == "b":
+        raise TypeError(f"{name} must be rates in (0, 1], found True and False: is it a mask?")
+    rates: Array = vector(name, values).astype(np.float64)
+    wrong = (rates <= 0) | (rates > 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be in (0, 1], found {rates[row]} at row {row}: it is the probability "
+            "with which the row is kept if it is a negative, 0.02 for 2 %"
+        )
+    return rates
+
+
 def confidence_level(name: str, value: object, usual: float) -> float:
     """The coverage of an interval, in (0, 1)."""
     level = number(name, value)

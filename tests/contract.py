@@ -53,9 +53,16 @@ class ObjectiveCase:
     margins: tuple[float, float]  # where the loss is differentiable, both tails included
     refused: tuple[float, ...]  # labels that make no sense, besides NaN and inf
     gradient_over_loss: Callable[[Array, Array, Array], float] = ones
+    of_positions: Callable[[Array], go.Objective] | None = None  # where it belongs to its rows
 
     def __repr__(self) -> str:
         return self.name
+
+    def on(self, rows: int | Array) -> go.Objective:
+        """The objective for the first n rows, or for those at these positions."""
+        if self.of_positions is None:
+            return self.objective
+        return self.of_positions(np.arange(rows) if isinstance(rows, int) else rows)
 
     def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
         """Labels, margins and weights, float64; every label occurs."""
@@ -78,6 +85,11 @@ def labels_between(low: int, high: int) -> tuple[float, ...]:
     return tuple(float(label) for label in range(low, high + 1))
 
 
+def offsets_by_row(positions: Array) -> go.Objective:
+    """Rates .01 to 1, another one in each of seven rows."""
+    return go.offset_logloss_objective(10.0 ** -((positions % 7) / 3))
+
+
 OBJECTIVES = [
     qwk_case("qwk", labels_between(0, 3), (0, 3)),
     qwk_case("qwk-unclipped", labels_between(0, 3), (-40, 40), clip=False),
@@ -98,7 +110,22 @@ OBJECTIVES = [
         measured_expected_disagreement,
     ),
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase(
+        "weighted-logloss-bounded",
+        go.weighted_logloss_objective(0.1, hessian="bounded"),
+        (0, 1),
+        (-30, 30),
+        OTHER,
+    ),
     ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase(
+        "offset-logloss-by-row",
+        offsets_by_row(np.arange(600)),
+        (0, 1),
+        (-30, 30),
+        OTHER,
+        of_positions=offsets_by_row,
+    ),
     ObjectiveCase(
         "user-function",
         go.objective(squared_error, loss=squared_error_loss, intercept=1.5),

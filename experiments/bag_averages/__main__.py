@@ -27,7 +27,7 @@ from xgboost import XGBClassifier
 
 from experiments import _common
 from experiments._common import Array, InputError
-from gbdt_objectives import DownsampledClassifier, resample
+from gbdt_objectives import DownsampledClassifier
 
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"
@@ -50,26 +50,12 @@ def simulated(rows: int, seed: int) -> tuple[Array, Array]:
     return X, (rng.random(rows) < expit(z)).astype(int)
 
 
-def read(path: Path, how: dict[str, Any], seed: int) -> tuple[Array, Array]:
-    """Features and 0/1 labels; the label is the last column, with a header the first."""
-    if not path.is_file():
-        raise InputError(f"file {str(path)!r} not found: give the folder that holds it")
-    frame = pd.read_csv(path, header=0 if how["header"] else None)
-    label, X = (frame.iloc[:, 0], frame.iloc[:, 1:]) if how["header"] else (
-        frame.iloc[:, -1], frame.iloc[:, :-1]
-    )  # fmt: skip
-    event = label.max() if how["event"] == "highest" else how["event"]
-    y = (label.astype(str) == str(event)).to_numpy().astype(int)
-    rows = resample(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
-    return X.to_numpy(dtype=float)[rows], y[rows]
-
-
 def data_sets(folder: Path | None, settings: dict[str, Any]) -> Iterator[tuple[str, Any, float]]:
     """Name, (X, y) and keep rate."""
     seed = settings["seed"]
     if folder is not None:
         for name, how in settings["data"].items():
-            yield name, read(folder / f"{name}.csv", how, seed), how["keep_rate"]
+            yield name, _common.rare_events(folder / f"{name}.csv", how, seed), how["keep_rate"]
     own = settings["simulated"]
     yield "simulated", simulated(own["rows"], seed), own["keep_rate"]
 

@@ -1,7 +1,8 @@
-"""Rare events on fewer negatives: what each correction costs, over keep rates and seeds.
+"""Rare events on fewer negatives: what each correction costs, and what weights and rates do.
 
-Run from the repository root:
-``python -m experiments.negative_downsampling [FILE.csv --target COLUMN] [--quick]``.
+Run from the repository root: ``python -m experiments.negative_downsampling files FOLDER``, where
+FOLDER holds the CSV files that config.json names (without it: simulated rows only), or
+``python -m experiments.negative_downsampling published``; both with ``[--quick]``.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from experiments import _common
-from experiments._common import Array, InputError
+from experiments._common import InputError
 from experiments.negative_downsampling import (
     compare,
     configuration as config,
-    real,
+    files,
+    files_report,
     report,
     simulated,
     weighting,
@@ -52,8 +54,9 @@ def write_simulated(
     report.draw_reliability(bins, settings.main_keep_rate, folder / "reliability.png")
     report.draw_cost(cells, rates, folder / "cost.png")
     tables = report.summary_table(summary, settings.main_keep_rate)
-    tables += "\n\n" + report.differences_table(differences, "seeds")
-    return tables, simulated.acceptance(cells, settings)
+    return tables + "\n\n" + report.differences_table(differences), simulated.acceptance(
+        cells, settings
+    )
 
 
 def write_weighting(
@@ -67,102 +70,92 @@ def write_weighting(
     return report.weighting_table(summary), weighting.acceptance(summary, settings)
 
 
-def write_file(folder: Path, settings: Configuration, cells: pd.DataFrame) -> str:
-    """The same for a file, which is not judged."""
-    test_share = float((cells.test_rows / cells.train_rows).mean())
-    summary = compare.summary_frame(cells)
-    differences = compare.differences_frame(cells, settings.scale.file_keep_rates, test_share)
-    save(cells, folder / "file.csv")
-    save(summary, folder / "file_summary.csv")
-    save(differences, folder / "file_differences.csv")
-    report.draw_file(cells, differences, folder / "file.png")
-    tables = report.summary_table(summary)
-    return tables + "\n\n" + report.differences_table(differences, "folds")
-
-
-def write_environment(
-    folder: Path, settings: Configuration, quick: bool, data: dict[str, object]
-) -> None:
-    """environment.json, with the configuration and its hash."""
-    _common.write_environment(
-        folder,
-        seeds={"all": settings.seed},
-        settings={
-            "scale": "quick" if quick else "full",
-            **_common.configuration_record(config.CONFIG),
-            "data": data,
-        },
-    )
-
-
-def run(folder: Path, settings: Configuration, file: tuple[str, Array, Array] | None) -> Checks:
-    """All that there is to run, and table.md."""
+def run_published(folder: Path, *, quick: bool) -> bool:
+    """The published comparison and King and Zeng's case; whether all checks hold."""
+    settings = config.read("quick" if quick else "full")
     with threadpool_limits(settings.training.threads):
         table, checks = write_simulated(folder, settings, *simulated.run_all(settings))
-        tables = [table]
-        table, more = write_weighting(folder, settings, weighting.run_all(settings))
-        tables.append(table)
-        if file is not None:
-            tables.append(write_file(folder, settings, real.run_file(*file, settings)))
-    checks += more
-    said = [f"- {'HOLDS' if holds else 'FAILS'}: {text}" for text, holds in checks]
-    text = "\n\n".join([*tables, "\n".join(said)]) + "\n"
+        other, more = write_weighting(folder, settings, weighting.run_all(settings))
+    said = [f"- {'HOLDS' if holds else 'FAILS'}: {text}" for text, holds in checks + more]
+    write_table(folder, [table, other, "\n".join(said)])
+    write_environment(folder, config.CONFIG, settings.seed, quick=quick)
+    holds = all(held for _, held in checks + more)
+    print(f"acceptance: {'HOLDS' if holds else 'FAILS'}" + (", not judged" if quick else ""))
+    return holds or quick
+
+
+def run_files(folder: Path, data: Path | None, *, quick: bool) -> bool:
+    """The four files and simulated rows, which are reported, not judged."""
+    settings = files.read(quick=quick)
+    with threadpool_limits(settings["training"]["threads"]):
+        cells, by_row = files.run_all(data, settings)
+    tables = []
+    for name, frame, rate, pairs, drawn, shared in (
+        ("methods", cells, "keep_rate", files.DIFFERENCES, files_report.METHOD_PAIRS,
+         (files.ALL_ROWS, files.TUNED_ALL)),
+        ("by_row", by_row, "per_positive", [(files.PILOT, files.UNIFORM)],
+         files_report.RATE_PAIRS, ()),
+    ):  # fmt: skip
+        differences = files.differences(frame, rate, pairs, settings, shared)
+        save(frame, folder / f"{name}.csv")
+        save(differences, folder / f"{name}_differences.csv")
+        files_report.draw(differences, rate, drawn, folder / f"{name}.png")
+        tables += [
+            files_report.means_table(files.summary(frame, rate), rate),
+            files_report.differences_table(differences, rate),
+        ]
+    write_table(folder, tables)
+    write_environment(folder, files.CONFIG, settings["seed"], quick=quick)
+    return True
+
+
+def write_table(folder: Path, parts: Sequence[str]) -> None:
+    """table.md, printed as well."""
+    text = "\n\n".join(parts) + "\n"
     (folder / "table.md").write_text(text, encoding="utf-8")
     print(text)
-    return checks
+
+
+def write_environment(folder: Path, path: Path, seed: int, *, quick: bool) -> None:
+    """environment.json, with the configuration and its hash."""
+    record = {"scale": "quick" if quick else "full", **_common.configuration_record(path)}
+    _common.write_environment(folder, {"all": seed}, record)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m experiments.negative_downsampling", description=__doc__.splitlines()[0]
     )
+    parser.add_argument("part", choices=("files", "published"), help="which of the two studies")
     parser.add_argument(
-        "file", type=Path, nargs="?", metavar="FILE", help="CSV file; none: simulations only"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", help="two labels, of which the rarer is the event"
-    )
-    parser.add_argument(
-        "--no-header", action="store_true", help="--target is the number of a column, from 1"
+        "folder", type=Path, nargs="?", metavar="FOLDER", help="of the CSV files, for files"
     )
     parser.add_argument("--quick", action="store_true", help="few rows and seeds: says little")
     parser.add_argument(
         "--output", type=Path, metavar="DIR",
-        help="default: results/, with --quick a new temporary folder",
+        help="default: results/; a new temporary folder for a part of the study",
     )  # fmt: skip
     options = parser.parse_args(arguments)
-    file, data = None, {}
+    folder = options.output
+    if folder is None:
+        partial = options.quick or (options.part == "files" and options.folder is None)
+        folder = (
+            Path(tempfile.mkdtemp(prefix="negative_downsampling_"))
+            if partial
+            else RESULTS / options.part
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
     try:
-        if not (options.file or options.quick or options.output):
-            raise InputError(
-                "FILE is missing: name a CSV file, or give --output DIR for simulations alone"
-            )
-        if options.file is not None:
-            if options.target is None:
-                raise InputError("--target is missing: name the column that holds the labels")
-            X, y = real.load(options.file, options.target, header=not options.no_header)
-            file = options.file.stem, X, y
-            data = {options.file.stem: {"rows": len(y), "positives": int(y.sum())}}
+        if options.part == "published":
+            holds = run_published(folder, quick=options.quick)
+        else:
+            holds = run_files(folder, options.folder, quick=options.quick)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    settings = config.read("quick" if options.quick else "full")
-    folder = options.output
-    if folder is None:
-        folder = (
-            Path(tempfile.mkdtemp(prefix="negative_downsampling_")) if options.quick else RESULTS
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-
-    began = time.perf_counter()
-    checks = run(folder, settings, file)
-    write_environment(folder, settings, options.quick, data)
-    holds = all(held for _, held in checks)
     print(f"{time.perf_counter() - began:.0f} s; results in {folder}")
-    print(
-        f"acceptance: {'HOLDS' if holds else 'FAILS'}" + (", not judged" if options.quick else "")
-    )
-    return 1 if not holds and not options.quick else 0
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Cells of a comparison to means and paired differences.
 
-A cell is a seed (or fold), booster, keep rate and method.
+A cell is a seed, booster, keep rate and method.
 """
 
 from __future__ import annotations
@@ -57,20 +57,14 @@ def own_cells(cells: pd.DataFrame, booster: str, rate: float, method: str) -> pd
     return own.sort_values("seed")
 
 
-def differences_frame(
-    cells: pd.DataFrame, rates: Sequence[float], test_share: float = 0.0
-) -> pd.DataFrame:
-    """Paired differences in logloss, their standard errors and verdicts on the first.
-
-    Folds that share training rows have n_test/n_train as ``test_share``: their errors are
-    those of Nadeau and Bengio (2003). Independent seeds have 0: plain standard errors.
-    """
+def differences_frame(cells: pd.DataFrame, rates: Sequence[float]) -> pd.DataFrame:
+    """Paired differences in logloss, their standard errors and verdicts on the first."""
     lines = []
     for booster in (name for name in cells.booster.unique() if name):
         for rate in rates:
             for first, second in COMPARISONS:
                 values = paired(cells, booster, rate, first, second)
-                mean, error = values.mean(), _common.corrected_error(values, test_share)
+                mean, error = _common.mean_and_error(values)
                 lines.append(
                     {
                         "booster": booster,

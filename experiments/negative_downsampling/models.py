@@ -7,8 +7,8 @@ judged there after its correction.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import lightgbm as lgb
@@ -31,12 +31,13 @@ METRIC = weighted_logloss_metric(1, input_space="probability")
 class Recipe:
     """How to train: the booster's own logloss, or an objective, with or without weights.
 
-    ``shift`` is what the predicted log-odds still lack.
+    ``shift`` is what the predicted log-odds still lack; ``parameters`` are the booster's own.
     """
 
     objective: Objective | None = None
     weight: Array | None = None
     shift: float = 0.0
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,21 @@ class Fitted:
 
 def fit(booster: str, rows: Rows, held_out: Rows, recipe: Recipe, training: Training) -> Fitted:
     """Choose the rounds on the held-out rows, then train that many, which is what is timed."""
-    train = {"XGBoost": _xgboost, "LightGBM": _lightgbm}[booster]
     began = time.perf_counter()
-    rounds, _ = train(rows, recipe, training, training.most_rounds, held_out)
+    rounds, _ = train(booster, rows, recipe, training, training.most_rounds, held_out)
     chosen = time.perf_counter()
-    _, margin = train(rows, recipe, training, rounds, None)
+    _, margin = train(booster, rows, recipe, training, rounds, None)
     done = time.perf_counter()
     return Fitted(margin, rounds, done - chosen, chosen - began)
+
+
+def train(
+    booster: str, rows: Rows, recipe: Recipe, training: Training, rounds: int, held_out: Rows | None
+) -> tuple[int, Callable[[Array], Array]]:
+    """The number of rounds, the best one on the held-out rows if there are any, and features to
+    margins."""
+    library = {"XGBoost": _xgboost, "LightGBM": _lightgbm}[booster]
+    return library(rows, recipe, training, rounds, held_out)
 
 
 def _xgboost(
@@ -67,6 +76,7 @@ def _xgboost(
         "learning_rate": training.learning_rate,
         "max_depth": training.max_depth,
         "nthread": training.threads,
+        **recipe.parameters,
     }
     data = xgb.DMatrix(*rows, weight=recipe.weight, nthread=training.threads)
     evals = [] if held_out is None else [(xgb.DMatrix(*held_out), "held_out")]
@@ -100,6 +110,7 @@ def _lightgbm(
         "num_leaves": 2**training.max_depth,
         "num_threads": training.threads,
         "verbose": -1,
+        **recipe.parameters,
     }
     data = lgb.Dataset(*rows, weight=recipe.weight, params=params)
     evals = []

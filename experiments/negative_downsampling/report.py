@@ -1,4 +1,4 @@
-"""Tables and pictures."""
+"""Tables and pictures of the published comparison and of King and Zeng's case."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ LEAST_POSITIVES = 5
 """Bins with fewer are not drawn: their rate is anybody's guess."""
 
 
-def summary_table(summary: pd.DataFrame, published_rate: float | None = None) -> str:
+def summary_table(summary: pd.DataFrame, published_rate: float) -> str:
     """Means and standard errors; the published logloss where there is one."""
-    header = ["booster", "keep rate", "method", "logloss e-3"]
-    header += ["published"] if published_rate else []
+    header = ["booster", "keep rate", "method", "logloss e-3", "published"]
     header += ["Brier e-3", "AUC", "mean / true", "rounds", "seconds", "times faster"]
     rows = []
     for row in summary.itertuples():
@@ -70,7 +69,7 @@ def summary_table(summary: pd.DataFrame, published_rate: float | None = None) ->
                 f"{row.keep_rate:g}",
                 row.method,
                 _common.plus_minus(1e3 * row.logloss, 1e3 * row.logloss_se, 2),
-                *([f"{shown:.2f}" if shown else ""] if published_rate else []),
+                f"{shown:.2f}" if shown else "",
                 f"{1e3 * row.brier:.3f}",
                 f"{row.auc:.4f}",
                 f"{row.mean_ratio:.2f}",
@@ -80,8 +79,8 @@ def summary_table(summary: pd.DataFrame, published_rate: float | None = None) ->
     return _common.markdown_table(header, rows)
 
 
-def differences_table(differences: pd.DataFrame, unit: str) -> str:
-    """Paired differences in logloss, and the verdict on the first; ``unit`` is seeds or folds."""
+def differences_table(differences: pd.DataFrame) -> str:
+    """Paired differences in logloss, and the verdict on the first."""
     rows = [
         [
             row.booster,
@@ -94,7 +93,7 @@ def differences_table(differences: pd.DataFrame, unit: str) -> str:
         for row in differences.itertuples()
     ]
     header = ["booster", "keep rate", "difference in logloss e-3", "mean", "the first is"]
-    return _common.markdown_table([*header, f"{unit} better"], rows)
+    return _common.markdown_table([*header, "seeds better"], rows)
 
 
 def weighting_table(summary: pd.DataFrame) -> str:
@@ -143,7 +142,7 @@ def draw_reliability(bins: pd.DataFrame, rate: float, path: Path) -> None:
                 )  # fmt: skip
             axis.set(xscale="log", yscale="log", xlim=(1e-5, 1.3), ylim=(3e-5, 1.3))
             axis.set_title(f"{booster}: {family}", fontsize=11)
-            _tidy(axis, "both")
+            tidy(axis, "both")
             axis.legend(frameon=False, fontsize=9, loc="upper left")
     for axis in axes[-1]:
         axis.set_xlabel("mean predicted probability")
@@ -193,7 +192,7 @@ def draw_cost(cells: pd.DataFrame, rates: Sequence[float], path: Path) -> None:
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.set_title(booster, fontsize=11)
         axis.set_xlabel("training time, all rows = 1")
-        _tidy(axis, "both")
+        tidy(axis, "both")
     first = np.atleast_1d(axes)[0]
     first.set_ylabel("logloss e-3 above that of all rows")
     handles, names = first.get_legend_handles_labels()
@@ -225,42 +224,13 @@ def draw_weighting(summary: pd.DataFrame, path: Path) -> None:
     axis.set_title("Logistic regression. Below 0 weighting wins; bars: two standard errors",
                    fontsize=10)  # fmt: skip
     axis.legend(frameon=False)
-    _tidy(axis, "both")
+    tidy(axis, "both")
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def draw_file(cells: pd.DataFrame, differences: pd.DataFrame, path: Path) -> None:
-    """Logloss of each method minus corrected, or all rows: mean and two corrected errors."""
-    models = list(differences.groupby(["booster", "keep_rate"], sort=False).groups)
-    pairs = [(WEIGHTED, CORRECTED), (SCALED, CORRECTED), (FLOORED, CORRECTED), (BAGS, CORRECTED),
-             (CORRECTED, ALL_ROWS), (BAGS, ALL_ROWS)]  # fmt: skip
-    figure, axes = plt.subplots(1, len(models), figsize=(1.6 + 2.9 * len(models), 3.6),
-                                sharex=True, sharey=True, squeeze=False)  # fmt: skip
-    for axis, (booster, rate) in zip(axes.flat, models, strict=True):
-        for i, (first, second) in enumerate(pairs):
-            values = 1e3 * paired(cells, booster, rate, first, second)
-            row = differences[
-                (differences.booster == booster) & (differences.keep_rate == rate)
-                & (differences["first"] == first) & (differences.second == second)
-            ].iloc[0]  # fmt: skip
-            axis.plot(values, np.full(len(values), -i), "o", ms=3.5, color="0.8")
-            axis.errorbar(1e3 * row.difference, -i, xerr=2e3 * row.se, capsize=3,
-                          **{"ms": 6, **STYLES[first]})  # fmt: skip
-        axis.axvline(0, color="black", lw=1, ls="--")
-        axis.set_yticks([-i for i in range(len(pairs))], [f"{a}\n- {b}" for a, b in pairs],
-                        fontsize=8)  # fmt: skip
-        axis.set_title(f"{booster}, keep rate {rate:g}", fontsize=10)
-        axis.set_xlabel("difference in logloss e-3", fontsize=9)
-        _tidy(axis, "x")
-    figure.suptitle("Grey: every fold. Colour: mean and two corrected standard errors", fontsize=10)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-
-
-def _tidy(axis: plt.Axes, grid: str) -> None:
+def tidy(axis: plt.Axes, grid: str) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.grid(axis=grid, color="0.92")
     axis.set_axisbelow(True)

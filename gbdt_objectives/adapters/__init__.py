@@ -21,12 +21,12 @@ logloss, also after saving and loading without this package.
 
 Refuse: what the library would silently ignore or misinterpret under a custom objective.
 
-Negatives kept at rates r that differ by row: let c be the population's log-odds,
-log(positives / sum over kept negatives of 1/r). Set c - log r as the ``base_margin`` or
-``init_score`` of every row of ``data``, but c, and a weight of 1/r for negatives, on ``evals``,
-which are to be measured as the population. Train with ``offset_logloss_objective(1)`` and
-``weighted_logloss_metric(1)``, and put c into the model with ``shift_intercept(booster, c)``. It
-then predicts the population's probabilities without knowing the rates.
+Negatives kept at rates that differ by row: after ``rows = negative_downsample(y, rates)`` train
+on ``data`` of these rows with ``offset_logloss_objective(rates[rows])``. The model predicts the
+population's probabilities without knowing the rates. ``evals`` are measured as the population:
+leave their rows as they are, or, if these were sampled too, give their negatives weights of 1/r;
+the metric is ``weighted_logloss_metric(1)``. ``cv`` refuses rates by row, which belong to rows in
+their order, while folds hold some of them.
 """
 
 from __future__ import annotations

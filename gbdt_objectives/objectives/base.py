@@ -68,15 +68,19 @@ class Objective:
         the first, look at the margins no more (an infinite one that is clipped passes).
     """
 
-    hessian_kind: ClassVar[HessianKind]
     margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Literal["identity", "logit"]] = "identity"
     couples_rows: ClassVar[bool] = False
     sums_reveal_nan: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if not hasattr(cls, "hessian_kind") or cls.label_domain is Objective.label_domain:
+        base = Objective
+        if cls.hessian_kind is base.hessian_kind or cls.label_domain is base.label_domain:
             raise TypeError(f"{cls.__name__} must declare hessian_kind and label_domain")
+
+    @property
+    def hessian_kind(self) -> HessianKind:
+        raise NotImplementedError
 
     @property
     def label_domain(self) -> Domain:
@@ -88,6 +92,11 @@ class Objective:
 
     @property
     def intercept(self) -> float | None:
+        return None
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it is for, if it holds a value of each; None if it is for any."""
         return None
 
     @property

@@ -290,6 +290,11 @@ def _probe(
         _checks.choice("api", api, get_args(Api))
     K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
     ours = isinstance(obj, Objective)
+    if ours and obj.rows is not None:
+        raise ValueError(
+            f"obj belongs to {obj.rows} rows, found {obj!r}: other rows are tried here, so check "
+            "the objective with one value for all rows"
+        )
     rng = np.random.default_rng(0)
     labels = _labels(obj, y_true, K)
     y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)

@@ -1,7 +1,7 @@
 """Logistic losses for training data in which only some of the negatives were kept.
 
 Symbols: z margin (log-odds), y label 0 or 1, w weight, r the rate at which negatives
-were kept, sigma the logistic function.
+were kept (r_i where it differs by row), sigma the logistic function.
 """
 
 from __future__ import annotations
@@ -9,16 +9,21 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.objectives.base import Constants, Objective, Sums, add_sums
+from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums, add_sums
 from gbdt_objectives.objectives.domain import BINARY
+from gbdt_objectives.objectives.row_offsets import RowOffsets
+
+NAME = "negative_keep_rate"
+Hessian = Literal["exact", "bounded"]
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
 """Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
@@ -32,12 +37,33 @@ class LoglossObjective(Objective):
     Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
     """
 
-    hessian_kind = "exact"
     label_domain = BINARY
     link = "logit"
     negative_weight: float = 1.0
-    offset: float = 0.0
+    offset: float | RowOffsets = 0.0
+    hessian: Hessian = "exact"
     intercept: float | None = None
+
+    @property
+    def hessian_kind(self) -> Hessian:
+        return self.hessian
+
+    @property
+    def rows(self) -> int | None:
+        return len(self.offset) if isinstance(self.offset, RowOffsets) else None
+
+    def _read_labels(
+        self, y_true: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[Array, Array | None]:
+        y, w = super()._read_labels(y_true, sample_weight)
+        if self.rows not in (None, len(y)):
+            raise ValueError(
+                f"y_true has {len(y)} rows, but {NAME} has {self.rows}: the objective needs the "
+                "rate of each training row, in their order. After rows = negative_downsample(y, "
+                "rates) that is offset_logloss_objective(rates[rows]); where rows are held out, as "
+                "in cross-validation, make an objective for each training part"
+            )
+        return y, w
 
     def _measure(self, y: Array, w: Array | None) -> LoglossObjective:
         """The intercept: the constant margin of least loss."""
@@ -50,10 +76,16 @@ class LoglossObjective(Objective):
                 f"y_true has one class only, found weight {positive:g} for label 1 and "
                 f"{negative:g} for label 0: both must occur"
             )
-        odds = positive / (self.negative_weight * negative)
-        return dataclasses.replace(self, intercept=math.log(odds) - self.offset)
+        log_odds = math.log(positive / (self.negative_weight * negative))
+        if isinstance(self.offset, RowOffsets):
+            best = best_constant(self.offset.values, w, positive, negative)
+        else:
+            best = log_odds - self.offset
+        return dataclasses.replace(self, intercept=best)
 
     def _loss(self, y: Array, z: Array, w: Array | None) -> float:
+        if isinstance(self.offset, RowOffsets):
+            return dataclasses.replace(self, offset=0.0)._loss(y, z + self.offset.values, w)
         negatives, positives, _, _ = self._loss_sums(y, z, w)
         return self.negative_weight * negatives + positives
 
@@ -78,6 +110,17 @@ class LoglossObjective(Objective):
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
         return add_sums(parts)
 
+    def _bind(
+        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        """With offsets by row, they and ``start`` are added to the margin beforehand."""
+        if not isinstance(self.offset, RowOffsets):
+            return super()._bind(y, w, start, dtype, lasting)
+        bound = dataclasses.replace(self, offset=0.0)._bind(y, w, 0.0, dtype, lasting)
+        offset = (self.offset.values + start).astype(dtype)
+        s = np.empty_like(offset)
+        return lambda f: bound(np.add(f, offset, out=s, casting="same_kind"))
+
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
         right = 2 * y.astype(hessian.dtype) - 1
@@ -93,8 +136,10 @@ class LoglossObjective(Objective):
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
-        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2."""
+        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
+        half that probability."""
         right, slope, *c = constants
+        assert not isinstance(self.offset, RowOffsets)  # which _bind has added
         s = np.add(f, self.offset, out=gradient) if self.offset else f
         log_E = np.multiply(s, right, out=gradient)
         largest = LARGEST_EXPONENT[log_E.dtype]
@@ -104,13 +149,39 @@ class LoglossObjective(Objective):
         E = np.exp(log_E, out=hessian)
         wrong = np.add(E, 1, out=gradient)
         np.reciprocal(wrong, out=wrong)
-        hessian *= wrong
-        hessian *= wrong
+        if self.hessian == "bounded":
+            np.multiply(wrong, 0.5, out=hessian)
+        else:
+            hessian *= wrong
+            hessian *= wrong
         gradient *= slope
         if c:
             hessian *= c[0]
         if certain is not None:
             gradient[certain] = hessian[certain] = 0
+
+
+def best_constant(offsets: Array, w: Array | None, positive: float, negative: float) -> float:
+    """c with sum w sigma(c + o) = P, where the loss of one margin for all rows is least.
+
+    ``offsets`` o >= 0; ``positive`` P and ``negative`` the weight of the labels of all workers.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import expit
+
+    def total(row_values: Array) -> float:
+        own = row_values.sum() if w is None else dot(row_values, w)
+        return float(sum_over_workers(np.array([own], np.float64))[0])
+
+    # sigma(c) <= sigma(c + o) <= exp(c + o)
+    low = math.log(positive / total(np.exp(offsets)))
+    high = math.log(positive / negative)
+    weight = positive + negative
+    return float(
+        brentq(
+            lambda c: (total(expit(offsets + c)) - positive) / weight, low - 1, high + 1, xtol=1e-13
+        )
+    )
 
 
 def softplus(q: Array) -> Array:
@@ -128,14 +199,17 @@ def softplus(q: Array) -> Array:
     return losses
 
 
-def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
+def weighted_logloss_objective(
+    negative_keep_rate: float, *, hessian: Hessian = "exact"
+) -> LoglossObjective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     ::
 
         loss      sum w c (-y log sigma(z) - (1-y) log(1 - sigma(z))),  c = 1 if y = 1 else 1/r
         gradient  w c (sigma(z) - y)
-        hessian   w c sigma(z) (1 - sigma(z)),  exact
+        hessian   w c sigma(z) (1 - sigma(z))   "exact"
+                  w c |sigma(z) - y| / 2        "bounded"
 
     The margin z is the log-odds in the full population, before sampling.
 
@@ -143,6 +217,11 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     ----------
     negative_keep_rate : float in (0, 1]
         r, the fraction of the negatives that was kept in the training data.
+    hessian : {"exact", "bounded"}
+        "exact" is the second derivative, as in the boosters' own logistic loss. It vanishes for
+        rows that are predicted with certainty, and a leaf of few such rows with large weights can
+        step far past its optimum. "bounded": the step of a leaf of one margin is 2 tanh(d/2), d the
+        step to its optimum, so never past it, and never above 2.
 
     Returns
     -------
@@ -171,24 +250,32 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     >>> gradient
     array([-0.5,  5. ], dtype=float32)
     """
-    r = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    return LoglossObjective(negative_weight=1 / r)
+    check_hessian(hessian)
+    r = _checks.keep_rate(NAME, negative_keep_rate)
+    return LoglossObjective(negative_weight=1 / r, hessian=hessian)
 
 
-def offset_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
+def offset_logloss_objective(
+    negative_keep_rate: float | ArrayLike, *, hessian: Hessian = "exact"
+) -> LoglossObjective:
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
 
-    Keeping negatives at rate r adds -log r to every row's log-odds, so the loss
-    sees s = z - log r while the model learns z::
+    Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
+    s = z - log r while the model learns z::
 
         loss      sum w (-y log sigma(s) - (1-y) log(1 - sigma(s))),  s = z - log r
         gradient  w (sigma(s) - y)
-        hessian   w sigma(s) (1 - sigma(s)),  exact
+        hessian   w sigma(s) (1 - sigma(s))   "exact"
+                  w |sigma(s) - y| / 2        "bounded"
 
     Parameters
     ----------
-    negative_keep_rate : float in (0, 1]
-        r, the fraction of the negatives that was kept in the training data.
+    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
+        r, the fraction of the negatives that was kept in the training data; or the rate of
+        each of the n *training* rows, positives included: ``rates[rows]`` after
+        ``rows = negative_downsample(y, rates)``.
+    hessian : {"exact", "bounded"}
+        As in :func:`weighted_logloss_objective`.
 
     Returns
     -------
@@ -199,11 +286,26 @@ def offset_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     Raises
     ------
     ValueError
-        If the rate is not in (0, 1]; while training, if a label is not 0 or 1.
+        If a rate is not in (0, 1]; while training, if a label is not 0 or 1, or there is not
+        one rate for each row.
+
+    Notes
+    -----
+    Rates by row are bound to the rows that they are of. Data with another number of rows are
+    refused, also in cross-validation, whose folds need an objective each; rows in another
+    order, or as many others, cannot be noticed. The array is copied. Rates may depend on the
+    features, not on the label (see :func:`pilot_keep_rates`).
+
+    The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y.
+    Evaluation sets need no rates: their margins are the population's log-odds. If their
+    negatives were sampled too, give these weights of 1/r and measure
+    ``weighted_logloss_metric(1)``.
 
     References
     ----------
-    King & Zeng (2001), Political Analysis 9(2), section 4.1, as an offset in training.
+    King & Zeng (2001), Political Analysis 9(2), section 4.1, as an offset in training; by row:
+    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
+    rare events data", arXiv 2110.13048.
 
     Examples
     --------
@@ -213,6 +315,20 @@ def offset_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     >>> gradient, hessian = obj([1, 0], [math.log(0.1)] * 2)
     >>> gradient
     array([-0.5,  0.5], dtype=float32)
+
+    A rate for each row:
+
+    >>> gradient, hessian = offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)
+    >>> gradient.round(3)
+    array([-0.833,  0.5  ], dtype=float32)
     """
-    r = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    return LoglossObjective(offset=-math.log(r))
+    check_hessian(hessian)
+    if np.ndim(negative_keep_rate) == 0:
+        r = _checks.keep_rate(NAME, negative_keep_rate)
+        return LoglossObjective(offset=-math.log(r), hessian=hessian)
+    rates = _checks.keep_rates(NAME, negative_keep_rate)
+    return LoglossObjective(offset=RowOffsets(-np.log(rates)), hessian=hessian)
+
+
+def check_hessian(hessian: str) -> None:
+    _checks.choice("hessian", hessian, ("exact", "bounded"))

@@ -8,7 +8,8 @@ log-probabilities up to a constant per row. A shift is what is added to the marg
 model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) means
 (0, shift), and the shifts (d_0, d_1) of two classes mean d_1 - d_0 for (n,). The negative
 of a shift is its inverse, the sum of two is one after the other.
-All of this holds only if rows were sampled by their label and by nothing else.
+All of this holds only if rows were sampled by their label and by nothing else. Rates that differ
+by row have no shift: train with them (``offset_logloss_objective``).
 
 Symbols: p_s the model's probability, p the corrected one, d shift, alpha and beta the rates
 at which positives and negatives were kept (or replicated, above 1), tau and s the
@@ -22,7 +23,12 @@ from gbdt_objectives.priors.estimate import (
     prior_shift_test,
 )
 from gbdt_objectives.priors.log_odds import LogOddsShift, LogOddsShifts
-from gbdt_objectives.priors.sampling import measured_keep_rates, negative_downsample, resample
+from gbdt_objectives.priors.sampling import (
+    measured_keep_rates,
+    negative_downsample,
+    pilot_keep_rates,
+    resample,
+)
 from gbdt_objectives.priors.shift import (
     correct_margin,
     correct_probability,
@@ -43,6 +49,7 @@ __all__ = [
     "log_odds_shift",
     "measured_keep_rates",
     "negative_downsample",
+    "pilot_keep_rates",
     "prior_shift_test",
     "prior_weights",
     "resample",

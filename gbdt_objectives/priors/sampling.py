@@ -18,20 +18,23 @@ BLOCK = 131_072
 
 
 def negative_downsample(
-    y: ArrayLike, negative_keep_rate: float, *, random_state: RandomState = None
+    y: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample with every positive and only some negatives.
 
     Each row with label 0 is kept with probability ``negative_keep_rate``, independently
     of all others; :func:`measured_keep_rates` gives the fraction that was kept. With the
-    same seed, a lower rate keeps a subset of what a higher one keeps.
+    same seed, lower rates keep a subset of what higher ones keep.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels 0 and 1, both occurring.
-    negative_keep_rate : float in (0, 1]
-        Probability of keeping a negative. To replicate rows use :func:`resample`.
+    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
+        Probability of keeping a negative; one for all, or one for each row, as
+        :func:`pilot_keep_rates` makes them (positives are kept whatever theirs are). Train
+        on rates by row with ``offset_logloss_objective(rates[rows])``: no shift afterwards
+        can undo them. To replicate rows use :func:`resample`.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -44,8 +47,8 @@ def negative_downsample(
     Raises
     ------
     ValueError
-        A rate outside (0, 1], labels other than 0 and 1, a label that does not occur, or
-        a sample without a negative.
+        A rate outside (0, 1], rates that are not one per label, labels other than 0 and 1, a
+        label that does not occur, or a sample without a negative.
 
     Examples
     --------
@@ -57,12 +60,126 @@ def negative_downsample(
     (100, 2044)
     >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
-    kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    labels = check_labels("y", y)
-    if labels.dtype.kind not in "biuf":
-        raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
+    kept: float | Array
+    if np.ndim(negative_keep_rate) == 0:
+        kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    else:
+        kept = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
+    labels = check_zero_one_labels(y)
+    if isinstance(kept, np.ndarray):
+        _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+
+
+def pilot_keep_rates(
+    y: ArrayLike,
+    probability: ArrayLike,
+    negative_keep_rate: float,
+    *,
+    floor: float | None = None,
+) -> Array:
+    """Rates at which to keep negatives, higher where a pilot model finds an event likelier.
+
+    ::
+
+        rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
+                                              is negative_keep_rate
+
+    So as many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but
+    more of those that are hard to tell from events. Sample with
+    :func:`negative_downsample`, and train with ``offset_logloss_objective(rates[rows])``,
+    whose model needs no rates where it is used.
+
+    Rates may depend on what is known of a row, but not on its label: ``probability`` must
+    come from a model that was not trained on these rows
+    (``cross_val_predict``, or one trained on other rows). A pilot that has seen them gives
+    events a higher probability than like negatives, and the final model is biased.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 and 1, both occurring.
+    probability : array-like of shape (n,)
+        The pilot's probability of label 1, for every row. Only ratios count; correct those
+        of a pilot that was itself trained on a sample (:func:`correct_probability`), whose
+        ratios are too small.
+    negative_keep_rate : float in (0, 1]
+        The mean rate over the negatives: k P / N for k negatives per positive.
+    floor : float in (0, 1], optional
+        The lowest rate. A row that is kept at a rate r weighs as 1/r in the variance, so
+        without a floor rows that the pilot wrongly thinks impossible would dominate;
+        None for a tenth of ``negative_keep_rate``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        float64, in [floor, 1]; positives have the rate that a negative would have in their
+        place, which the objective needs.
+
+    Raises
+    ------
+    ValueError
+        A floor above the mean rate, probabilities of 0 that leave too few rows to reach it, or
+        arguments outside their ranges.
+
+    Notes
+    -----
+    In ``experiments/negative_downsampling`` PILOT_FINDING
+
+    References
+    ----------
+    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
+    rare events data", arXiv 2110.13048.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import negative_downsample, pilot_keep_rates
+    >>> y = np.array([0, 0, 0, 0, 0, 1])
+    >>> pilot_keep_rates(y, [0.01, 0.01, 0.01, 0.02, 0.1, 0.1], 0.3).round(3)
+    array([0.1, 0.1, 0.1, 0.2, 1. , 1. ])
+    """
+    mean = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
+    labels = check_zero_one_labels(y)
+    _checks.binary_labels("y", labels)
+    p = _checks.vector("probability", probability).astype(np.float64)
+    _checks.same_length("probability", p, "the labels", len(labels))
+    _checks.in_unit_interval("probability", p)
+    if least > mean:
+        raise ValueError(
+            f"floor is {least:g}, above negative_keep_rate {mean:g}: no rates have a mean below "
+            "their lowest; lower the floor"
+        )
+    negatives = p[labels == 0]
+    if len(negatives) in (0, len(p)):
+        raise ValueError(f"y has the label {int(len(negatives) == 0)} only: both must occur")
+    if least == mean:
+        return np.full(len(p), mean)
+    rates: Array = np.clip(find_multiplier(negatives, mean, least) * p, least, 1.0)
+    return rates
+
+
+def find_multiplier(p: Array, mean: float, floor: float) -> float:
+    """c with mean(min(1, max(floor, c p))) = ``mean``."""
+    from scipy.optimize import brentq
+
+    log_p = np.log(p[p > 0])
+    zeros = len(p) - len(log_p)
+
+    def excess(log_c: float) -> float:
+        rates = np.exp(np.minimum(log_c + log_p, 0)).clip(floor)
+        return (float(rates.sum()) + zeros * floor) / len(p) - mean
+
+    low, high = math.log(floor) - float(log_p.max(initial=0)), 1 - float(log_p.min(initial=0))
+    if excess(high) < 0:
+        raise ValueError(
+            f"probability is 0 in {zeros} of {len(p)} negatives, whose rate is the floor, "
+            f"{floor:g}: the mean rate is at most {excess(high) + mean:g}, below "
+            f"negative_keep_rate {mean:g}; raise the floor"
+        )
+    return float(np.exp(brentq(excess, low - 1, high, xtol=1e-13)))
 
 
 def resample(
@@ -170,10 +287,11 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
 
 def sample_rows(
-    y: Array, rates: Mapping[Any, float], random_state: RandomState, hint: str
+    y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
     """floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
 
+    r is that of the row's label, or of the label and the row, (n,) in (0, 1].
     ``hint`` says what to do about a label without a rate.
     """
     rng = _checks.generator(random_state)
@@ -183,10 +301,14 @@ def sample_rows(
         block = y[first : first + BLOCK]
         uniform = rng.random(len(block))
         rows = []
-        for label, r in rates.items():
+        for label, rate in rates.items():
             has_label = block == label
             seen[label] += int(np.count_nonzero(has_label))
-            whole = math.floor(r)
+            r, whole = rate, 0
+            if isinstance(r, np.ndarray):
+                r = r[first : first + BLOCK]
+            else:
+                whole = math.floor(r)
             copies = [np.flatnonzero(has_label)] * whole
             copies.append(np.flatnonzero(has_label & (uniform < r - whole)))
             taken[label] += sum(map(len, copies))
@@ -205,6 +327,14 @@ def sample_rows(
                 + ("every label must occur" if count == 0 else "raise its rate")
             )
     return np.concatenate(sample)
+
+
+def check_zero_one_labels(y: ArrayLike) -> Array:
+    """Labels that are numbers."""
+    labels = check_labels("y", y)
+    if labels.dtype.kind not in "biuf":
+        raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
+    return labels
 
 
 def check_labels(name: str, values: ArrayLike) -> Array:

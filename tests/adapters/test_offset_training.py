@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, logit
+from sklearn.base import clone
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier
+from gbdt_objectives.adapters.xgboost import XGBClassifier
 from tests.adapters.library import LGB, XGB, Library, both
 
 RATE = 0.05
@@ -89,79 +97,155 @@ def test_early_stopping_on_a_downsampled_set_weighted_back(lib: Library, objecti
 
 @both
 def test_rates_that_differ_by_row_are_not_needed_at_serving(lib: Library, population):
-    """As in the notes of train(): negatives of segment 0 were downsampled twenty times harder."""
+    """Negatives of segment 0 were downsampled twenty times harder."""
     X, y, p = population
     segment = X[:, 2] == 1
-    rate = np.where(segment, 0.4, 0.02)
-    rows = downsampled(y, rate, 3)
-    c = np.log(y[rows].sum() / ((y[rows] == 0) / rate[rows]).sum())
-    assert c == pytest.approx(logit(y.mean()), abs=0.1)  # an estimate from the rows kept
-
-    def fit(start):
-        data = lib.data(X[rows], y[rows], start=start)
-        return lib.train(lib.params, data, 60, objective=go.offset_logloss_objective(1))
-
-    booster = go.shift_intercept(fit(c - np.log(rate[rows])), c)
-    ignoring = go.shift_intercept(
-        fit(None), logit(y.mean()) - logit(y[rows].mean())
-    )  # right on average, wrong in each segment
+    rates = np.where(segment, 0.4, 0.02)
+    rows = go.negative_downsample(y, rates, random_state=3)
+    data = lib.data(X[rows], y[rows])
+    booster = lib.train(lib.params, data, 60, objective=go.offset_logloss_objective(rates[rows]))
+    plain = lib.train(lib.params, lib.data(X[rows], y[rows]), 60,
+                      objective=go.offset_logloss_objective(1))  # fmt: skip
+    ignoring = go.shift_intercept(plain, logit(y.mean()) - logit(y[rows].mean()))
+    # right on average, wrong in each segment
     for part in (segment, ~segment):
         found, truth = lib.predict(booster, X[part]).mean(), p[part].mean()
         # 400 to 800 positives in a segment: a noise of 5 %, and of 5 % from its negatives
         assert found == pytest.approx(truth, rel=0.12)
         assert lib.predict(ignoring, X[part]).mean() != pytest.approx(truth, rel=0.4)
     assert log_loss(y, lib.predict(booster, X)) < log_loss(y, lib.predict(ignoring, X)) - 0.003
-    # without the shift the model holds the trees alone, from log-odds 0 (float32 margins of 9)
-    trees = fit(c - np.log(rate[rows]))
-    np.testing.assert_allclose(
-        lib.predict(trees, X, raw=True) + c, lib.predict(booster, X, raw=True), atol=2e-5
-    )
 
 
 @both
-def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, population):
-    """As in the notes of train(): evals start at c and weigh their negatives 1/r."""
+def test_rates_of_a_pilot_give_calibrated_probabilities(lib: Library, population):
+    """The pilot saw other rows; the model is judged on rows that neither of them saw."""
+    X, y, p = population
+    pilot_rows = downsampled(y[:10_000], 0.2, 6)
+    pilot = lib.train(lib.params, lib.data(X[pilot_rows], y[pilot_rows]), 20,
+                      objective=go.offset_logloss_objective(0.2))  # fmt: skip
+    train, test = slice(10_000, 40_000), slice(40_000, None)
+    rates = go.pilot_keep_rates(y[train], lib.predict(pilot, X[train]), RATE)
+    rows = go.negative_downsample(y[train], rates, random_state=7)
+    booster = lib.train({**lib.params, "learning_rate": 0.1}, lib.data(X[train][rows],
+                        y[train][rows]), 60,
+                        objective=go.offset_logloss_objective(rates[rows]))  # fmt: skip
+    assert np.ptp(rates) > 0.3
+    found, truth = lib.predict(booster, X[test]), p[test]
+    # 600 positives and 1,500 negatives were drawn: noises of 4 and 2.5 % of the odds, and as
+    # much again in parts of them
+    assert found.mean() == pytest.approx(truth.mean(), rel=0.12)
+    likely = found > np.quantile(found, 0.8)
+    for part in (likely, ~likely):
+        assert found[part].mean() == pytest.approx(truth[part].mean(), rel=0.2)
+    one_rate = lib.train(lib.params, lib.data(X[train][rows], y[train][rows]), 60,
+                         objective=go.offset_logloss_objective(RATE))  # fmt: skip
+    wrong = lib.predict(one_rate, X[test])  # likely events are among more negatives than it knows
+    assert wrong[likely].mean() < 0.6 * truth[likely].mean()
+    assert wrong[~likely].mean() > 1.5 * truth[~likely].mean()
+
+
+@both
+def test_rates_by_row_are_starts_by_row(lib: Library, population):
+    """The same by hand, without the objective's offsets: a start in each row, moved afterwards."""
     X, y, _ = population
-    rate = np.where(X[:, 2] == 1, 0.4, 0.02)
-    kept = downsampled(y, rate, 5)
-    train, held = kept[kept < 30_000], kept[kept >= 30_000]
-    c = np.log(y[train].sum() / ((y[train] == 0) / rate[train]).sum())
-    data = lib.data(X[train], y[train], start=c - np.log(rate[train]))
-    weight = np.where(y[held] == 1, 1, 1 / rate[held])
-    valid = lib.data(X[held], y[held], weight, np.full(len(held), c), reference=data)
-    metric = go.weighted_logloss_metric(1)
-    fast = {**lib.params, "learning_rate": 0.3}
-    objective = go.offset_logloss_objective(1)
-    booster = lib.train(fast, data, 200, objective=objective, metric=metric,
-                        evals=[(valid, "held_out")], early_stopping_rounds=10)  # fmt: skip
-    best = lib.rounds(booster)
-    full = lib.train(fast, lib.data(X[train], y[train], start=c - np.log(rate[train])), best + 10,
-                     objective=objective)  # fmt: skip
-    losses = [
-        log_loss(y[held], expit(lib.predict(full, X[held], raw=True, rounds=k) + c),
-                 sample_weight=weight)
-        for k in range(1, best + 11)
-    ]  # fmt: skip
-    assert np.argmin(losses) + 1 == best
-    served = go.shift_intercept(booster, c)
-    everyone = log_loss(y[30_000:], lib.predict(served, X[30_000:]))
-    # 250 kept negatives of segment 0 stand for 15,000: a noise of 10 %
-    assert losses[best - 1] == pytest.approx(everyone, rel=0.3)
-    assert log_loss(y[held], lib.predict(served, X[held])) > 3 * everyone  # not of the population
+    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
+    rows = downsampled(y, rates, 3)
+    objective = go.offset_logloss_objective(rates[rows])
+    booster = lib.train(lib.params, lib.data(X[rows], y[rows]), 60, objective=objective)
+    c = objective.measured(y[rows]).intercept
+    start = c - np.log(rates[rows])
+    trees = lib.train(lib.params, lib.data(X[rows], y[rows], start=start), 60,
+                      objective=go.offset_logloss_objective(1))  # fmt: skip
+    by_hand = go.shift_intercept(trees, c)
+    raw = [lib.predict(b, X, raw=True) for b in (booster, by_hand)]
+    # sums of float32 gradients that differ in the last digits
+    np.testing.assert_allclose(raw[0], raw[1], atol=1e-3)
 
 
 @both
 def test_rates_by_row_all_equal_are_one_rate(lib: Library, population):
     X, y, _ = population
     rows = downsampled(y, RATE, 4)
-    one = lib.train(lib.params, lib.data(X[rows], y[rows]), 20,
-                    objective=go.offset_logloss_objective(RATE))  # fmt: skip
-    c = np.log(y[rows].sum() / ((y[rows] == 0).sum() / RATE))
-    start = np.full(len(rows), c - np.log(RATE))
-    by_row = lib.train(lib.params, lib.data(X[rows], y[rows], start=start), 20,
-                       objective=go.offset_logloss_objective(1))  # fmt: skip
-    raw = [lib.predict(b, X, raw=True) for b in (one, go.shift_intercept(by_row, c))]
+    one, by_row = (
+        lib.train(lib.params, lib.data(X[rows], y[rows]), 20,
+                  objective=go.offset_logloss_objective(rate))
+        for rate in (RATE, np.full(len(rows), RATE))
+    )  # fmt: skip
+    raw = [lib.predict(b, X, raw=True) for b in (one, by_row)]
     np.testing.assert_allclose(raw[0], raw[1], atol=1e-4 if lib is XGB else 1e-5)  # as above
+
+
+@both
+def test_early_stopping_with_rates_by_row_sees_the_population(lib: Library, population):
+    """Sampled evaluation rows need no rates, but weights of 1/r for their negatives."""
+    X, y, _ = population
+    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
+    kept = downsampled(y, rates, 5)
+    train, held = kept[kept < 30_000], kept[kept >= 30_000]
+    weight = np.where(y[held] == 1, 1, 1 / rates[held])
+    data = lib.data(X[train], y[train])
+    valid = lib.data(X[held], y[held], weight, reference=data)
+    metric = go.weighted_logloss_metric(1)
+    fast = {**lib.params, "learning_rate": 0.3}
+    objective = go.offset_logloss_objective(rates[train])
+    booster = lib.train(fast, data, 200, objective=objective, metric=metric,
+                        evals=[(valid, "held_out")], early_stopping_rounds=10)  # fmt: skip
+    best = lib.rounds(booster)
+    full = lib.train(fast, lib.data(X[train], y[train]), best + 10, objective=objective)
+    losses = [
+        log_loss(y[held], expit(lib.predict(full, X[held], raw=True, rounds=k)),
+                 sample_weight=weight)
+        for k in range(1, best + 11)
+    ]  # fmt: skip
+    assert np.argmin(losses) + 1 == best
+    everyone = log_loss(y[30_000:], lib.predict(booster, X[30_000:]))
+    # 250 kept negatives of segment 0 stand for 15,000: a noise of 10 %
+    assert losses[best - 1] == pytest.approx(everyone, rel=0.3)
+    assert log_loss(y[held], lib.predict(booster, X[held])) > 3 * everyone  # not the population
+
+
+@both
+def test_an_estimator_with_rates_by_row(lib: Library, population):
+    X, y, _ = population
+    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
+    rows = downsampled(y, rates, 8)
+    objective = go.offset_logloss_objective(rates[rows])
+    kind = XGBClassifier if lib is XGB else LGBMClassifier
+    own = {"max_depth": 3} if lib is XGB else {"num_leaves": 7, "verbose": -1}
+    model = clone(kind(n_estimators=30, n_jobs=1, objective=objective, **own))
+    assert model.objective is objective
+    fitted = copy.deepcopy(model).fit(X[rows], y[rows])
+    booster = lib.train(lib.params | ({"learning_rate": 0.1} if lib is LGB else {}),
+                        lib.data(X[rows], y[rows]), 30, objective=objective)  # fmt: skip
+    # LightGBM's estimator starts from an init_score in float64 instead of a shift in float32
+    expected = lib.predict(booster, X)
+    np.testing.assert_allclose(fitted.predict_proba(X)[:, 1], expected, rtol=1e-3)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    with pytest.raises(ValueError, match="y_true has 60000 rows, but negative_keep_rate has"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="make an objective for each training part"):
+        cross_val_score(model, X[rows], y[rows], cv=3, error_score="raise")
+    with pytest.raises(ValueError, match="already corrects for sampling"):
+        go.DownsampledClassifier(model, 0.5).fit(X[rows], y[rows])
+
+
+@both
+def test_rates_of_other_rows_are_refused(lib: Library, population):
+    X, y, _ = population
+    rates = np.where(X[:, 2] == 1, 0.4, 0.02)
+    rows = downsampled(y, rates, 9)
+    too_many = go.offset_logloss_objective(rates)  # for the rows before sampling
+    with pytest.raises(ValueError, match=r"offset_logloss_objective\(rates\[rows\]\)"):
+        lib.train(lib.params, lib.data(X[rows], y[rows]), 2, objective=too_many)
+    objective = go.offset_logloss_objective(rates[rows])
+    metric = go.weighted_logloss_metric(1)
+    # folds of any number of rows: a bootstrap has as many as the data
+    everyone = [(np.arange(len(rows)), np.arange(100))]
+    cv = {"xgboost": xgboost_adapter.cv, "lightgbm": lightgbm_adapter.cv}[lib.name]
+    with pytest.raises(ValueError, match="but cv.. trains on folds of them: make an objective"):
+        cv(lib.params, lib.data(X[rows], y[rows]), 2, objective=objective, metric=metric,
+           folds=everyone)  # fmt: skip
 
 
 def test_an_intercept_beyond_base_score_is_refused_and_the_way_around_works(rare):

@@ -16,9 +16,9 @@ from experiments.negative_downsampling import (
     __main__ as experiment,
     compare,
     configuration as config,
+    files,
     methods,
     population,
-    real,
     simulated,
     weighting,
 )
@@ -210,113 +210,175 @@ def test_paired_differences_and_their_errors():
     frame.loc[frame.method == ALL_ROWS, "logloss"] = [0.01, 0.01, 0.02, 0.02, 0.04, 0.04]
     values = compare.paired(frame, "XGBoost", 0.02, CORRECTED, ALL_ROWS)
     np.testing.assert_allclose(values, [0.0145, 0.0055, -0.0135])
-    differences = compare.differences_frame(frame, [0.02], test_share=0.25)
+    differences = compare.differences_frame(frame, [0.02])
     assert len(differences) == len(COMPARISONS) * len(BOOSTERS)
     row = differences.iloc[0]
     assert (row["first"], row.second, row.seeds_better) == (CORRECTED, ALL_ROWS, 1)
-    assert row.se == pytest.approx(np.sqrt((1 / 3 + 0.25) * np.var(values, ddof=1)))
+    assert row.se == pytest.approx(np.sqrt(np.var(values, ddof=1) / 3))
 
 
-@pytest.fixture
-def frame() -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 3))
-    event = rng.random(900) < expit(2 * X[:, 0] - 2.5)
-    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "kind": np.where(event, 2, 7)})
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda f: f.rename(columns={"kind": "x"}), ["no column 'kind'", "a, b, c, x", "--no-h"]),
-        (lambda f: f.assign(kind=f.kind.where(f.index > 2)), ["3 labels are missing"]),
-        (lambda f: f.assign(kind=1), ["two different labels", "found 1"]),
-        (lambda f: f.assign(kind=f.index), ["two different labels", "found 900"]),
-        (lambda f: f.assign(kind=f.index % 2), ["neither is the rare one"]),
-        (lambda f: f.assign(kind=1 * (f.index < 10)), ["10 rows with the rarer label"]),
-        (lambda f: f.assign(b="red"), ["column 'b' is not numeric"]),
-        (lambda f: f[["kind"]], ["nothing to learn from"]),
-    ],
-)
-def test_unusable_data_are_refused(frame, tmp_path, capsys, change, words):
-    path = tmp_path / "data.csv"
-    change(frame).to_csv(path, index=False)
-    assert experiment.main([str(path), "--target", "kind", "--quick"]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    for word in words:
-        assert word in error
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "FILE is missing"),
-        (["no.csv"], "--target is missing"),
-        (["no.csv", "--target", "y"], "not found"),
-    ],
-)
-def test_unusable_arguments_are_refused(arguments, words, capsys):
-    assert experiment.main(arguments) == 2
-    assert words in capsys.readouterr().err
-
-
-def test_file_without_header_and_with_quoted_labels(frame, tmp_path):
-    text = frame.assign(kind=np.where(frame.kind == 2, "'1'", "'-1'"))
-    text.to_csv(tmp_path / "data.csv", index=False, header=False)
-    X, y = real.load(tmp_path / "data.csv", "4", header=False)
-    np.testing.assert_allclose(X, frame[["a", "b", "c"]].to_numpy())
-    np.testing.assert_array_equal(y, frame.kind == 2)
-    with pytest.raises(real.InputError, match="number of one of these"):
-        real.load(tmp_path / "data.csv", "5", header=False)
-
-
-def test_quick_run_writes_everything(frame, tmp_path, capsys, monkeypatch):
+def test_published_run_writes_everything(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(config, "read", lambda scale: SMALL)
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    output = tmp_path / "out"
-    arguments = [str(tmp_path / "data.csv"), "--target", "kind", "--quick", "--output", str(output)]
-    assert experiment.main(arguments) == 0
+    assert experiment.main(["published", "--quick", "--output", str(tmp_path)]) == 0
     assert ", not judged" in capsys.readouterr().out
-    names = {f"{part}{kind}.csv" for part in ("simulated", "weighting", "file")
+    names = {f"{part}{kind}.csv" for part in ("simulated", "weighting")
              for kind in ("", "_summary", "_differences")}  # fmt: skip
     names.remove("weighting_differences.csv")
     names |= {"reliability.csv", "table.md", "environment.json"}
-    names |= {"reliability.png", "cost.png", "weighting.png", "file.png"}
-    assert {path.name for path in output.iterdir()} == names
+    names |= {"reliability.png", "cost.png", "weighting.png"}
+    assert {path.name for path in tmp_path.iterdir()} == names
     scale = SMALL.scale
-    lines = pd.read_csv(output / "simulated.csv")
+    lines = pd.read_csv(tmp_path / "simulated.csv")
     models = 1 + len(scale.keep_rates) * (len(METHODS) - 1)
     assert len(lines) == scale.seeds * (1 + len(BOOSTERS) * models)
-    folds = pd.read_csv(output / "file.csv")
-    models = 1 + len(scale.file_keep_rates) * (len(METHODS) - 1)
-    assert len(folds) == scale.outer_folds * scale.outer_repeats * len(BOOSTERS) * models
     assert lines.logloss.notna().all()
-    text = (output / "environment.json").read_text(encoding="utf-8")
+    text = (tmp_path / "environment.json").read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert json.loads(text)["settings"].items() >= RECORD.items()
 
 
-def test_results_belong_to_the_configuration():
-    folder = experiment.RESULTS
+# four files and simulated rows
+
+SETTINGS = files.read()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A file of each name, 400 rows of a feature that tells and two that do not."""
+    rng = np.random.default_rng(0)
+    for name, how in SETTINGS["data"].items():
+        X = rng.normal(size=(400, 3))
+        event = rng.random(400) < expit(2 * X[:, 0] - 0.5)
+        label = 1 * event if how["event"] == "highest" else np.where(event, how["event"], "0")
+        columns = {"y": label} if how["header"] else {}
+        columns |= {f"x{k}": x for k, x in enumerate(X.T)} | ({} if how["header"] else {"y": label})
+        frame = pd.DataFrame(columns)
+        frame.to_csv(tmp_path / f"{name}.csv", index=False, header=how["header"])
+    return tmp_path
+
+
+def test_files_are_read_without_identifiers_and_thinned(folder):
+    for name, how in SETTINGS["data"].items():
+        X, y = _common.rare_events(folder / f"{name}.csv", how, 0)
+        assert X.shape[1] == 3 - len(how.get("drop", ()))
+        assert set(y) == {0, 1}
+        assert (y.mean() < 0.2) == ("events_kept" in how)
+
+
+def test_a_run_on_files_writes_everything(folder, capsys, monkeypatch):
+    small = {
+        "repeats": 1, "folds": 2, "least_negatives": 30, "keep_rates": [0.3, 0.001], "bags": 2,
+        "max_delta_step": [0],
+        "data": {name: SETTINGS["data"][name] for name in ("phoneme", "mammography")},
+        "training": SETTINGS["training"] | {"most_rounds": 10},
+        "simulated": SETTINGS["simulated"] | {"draws": 2, "prior": 0.1, "train_rows": 500},
+    }  # fmt: skip
+    monkeypatch.setattr(files, "read", lambda quick: SETTINGS | small)
+    output = folder / "out"
+    arguments = ["files", str(folder), "--quick", "--output", str(output)]
+    assert experiment.main(arguments) == 0
+    names = {f"{part}{kind}" for part in ("methods", "by_row")
+             for kind in (".csv", "_differences.csv", ".png")}  # fmt: skip
+    assert {p.name for p in output.iterdir()} == names | {"table.md", "environment.json"}
+    lines = pd.read_csv(output / "methods.csv")
+    # data sets, folds, boosters; two without a rate; the rate .001 leaves too few negatives
+    assert len(lines) == 3 * 2 * 2 * (2 + 8)
+    assert np.isfinite(lines.logloss).all()
+    by_row = pd.read_csv(output / "by_row.csv")
+    assert len(by_row) == 3 * 2 * 2 * 3 * 2 * 2  # ... negatives per positive, samples, methods
+    loss = lines.pivot_table(index=["data", "booster", "fold"], columns="method", values="logloss")
+    np.testing.assert_allclose(loss[files.OFFSET], loss[files.CORRECTED], atol=1e-6)
+
+
+def test_methods_have_as_many_candidates():
+    for booster in SETTINGS["boosters"]:
+        plain, weighted = (
+            files.candidates(booster, kind, SETTINGS) for kind in ("unweighted", "weighted")
+        )
+        assert len(plain) == len(weighted) * len(SETTINGS["weight_scales"])
+        assert plain[0] == weighted[0]
+        assert len({tuple(own.values()) for own in plain}) == len(plain)
+
+
+def test_a_pilot_rates_rows_that_it_has_not_seen():
+    """Labels that nothing tells: a pilot that had seen them would tell them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(900, 5)), (rng.random(900) < 0.3).astype(int)
+    own = SETTINGS | {"by_row": SETTINGS["by_row"] | {"pilot_rounds": 100}}
+    p = files.pilot_probability("LightGBM", (X, y), own, rng)
+    # four standard errors of an AUC of 270 events
+    assert roc_auc_score(y, p) == pytest.approx(0.5, abs=4 * 0.021)
+    assert p.mean() == pytest.approx(0.3, abs=0.1)
+
+
+def test_errors_of_folds_count_shared_rows():
+    lines = [
+        {"data": name, "booster": "XGBoost", "fold": fold, "keep_rate": rate, "method": method,
+         "logloss": base + 0.01 * fold * (method == "a"), "auc": 0.5, "mean_ratio": 1.0}
+        for name in ("phoneme", files.SIMULATED)
+        for fold in range(4)
+        for method, base, rate in (("a", 0.3, 0.1), ("b", 0.2, 1.0))
+    ]  # fmt: skip
+    found = files.differences(pd.DataFrame(lines), "keep_rate", [("a", "b")], SETTINGS, ["b"])
+    assert found.logloss.to_numpy() == pytest.approx(0.115)
+    spread = np.var([0, 0.01, 0.02, 0.03], ddof=1)
+    share = 1 / (SETTINGS["folds"] - 1)
+    expected = np.sqrt([(1 / 4 + share) * spread, spread / 4])
+    np.testing.assert_allclose(found.logloss_se, expected)
+
+
+def test_a_missing_file_is_an_error_without_a_traceback(tmp_path, capsys):
+    assert experiment.main(["files", str(tmp_path), "--output", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "mammography.csv' not found: give the folder that holds it" in error
+    assert "leave the folder out for simulated rows" in error
+
+
+# committed results
+
+
+@pytest.mark.parametrize(("part", "path"), [("published", config.CONFIG), ("files", files.CONFIG)])
+def test_results_belong_to_the_configuration(part, path):
+    folder = experiment.RESULTS / part
     settings = json.loads((folder / "environment.json").read_text(encoding="utf-8"))["settings"]
-    assert settings.items() >= RECORD.items()
+    assert settings.items() >= _common.configuration_record(path).items()
     assert settings["scale"] == "full"
-    scale = FULL.scale
+
+
+def test_published_results_are_complete():
+    folder, scale = experiment.RESULTS / "published", FULL.scale
     lines = pd.read_csv(folder / "simulated.csv")
     models = 1 + len(scale.keep_rates) * (len(METHODS) - 1)
     assert len(lines) == scale.seeds * (1 + len(BOOSTERS) * models)
-    folds = pd.read_csv(folder / "file.csv")
-    models = 1 + len(scale.file_keep_rates) * (len(METHODS) - 1)
-    assert len(folds) == scale.outer_folds * scale.outer_repeats * len(BOOSTERS) * models
     repetitions = pd.read_csv(folder / "weighting.csv").groupby(["model", "rows"]).size()
     assert (repetitions == scale.weighting_repetitions).all()
     assert len(repetitions) == 3 * len(scale.weighting_sizes)
 
 
+def test_results_of_files_are_complete():
+    folder = experiment.RESULTS / "files"
+    lines, by_row = (pd.read_csv(folder / f"{name}.csv") for name in ("methods", "by_row"))
+    folds = SETTINGS["folds"] * SETTINGS["repeats"] * len(SETTINGS["data"])
+    folds += SETTINGS[files.SIMULATED]["draws"]
+    own = SETTINGS["by_row"]
+    places = folds * len(SETTINGS["boosters"])
+    assert len(by_row) == places * len(own["negatives_per_positive"]) * own["samples"] * 2
+    all_rows = lines[lines.keep_rate == 1].groupby("method").size()
+    assert (all_rows == places).all()
+    rates = lines[lines.keep_rate < 1].groupby(["data", "keep_rate"]).size() / 8 / 2
+    # the rate .02 leaves 11 negatives of oil-spill
+    assert set(rates.index) == {
+        (name, rate) for name in (*SETTINGS["data"], files.SIMULATED) for rate in (0.1, 0.02)
+    } - {("oil-spill", 0.02)}
+
+
 def test_readme_says_what_the_results_say():
     readme = (experiment.RESULTS.parent / "README.md").read_text(encoding="utf-8").splitlines()
-    results = (experiment.RESULTS / "table.md").read_text(encoding="utf-8").splitlines()
+    results = [
+        line
+        for part in ("published", "files")
+        for line in (experiment.RESULTS / part / "table.md").read_text("utf-8").splitlines()
+    ]
     assert {line for line in readme if line.startswith("|")} <= set(results)
     judged = [line for line in results if line.startswith("- ")]
     assert len(judged) == 10 * len(BOOSTERS) + 3
@@ -325,7 +387,7 @@ def test_readme_says_what_the_results_say():
 
 @pytest.mark.parametrize("booster", BOOSTERS)
 def test_committed_results_show_that_offset_equals_corrected(booster):
-    lines = pd.read_csv(experiment.RESULTS / "simulated.csv")
+    lines = pd.read_csv(experiment.RESULTS / "published" / "simulated.csv")
     for rate in FULL.scale.keep_rates:
         values = compare.paired(lines, booster, rate, OFFSET, CORRECTED)
         assert len(values) == FULL.scale.seeds

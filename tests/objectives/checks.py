@@ -42,15 +42,20 @@ def central_difference(function: Callable[[Array], Any], x: Array, step: float) 
 
 def check_what_boosters_assume(case: ObjectiveCase) -> None:
     """Gradient, hessian, weights, tails and calls, by the checker that users have."""
-    go.check_objective(case.objective, case.labels, margins=case.margins)
+    if case.of_positions is None:
+        go.check_objective(case.objective, case.labels, margins=case.margins)
+        return
+    with pytest.raises(ValueError, match="obj belongs to 60 rows"):
+        go.check_objective(case.on(60))
 
 
 def check_factor_of_the_gradient(case: ObjectiveCase) -> None:
     """The gradient is the loss's times what the table says, 1 unless it is scale-free."""
     y, p, w = case.rows(62, seed=1)
+    obj = case.on(62)
     for weight in with_and_without_weights(w):
-        gradient, _ = case.objective.gradient_hessian(y, p, weight)
-        loss = partial(case.objective.loss, y, sample_weight=weight)
+        gradient, _ = obj.gradient_hessian(y, p, weight)
+        loss = partial(obj.loss, y, sample_weight=weight)
         numeric = central_difference(loss, p, step=1e-4)
         scale = case.gradient_over_loss(y, p, np.ones_like(w) if weight is None else w)
         assert gradient.dtype == np.float64
@@ -62,12 +67,11 @@ def check_weight_is_repetition_to_the_last_digits(case: ObjectiveCase) -> None:
     y, p, w = case.rows(50, seed=3)
     times = w.astype(int)
     at = np.repeat(np.arange(50), times)
-    assert case.objective.loss(y, p, w) == pytest.approx(
-        case.objective.loss(y[at], p[at]), rel=1e-13
-    )
+    once, copies = case.on(50), case.on(at)
+    assert once.loss(y, p, w) == pytest.approx(copies.loss(y[at], p[at]), rel=1e-13)
     for weighted, repeated in zip(
-        case.objective.gradient_hessian(y, p, w),
-        case.objective.gradient_hessian(y[at], p[at]),
+        once.gradient_hessian(y, p, w),
+        copies.gradient_hessian(y[at], p[at]),
         strict=True,
     ):
         # the same sums in another order: some 100 roundings of float64
@@ -79,8 +83,8 @@ def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
     w[::3] = 0
     keep = w > 0
     for all_rows, kept in zip(
-        case.objective.gradient_hessian(y, p, w),
-        case.objective.gradient_hessian(y[keep], p[keep], w[keep]),
+        case.on(50).gradient_hessian(y, p, w),
+        case.on(np.flatnonzero(keep)).gradient_hessian(y[keep], p[keep], w[keep]),
         strict=True,
     ):
         np.testing.assert_allclose(all_rows[keep], kept, rtol=1e-12)
@@ -89,12 +93,13 @@ def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
 
 def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
     y, wide, w = (array.astype(np.float32) for array in case.rows(300_000, seed=5))
+    obj = case.on(300_000)
     for weight in with_and_without_weights(w):
         for precision in (np.float32, np.float64):  # more than two blocks
             p = wide.astype(precision)
             before = y.copy(), p.copy(), w.copy()
-            returned = case.objective(y, p, weight)
-            exact = case.objective.gradient_hessian(y.astype(float), p.astype(float), weight)
+            returned = obj(y, p, weight)
+            exact = obj.gradient_hessian(y.astype(float), p.astype(float), weight)
             for array, reference in zip(returned, exact, strict=True):
                 assert array.dtype == np.float32
                 assert array.dtype.isnative
@@ -108,19 +113,20 @@ def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
 
 def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
     y, p, w = case.rows(300_000, seed=6)  # more than one block
+    obj = case.on(300_000)
     for weight in with_and_without_weights(w):
         for precision in (np.float32, np.float64):
             margin = p.astype(precision)
-            exact = case.objective.gradient_hessian(y, margin.astype(float), weight)
+            exact = obj.gradient_hessian(y, margin.astype(float), weight)
             for start in (0.0, 2.5):
-                bound = case.objective.bind(y, weight, start=start)
+                bound = obj.bind(y, weight, start=start)
                 bound(margin)
                 returned = bound((p - start).astype(precision))  # again, into the same memory
                 for array, reference in zip(returned, exact, strict=True):
                     assert array.dtype == np.float32
                     assert array.flags.c_contiguous
                     assert_close_in_float32(array, reference, y, p, weight)
-            small = case.objective.bind(y[:40], None if weight is None else weight[:40])
+            small = case.on(40).bind(y[:40], None if weight is None else weight[:40])
             with pytest.raises(ValueError, match="margin has 39 rows, but the labels have 40"):
                 small(margin[:39])
             for _ in range(2):
@@ -164,8 +170,9 @@ def check_all_labels_of_its_domain_are_finite_in_both_tails(case: ObjectiveCase)
         labels = np.linspace(max(domain.low, -1e3), min(domain.high, 1e3), 8)
     margins = np.array([*case.margins, *((-1e4, 1e4) if case.objective.link == "logit" else ())])
     y, p = np.repeat(labels, len(margins)), np.tile(margins, len(labels))
-    gradient, hessian = case.objective.gradient_hessian(y, p)
-    assert np.isfinite(case.objective.loss(y, p))
+    obj = case.on(len(y))
+    gradient, hessian = obj.gradient_hessian(y, p)
+    assert np.isfinite(obj.loss(y, p))
     assert np.isfinite(gradient).all()
     assert np.isfinite(hessian).all()
 
@@ -219,21 +226,22 @@ def check_refuses_bad_input(case: ObjectiveCase) -> None:
             f = how.get("fs", [low, how.get("f", low)])
             w = how.get("ws", [1, how["w"]] if "w" in how else None)
             with pytest.raises((ValueError, TypeError), match=message):
-                call(case.objective, y, f, w)
+                call(case.on(2), y, f, w)
 
 
 def check_finds_bad_rows_in_a_late_block(case: ObjectiveCase) -> None:
     n = 400_000
     y, f, _ = case.rows(n, seed=7)
+    obj = case.on(n)
     bad = np.where(np.arange(n) == n - 1, NAN, f)
     for entry in set(ENTRIES) - {"measured", "sums"}:
         with pytest.raises(ValueError, match=f"margin must be finite, found nan at row {n - 1}"):
-            ENTRIES[entry](case.objective, y, bad, None)
+            ENTRIES[entry](obj, y, bad, None)
     for label in (NAN, *case.refused):
         y[-1] = label
         for entry in set(ENTRIES) - {"sums"}:
             with pytest.raises(ValueError, match=f"y_true must .*found {label} at row {n - 1}"):
-                ENTRIES[entry](case.objective, y, f, None)
+                ENTRIES[entry](obj, y, f, None)
 
 
 X = np.random.default_rng(3).random((600, 4))
@@ -247,7 +255,7 @@ def training_labels(case: ObjectiveCase) -> Array:
 
 
 def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
-    y, obj = training_labels(case), case.objective
+    y, obj = training_labels(case), case.on(len(X))
     params = {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True}
     for weight in with_and_without_weights(WEIGHTS):
         data = xgb.DMatrix(X, y, weight=weight)
@@ -279,18 +287,28 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
 
 def check_booster_cross_validation(case: ObjectiveCase) -> None:
     y, metric = training_labels(case), go.squared_error_metric()
-    history = xgb.cv(
+    obj = case.on(len(X))
+    by_xgboost = partial(
+        xgb.cv,
         {"max_depth": 3, "base_score": float(y.mean()), "disable_default_eval_metric": 1},
-        xgb.DMatrix(X, y), 15, nfold=3, obj=case.objective, custom_metric=metric.xgboost,
+        xgb.DMatrix(X, y), 15, nfold=3, obj=obj, custom_metric=metric.xgboost,
         as_pandas=False, seed=0,
     )  # fmt: skip
-    assert len(history["test-squared_error-mean"]) == 15
-    result = lgb.cv(
-        {"objective": case.objective, "metric": "None", "verbose": -1},
+    by_lightgbm = partial(
+        lgb.cv,
+        {"objective": obj, "metric": "None", "verbose": -1},
         lgb.Dataset(X, y), 15, nfold=3, stratified=False, feval=metric.lightgbm,
     )  # fmt: skip
+    if obj.rows is not None:  # its rows are cut
+        for cross_validate in (by_xgboost, by_lightgbm):
+            with pytest.raises(ValueError, match="y_true has 400 rows, but .* has 600"):
+                cross_validate()
+        return
+    history = by_xgboost()
+    assert len(history["test-squared_error-mean"]) == 15
+    result = by_lightgbm()
     assert len(result["valid squared_error-mean"]) == 15
-    if case.objective.link == "identity":
+    if obj.link == "identity":
         assert history["test-squared_error-mean"][-1] < y.var()
 
 
@@ -305,21 +323,22 @@ def train_with_lightgbm(obj: go.Objective, y: Array, start: Any, w: Any) -> None
 
 def check_training_refuses_bad_input(case: ObjectiveCase) -> None:
     good, n = training_labels(case), len(X)
+    obj = case.on(n)
     for train in (train_with_xgboost, train_with_lightgbm):
-        train(case.objective, good, None, None)
+        train(obj, good, None, None)
         for label in (NAN, INF, *case.refused):
             y = np.where(np.arange(n) == 7, label, good)
             with pytest.raises(ValueError, match="(?i)label|y_true must"):
-                train(case.objective, y, None, None)
+                train(obj, y, None, None)
         for margin in (NAN, INF, -INF):
             start = np.where(np.arange(n) == 7, margin, good)
             with pytest.raises(ValueError, match="(base_margin|init_score) must be finite"):
-                train(case.objective, good, start, None)
+                train(obj, good, start, None)
         for weight in (-1, NAN, INF):
             with pytest.raises(ValueError, match="(?i)weight"):
-                train(case.objective, good, None, np.where(np.arange(n) == 7, weight, 1.0))
+                train(obj, good, None, np.where(np.arange(n) == 7, weight, 1.0))
         with pytest.raises(ValueError, match="sample_weight is 0 in all"):
-            train(case.objective, good, None, np.zeros(n))
+            train(obj, good, None, np.zeros(n))
 
 
 CHECKS = [

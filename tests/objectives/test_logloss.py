@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -91,7 +93,7 @@ def test_rate_one_is_plain_logloss(factory) -> None:
         ("0.1", TypeError, "must be a number, found str"),
         (None, TypeError, "must be a number, found NoneType"),
         (True, TypeError, "must be a number, found bool"),
-        ([0.1], TypeError, "must be a number, found list"),
+        (np.array(0.1), TypeError, "must be a number, found ndarray"),
     ],
 )
 def test_bad_rates(factory, rate, error, message) -> None:
@@ -104,3 +106,109 @@ def test_one_class_has_no_intercept() -> None:
         go.offset_logloss_objective(0.1).measured([1, 1])
     with pytest.raises(ValueError, match="one class only"):
         go.offset_logloss_objective(0.1).measured([0, 1], [1, 0])
+
+
+# rates by row
+
+RATES = np.array([0.02, 1.0, 0.3, 0.3, 0.05, 0.4])
+LABELS = np.array([0.0, 1, 0, 1, 0, 0])
+
+
+def test_rates_by_row_are_an_offset_of_each_row() -> None:
+    rng = np.random.default_rng(2)
+    z, w = rng.normal(-3, 2, 6), rng.integers(1, 4, 6).astype(float)
+    by_row, plain = go.offset_logloss_objective(RATES), go.weighted_logloss_objective(1)
+    s = z - np.log(RATES)
+    for weight in (None, w):
+        np.testing.assert_array_equal(
+            by_row.gradient_hessian(LABELS, z, weight), plain.gradient_hessian(LABELS, s, weight)
+        )
+        assert by_row.loss(LABELS, z, weight) == plain.loss(LABELS, s, weight)
+
+
+def test_equal_rates_by_row_are_one_rate() -> None:
+    rng = np.random.default_rng(3)
+    y, z = rng.integers(0, 2, 500).astype(float), rng.normal(-3, 2, 500)
+    one, by_row = go.offset_logloss_objective(0.02), go.offset_logloss_objective(np.full(500, 0.02))
+    np.testing.assert_array_equal(one.gradient_hessian(y, z), by_row.gradient_hessian(y, z))
+    assert by_row.loss(y, z) == one.loss(y, z)
+    # a root found to 1e-13 instead of a formula
+    assert by_row.measured(y).intercept == pytest.approx(one.measured(y).intercept, abs=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), least=st.floats(1e-12, 1))
+@settings(max_examples=100, deadline=None)
+def test_intercept_of_rates_by_row_has_least_loss(seed: int, weighted: bool, least: float) -> None:
+    rng = np.random.default_rng(seed)
+    rates = least ** rng.random(30)
+    y = rng.permutation(np.arange(30) < rng.integers(1, 30)).astype(float)
+    w = rng.random(30) + 0.01 if weighted else None
+    obj = go.offset_logloss_objective(rates).measured(y, w)
+    gradient, hessian = obj.gradient_hessian(y, np.full(30, obj.intercept), w)
+    # of a sum of 30 gradients below 1; where sigmoids are all but 0 or 1 the root is flat
+    assert abs(gradient.sum()) < 1e-12
+    weight = np.ones(30) if w is None else w
+    exact = weight @ expit(obj.intercept - np.log(rates)) - weight @ y
+    assert exact == pytest.approx(0, abs=1e-11)
+    assert hessian.sum() > 0
+
+
+def test_rates_by_row_make_a_value() -> None:
+    given_rates = RATES.copy()
+    obj = go.offset_logloss_objective(given_rates)
+    same = go.offset_logloss_objective(RATES.tolist())
+    given_rates[:] = 0.9  # theirs, not ours
+    assert obj == same
+    assert hash(obj) == hash(same)
+    assert obj != go.offset_logloss_objective(RATES[::-1])
+    assert obj != go.offset_logloss_objective(RATES[:5])
+    assert obj != go.offset_logloss_objective(0.02)
+    assert go.offset_logloss_objective([1.0]) != go.offset_logloss_objective(1.0)
+    assert "6 rows" in repr(obj)
+    assert obj.rows == 6
+    assert go.offset_logloss_objective(0.02).rows is None
+    for each in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
+        with pytest.raises(ValueError, match="read-only"):
+            each.offset.values[0] = 1
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            each.offset.values = RATES
+
+
+def test_pandas_rates_count_by_position() -> None:
+    pd = pytest.importorskip("pandas")
+    series = pd.Series(RATES, index=[9, 4, 4, 0, 2, 1])
+    assert go.offset_logloss_objective(series) == go.offset_logloss_objective(RATES)
+
+
+@pytest.mark.parametrize(
+    ("rates", "error", "message"),
+    [
+        ([0.1, 0], ValueError, r"negative_keep_rate must be in \(0, 1\], found 0.0 at row 1"),
+        ([0.1, 2], ValueError, "found 2.0 at row 1.* 0.02 for 2 %"),
+        ([0.1, -0.1], ValueError, "found -0.1 at row 1"),
+        ([0.1, np.nan], ValueError, "must be finite, found nan at row 1"),
+        ([], ValueError, "negative_keep_rate is empty"),
+        ([[0.1, 0.2]], ValueError, "must be one-dimensional"),
+        (["0.1"], TypeError, "must hold real numbers"),
+        ([True, False], TypeError, "is it a mask"),
+        ({0: 0.1, 1: 1}, TypeError, "must be a number, found dict"),
+    ],
+)
+def test_bad_rates_by_row(rates, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.offset_logloss_objective(rates)
+
+
+def test_another_number_of_rows_is_refused_with_the_remedy() -> None:
+    obj, z = go.offset_logloss_objective(RATES), np.zeros(5)
+    message = r"y_true has 5 rows, but negative_keep_rate has 6.* offset_logloss_objective\(rates\["
+    for call in (
+        lambda: obj(LABELS[:5], z),
+        lambda: obj.gradient_hessian(LABELS[:5], z),
+        lambda: obj.loss(LABELS[:5], z),
+        lambda: obj.bind(LABELS[:5]),
+        lambda: obj.measured(LABELS[:5]),
+        lambda: obj.measured(LABELS).measured(LABELS[:5]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

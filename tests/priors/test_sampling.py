@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 from lightgbm import LGBMClassifier
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -16,6 +17,7 @@ from gbdt_objectives import (
     log_odds_shift,
     measured_keep_rates,
     negative_downsample,
+    pilot_keep_rates,
     resample,
 )
 
@@ -24,7 +26,7 @@ RARE = (np.arange(n) % 100 == 0).astype(int)
 
 
 def within_five_deviations(count: int, rows: int, rate: float) -> bool:
-    return abs(count - rows * rate) < 5 * (rows * rate * (1 - rate)) ** 0.5
+    return abs(count - rows * rate) <= 5 * (rows * rate * (1 - rate)) ** 0.5
 
 
 # negative_downsample
@@ -67,6 +69,147 @@ def test_it_is_resample_with_the_positives_kept() -> None:
         negative_downsample(RARE, 0.02, random_state=3),
         resample(RARE, {0: 0.02, 1: 1}, random_state=3),
     )
+
+
+# rates by row
+
+RATES = np.random.default_rng(4).choice([0.001, 0.02, 0.3, 1.0], n)
+
+
+def test_each_negative_is_kept_at_its_own_rate() -> None:
+    rows = negative_downsample(RARE, RATES, random_state=0)
+    uniform = np.random.default_rng(0).random(n)
+    np.testing.assert_array_equal(rows, np.flatnonzero((RARE == 1) | (uniform < RATES)))
+    for rate in np.unique(RATES):
+        own = (rate == RATES) & (RARE == 0)
+        assert within_five_deviations(np.isin(np.flatnonzero(own), rows).sum(), own.sum(), rate)
+
+
+def test_equal_rates_by_row_are_one_rate() -> None:
+    for rate in (0.02, 1.0):
+        np.testing.assert_array_equal(
+            negative_downsample(RARE, np.full(n, rate), random_state=3),
+            negative_downsample(RARE, rate, random_state=3),
+        )
+
+
+def test_lower_rates_by_row_keep_a_subset() -> None:
+    few, more = (negative_downsample(RARE, f * RATES, random_state=5) for f in (0.5, 1))
+    assert np.isin(few, more).all()
+    assert len(few) < len(more)
+
+
+def test_rates_of_positives_are_not_used() -> None:
+    others = np.where(RARE == 1, 1e-9, RATES)
+    np.testing.assert_array_equal(
+        negative_downsample(RARE, RATES, random_state=1),
+        negative_downsample(RARE, others, random_state=1),
+    )
+
+
+def test_rates_and_labels_of_pandas_count_by_position() -> None:
+    pd = pytest.importorskip("pandas")
+    index = np.random.default_rng(0).permutation(n)
+    y, rates = pd.Series(RARE, index=index), pd.Series(RATES)
+    np.testing.assert_array_equal(
+        negative_downsample(y, rates, random_state=1),
+        negative_downsample(RARE, RATES.tolist(), random_state=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "error", "message"),
+    [
+        ([0.1] * 3, ValueError, "negative_keep_rate has 3 rows, but the labels have 4"),
+        ([0.1, 0.1, 0, 0.1], ValueError, r"must be in \(0, 1\], found 0.0 at row 2"),
+        ([0.1, 0.1, 2, 0.1], ValueError, "found 2.0 at row 2.* 0.02 for 2 %"),
+        ([0.1, 0.1, np.nan, 0.1], ValueError, "finite, found nan at row 2"),
+        ([True, False, True, True], TypeError, "is it a mask"),
+        ([[0.1] * 4], ValueError, "one-dimensional"),
+        ([1e-12] * 4, ValueError, "of which the sample has none: raise its rate"),
+        (np.array(0.1), TypeError, "must be a number, found ndarray"),
+        (20, ValueError, r"must be in \(0, 1\], found 20"),
+    ],
+)
+def test_bad_rates_by_row(rates, error, message) -> None:
+    with pytest.raises(error, match=message):
+        negative_downsample([0, 0, 0, 1], rates, random_state=0)
+
+
+def test_labels_of_minus_one_are_refused_with_rates_by_row() -> None:
+    with pytest.raises(ValueError, match="found -1 at row 0: encode the rare event as 1"):
+        negative_downsample([-1, -1, 1], [0.5, 0.5, 0.5])
+    with pytest.raises(ValueError, match="found -1 at row 0: encode the rare event as 1"):
+        pilot_keep_rates([-1, -1, 1], [0.5, 0.5, 0.5], 0.5)
+
+
+# pilot_keep_rates
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    mean=st.floats(1e-4, 1),
+    share=st.floats(0.001, 1),
+    spread=st.floats(0, 20),
+)
+@settings(max_examples=200, deadline=None)
+def test_mean_rate_of_the_negatives_is_what_was_asked_for(seed, mean, share, spread) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.append([0, 1], rng.random(100) < 0.3).astype(int)
+    p = expit(spread * rng.normal(size=len(y)) - 4)
+    rates = pilot_keep_rates(y, p, mean, floor=share * mean)
+    assert rates[y == 0].mean() == pytest.approx(mean, rel=1e-9)  # of a root found to 1e-13
+    assert rates.min() >= share * mean
+    assert rates.max() <= 1
+    inside = (rates > 1.001 * share * mean) & (rates < 0.999)
+    c = rates[inside] / p[inside]
+    np.testing.assert_allclose(c, c.mean() if len(c) else 1, rtol=1e-9)  # in proportion
+    assert (np.diff(rates[np.argsort(p)]) >= 0).all()
+
+
+def test_expected_number_kept_by_brute_force() -> None:
+    rng = np.random.default_rng(6)
+    p = expit(2 * rng.normal(size=2000) - 4)
+    y = (rng.random(2000) < p).astype(int)
+    rates = pilot_keep_rates(y, p, 0.1)
+    kept = [len(negative_downsample(y, rates, random_state=k)) - y.sum() for k in range(400)]
+    error = np.sqrt((rates * (1 - rates))[y == 0].sum() / 400)
+    assert np.mean(kept) == pytest.approx(0.1 * (y == 0).sum(), abs=4 * error)
+    assert rates.min() == pytest.approx(0.01)  # a tenth of the mean, unless told otherwise
+
+
+def test_equal_probabilities_give_one_rate() -> None:
+    np.testing.assert_allclose(pilot_keep_rates([0, 0, 1], [0.3] * 3, 0.2), 0.2, rtol=1e-12)
+    np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0.1, 0.2, 0.3], 1), 1)
+    np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0.1, 0.2, 0.3], 0.2, floor=0.2), 0.2)
+    np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0, 0, 0.3], 0.2, floor=0.2), 0.2)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"floor": 0.6}, ValueError, "floor is 0.6, above negative_keep_rate 0.5"),
+        ({"floor": 0}, ValueError, r"floor must be in \(0, 1\], found 0"),
+        ({"negative_keep_rate": 50}, ValueError, r"negative_keep_rate must be in \(0, 1\]"),
+        ({"negative_keep_rate": [0.5] * 4}, TypeError, "must be a number, found list"),
+        ({"probability": [0, 0, 0.1, 0.2]}, ValueError,
+         "0 in 2 of 3 negatives.* floor, 0.05: the mean rate is at most 0.366"),
+        ({"probability": [0] * 4}, ValueError, "0 in 3 of 3 negatives"),
+        ({"probability": [0.1, 2, 3, 4]}, ValueError, r"probability must be in \[0, 1\]"),
+        ({"probability": [0.1, np.nan, 0.1, 0.1]}, ValueError, "probability must be finite"),
+        ({"probability": [0.1]}, ValueError, "probability has 1 rows, but the labels have 4"),
+        ({"probability": [[0.9, 0.1]] * 4}, ValueError, "probability must be one-dimensional"),
+        ({"y": [0, 0, 0, 0]}, ValueError, "y has the label 0 only"),
+        ({"y": [1, 1, 1, 1]}, ValueError, "y has the label 1 only"),
+        ({"y": [0, 0, 0, 2]}, ValueError, "found 2 at row 3"),
+        ({"y": ["0", "0", "0", "1"]}, TypeError, "y must be 0"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_pilot_keep_rates(change, error, message) -> None:
+    good = {"y": [0, 0, 0, 1], "probability": [0.1, 0.2, 0.1, 0.5], "negative_keep_rate": 0.5}
+    pilot_keep_rates(**good)
+    with pytest.raises(error, match=message):
+        pilot_keep_rates(**(good | change))
 
 
 # seeds
