@@ -99,12 +99,8 @@ def keep_rates(value: ArrayLike | None, n: int) -> Array:
         return np.ones(n)
     if np.ndim(value) == 0:
         return np.full(n, _checks.keep_rate("negative_keep_rate", value))
-    r = _checks.vector("negative_keep_rate", value).astype(np.float64)
+    r = _checks.keep_rates("negative_keep_rate", value)
     _checks.same_length("negative_keep_rate", r, "the labels", n)
-    wrong = (r <= 0) | (r > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        _checks.keep_rate(f"negative_keep_rate[{row}]", float(r[row]))
     return r
 
 

@@ -10,6 +10,8 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
 from gbdt_objectives.objectives.base import Objective, objective
+from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
+from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
@@ -18,6 +20,10 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 
 __all__ = [
     "Objective",
+    "ObjectiveError",
+    "ObjectiveReport",
+    "check_objective",
+    "focal_objective",
     "objective",
     "offset_logloss_objective",
     "qwk_objective",

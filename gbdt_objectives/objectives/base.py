@@ -26,7 +26,7 @@ FLOAT32 = np.dtype(np.float32)
 Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
-HessianKind = Literal["exact", "constant", "upper_bound", "undeclared"]
+HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
 Block = tuple[slice, Constants, Array, Array]
 """A stretch of rows: where it is, its constants, and where gradient and hessian go."""
 Bound = Callable[[Array], tuple[Array, Array]]
@@ -52,9 +52,13 @@ class Objective:
         seen the labels yet, or if the loss has no such value.
     rows : int or None
         How many training rows it is for, if it holds a value of each; None for any.
-    hessian_kind : {"exact", "constant", "upper_bound", "undeclared"}
+    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         What the returned hessian is: the second derivative of the loss, the weight of the
-        row, nowhere below the second derivative, or anything.
+        row, nowhere below the second derivative, so large that -sum g / sum h of a leaf never
+        passes the leaf's optimum, or anything.
+    scale_free : bool
+        Whether the gradient is that of the loss only up to a positive factor, the same for all
+        rows of a call.
     label_domain, margin_domain : Domain
         The labels and margins that the loss is defined for; all others are refused.
     link : {"identity", "logit"}
@@ -66,19 +70,27 @@ class Objective:
         the first, look at the margins no more (an infinite one that is clipped passes).
     """
 
-    hessian_kind: ClassVar[HessianKind]
     margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Literal["identity", "logit"]] = "identity"
     couples_rows: ClassVar[bool] = False
     sums_reveal_nan: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        if not hasattr(cls, "hessian_kind") or cls.label_domain is Objective.label_domain:
+        base = Objective
+        if cls.hessian_kind is base.hessian_kind or cls.label_domain is base.label_domain:
             raise TypeError(f"{cls.__name__} must declare hessian_kind and label_domain")
+
+    @property
+    def hessian_kind(self) -> HessianKind:
+        raise NotImplementedError
 
     @property
     def label_domain(self) -> Domain:
         raise NotImplementedError
+
+    @property
+    def scale_free(self) -> bool:
+        return False
 
     @property
     def intercept(self) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from gbdt_objectives.objectives.domain import BINARY
 from gbdt_objectives.objectives.row_offsets import RowOffsets
 
 NAME = "negative_keep_rate"
+Hessian = Literal["exact", "bounded"]
 
 LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
 """Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
@@ -36,12 +37,16 @@ class LoglossObjective(Objective):
     Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
     """
 
-    hessian_kind = "exact"
     label_domain = BINARY
     link = "logit"
     negative_weight: float = 1.0
     offset: float | RowOffsets = 0.0
+    hessian: Hessian = "exact"
     intercept: float | None = None
+
+    @property
+    def hessian_kind(self) -> Hessian:
+        return self.hessian
 
     @property
     def rows(self) -> int | None:
@@ -141,7 +146,8 @@ class LoglossObjective(Objective):
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
-        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2."""
+        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
+        half that probability."""
         right, slope, *c = constants
         assert not isinstance(self.offset, RowOffsets)  # which _bind has added
         s = np.add(f, self.offset, out=gradient) if self.offset else f
@@ -153,8 +159,11 @@ class LoglossObjective(Objective):
         E = np.exp(log_E, out=hessian)
         wrong = np.add(E, 1, out=gradient)
         np.reciprocal(wrong, out=wrong)
-        hessian *= wrong
-        hessian *= wrong
+        if self.hessian == "bounded":
+            np.multiply(wrong, 0.5, out=hessian)
+        else:
+            hessian *= wrong
+            hessian *= wrong
         gradient *= slope
         if c:
             hessian *= c[0]
@@ -200,14 +209,17 @@ def softplus(q: Array) -> Array:
     return losses
 
 
-def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
+def weighted_logloss_objective(
+    negative_keep_rate: float, *, hessian: Hessian = "exact"
+) -> LoglossObjective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     ::
 
         loss      sum w c (-y log sigma(z) - (1-y) log(1 - sigma(z))),  c = 1 if y = 1 else 1/r
         gradient  w c (sigma(z) - y)
-        hessian   w c sigma(z) (1 - sigma(z)),  exact
+        hessian   w c sigma(z) (1 - sigma(z))   "exact"
+                  w c |sigma(z) - y| / 2        "bounded"
 
     The margin z is the log-odds in the full population, before sampling.
 
@@ -215,6 +227,11 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     ----------
     negative_keep_rate : float in (0, 1]
         r, the fraction of the negatives that was kept in the training data.
+    hessian : {"exact", "bounded"}
+        "exact" is the second derivative, as in the boosters' own logistic loss. It vanishes for
+        rows that are predicted with certainty, and a leaf of few such rows with large weights can
+        step far past its optimum. "bounded": the step of a leaf of one margin is 2 tanh(d/2), d the
+        step to its optimum, so never past it, and never above 2.
 
     Returns
     -------
@@ -245,10 +262,14 @@ def weighted_logloss_objective(negative_keep_rate: float) -> LoglossObjective:
     >>> gradient
     array([-0.5,  5. ], dtype=float32)
     """
-    return LoglossObjective(negative_weight=1 / _checks.keep_rate(NAME, negative_keep_rate))
+    check_hessian(hessian)
+    r = _checks.keep_rate(NAME, negative_keep_rate)
+    return LoglossObjective(negative_weight=1 / r, hessian=hessian)
 
 
-def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossObjective:
+def offset_logloss_objective(
+    negative_keep_rate: float | ArrayLike, *, hessian: Hessian = "exact"
+) -> LoglossObjective:
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
 
     Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
@@ -256,7 +277,8 @@ def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossOb
 
         loss      sum w (-y log sigma(s) - (1-y) log(1 - sigma(s))),  s = z - log r
         gradient  w (sigma(s) - y)
-        hessian   w sigma(s) (1 - sigma(s)),  exact
+        hessian   w sigma(s) (1 - sigma(s))   "exact"
+                  w |sigma(s) - y| / 2        "bounded"
 
     Parameters
     ----------
@@ -265,6 +287,8 @@ def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossOb
         each of the n *training* rows: ``rates[rows]`` after
         ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). That of a
         positive is not 1, but the rate at which a negative in its place would be kept.
+    hessian : {"exact", "bounded"}
+        As in :func:`weighted_logloss_objective`.
 
     Returns
     -------
@@ -311,7 +335,13 @@ def offset_logloss_objective(negative_keep_rate: float | ArrayLike) -> LoglossOb
     >>> gradient.round(3)
     array([-0.833,  0.5  ], dtype=float32)
     """
+    check_hessian(hessian)
     if np.ndim(negative_keep_rate) == 0:
-        return LoglossObjective(offset=-math.log(_checks.keep_rate(NAME, negative_keep_rate)))
+        r = _checks.keep_rate(NAME, negative_keep_rate)
+        return LoglossObjective(offset=-math.log(r), hessian=hessian)
     rates = _checks.keep_rates(NAME, negative_keep_rate)
-    return LoglossObjective(offset=RowOffsets(-np.log(rates)))
+    return LoglossObjective(offset=RowOffsets(-np.log(rates)), hessian=hessian)
+
+
+def check_hessian(hessian: str) -> None:
+    _checks.choice("hessian", hessian, ("exact", "bounded"))

@@ -48,6 +48,10 @@ class QWKObjective(Objective):
         return self.center
 
     @property
+    def scale_free(self) -> bool:
+        return self.scale == "residual"
+
+    @property
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
 

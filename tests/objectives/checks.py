@@ -18,7 +18,6 @@ from sklearn.base import clone
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
-from gbdt_objectives.objectives.base import FunctionObjective
 from gbdt_objectives.objectives.domain import REAL, Interval, Values
 from tests.contract import Array, ObjectiveCase
 
@@ -41,8 +40,17 @@ def central_difference(function: Callable[[Array], Any], x: Array, step: float) 
     return np.array(columns)
 
 
-def check_gradient(case: ObjectiveCase) -> None:
-    """It is the derivative of the loss."""
+def check_what_boosters_assume(case: ObjectiveCase) -> None:
+    """Gradient, hessian, weights, tails and calls, by the checker that users have."""
+    if case.of_positions is None:
+        go.check_objective(case.objective, case.labels, margins=case.margins)
+        return
+    with pytest.raises(ValueError, match="obj belongs to 60 rows"):
+        go.check_objective(case.on(60))
+
+
+def check_factor_of_the_gradient(case: ObjectiveCase) -> None:
+    """The gradient is the loss's times what the table says, 1 unless it is scale-free."""
     y, p, w = case.rows(62, seed=1)
     obj = case.on(62)
     for weight in with_and_without_weights(w):
@@ -55,30 +63,7 @@ def check_gradient(case: ObjectiveCase) -> None:
         assert np.abs(gradient - numeric * scale).max() <= 1e-6 * np.abs(gradient).max()
 
 
-def check_hessian(case: ObjectiveCase) -> None:
-    """It is what ``hessian_kind`` says."""
-    y, p, w = case.rows(40, seed=2)
-    obj = case.on(40)
-    kind = obj.hessian_kind
-    for weight in with_and_without_weights(w):
-        _, hessian = obj.gradient_hessian(y, p, weight)
-        if kind == "constant":
-            np.testing.assert_array_equal(hessian, 1 if weight is None else weight)
-        elif kind == "undeclared":
-            assert isinstance(obj, FunctionObjective)
-        else:
-            both = partial(obj.gradient_hessian, y, sample_weight=weight)
-            numeric = central_difference(lambda x, both=both: both(x)[0], p, step=1e-5).diagonal()
-            # truncation step^2 and rounding eps / step of gradients up to 30
-            assert (hessian - numeric).min() >= -1e-8
-            if kind == "exact":
-                assert np.abs(hessian - numeric).max() <= 1e-8
-            else:
-                assert kind == "upper_bound"
-            assert hessian.max() > 0.1  # not all in the tails, where any hessian would do
-
-
-def check_weight_is_repetition(case: ObjectiveCase) -> None:
+def check_weight_is_repetition_to_the_last_digits(case: ObjectiveCase) -> None:
     y, p, w = case.rows(50, seed=3)
     times = w.astype(int)
     at = np.repeat(np.arange(50), times)
@@ -357,9 +342,9 @@ def check_training_refuses_bad_input(case: ObjectiveCase) -> None:
 
 
 CHECKS = [
-    check_gradient,
-    check_hessian,
-    check_weight_is_repetition,
+    check_what_boosters_assume,
+    check_factor_of_the_gradient,
+    check_weight_is_repetition_to_the_last_digits,
     check_zero_weight_is_absence,
     check_calls_return_fresh_native_float32,
     check_bound_to_its_data_it_is_the_same,

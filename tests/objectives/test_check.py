@@ -1,0 +1,543 @@
+"""check_objective: passes what is right, names what is wrong, in every form that boosters call."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from scipy.special import expit, log_softmax, softmax
+
+import gbdt_objectives as go
+from gbdt_objectives import check_objective
+from gbdt_objectives.check import parametrize_with_checks
+from gbdt_objectives.objectives import ObjectiveError
+from tests.contract import OBJECTIVES
+
+# Right ones, in every form
+
+
+def weighted(w, like):
+    return np.ones_like(like) if w is None else w if like.ndim == 1 else w[:, None]
+
+
+def logistic(y_true, margin, sample_weight=None):
+    w, p = weighted(sample_weight, margin), expit(margin)
+    return w * (p - y_true), w * p * (1 - p)
+
+
+def logistic_loss(y, f, w):
+    return float((weighted(w, f) * np.logaddexp(0, (1 - 2 * y) * f)).sum())
+
+
+def native(margin, data):
+    y, w = data.get_label(), data.get_weight()
+    return logistic(y, margin, w if w is not None and len(w) else None)
+
+
+def native_xgboost(margin, dtrain):
+    y, w = dtrain.get_label(), dtrain.get_weight()
+    return logistic(y, margin, w if w.size else None)  # None.size raises, as with a Dataset
+
+
+def native_lightgbm(margin, dataset):
+    w = dataset.get_weight()
+    return logistic(dataset.get_label(), margin, w if w is None else w * np.ones(len(margin)))
+
+
+def with_group(y_true, margin, weight, group):
+    return logistic(y_true, margin, weight)
+
+
+class Callable:
+    def __call__(self, y_true, margin, sample_weight=None):
+        return logistic(y_true, margin, sample_weight)
+
+
+def softmax_objective(y, f, w=None):
+    p = softmax(f, axis=1)
+    return weighted(w, f) * (p - np.eye(f.shape[1])[y.astype(int)]), weighted(w, f) * p * (1 - p)
+
+
+def softmax_loss(y, f, w):
+    chosen = log_softmax(f, axis=1)[np.arange(len(y)), y.astype(int)]
+    return -float((chosen if w is None else w * chosen).sum())
+
+
+def cosh(y, f, w=None):
+    """log cosh (f-y), whose second derivative is at most 1."""
+    return weighted(w, f) * np.tanh(f - y), weighted(w, f) * 1.0
+
+
+def bounded(y, f, w=None):
+    p = expit(f)
+    return weighted(w, f) * (p - y), weighted(w, f) * np.abs(p - y) / 2
+
+
+def coupled(y, f, w=None):
+    """n/2 log sum (f-y)^2."""
+    v = weighted(w, f)
+    scale = v.sum() / (v * (f - y) ** 2).sum()
+    return scale * v * (f - y), scale * v
+
+
+def coupled_loss(y, f, w):
+    v = weighted(w, f)
+    return float(v.sum() / 2 * np.log((v * (f - y) ** 2).sum()))
+
+
+FORMS = [logistic, native, native_xgboost, native_lightgbm, with_group, Callable(),
+         functools.partial(logistic), go.objective(logistic)]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OBJECTIVES, ids=repr)
+def test_ours_pass(case) -> None:
+    report = check_objective(case.objective, case.labels, margins=case.margins)
+    assert report.passed
+    assert check_objective(case.objective).passed  # its own labels and margins
+    assert [f.check for f in report.findings if f.status == "not tested"] == ["memory order"]
+
+
+@pytest.mark.parametrize("obj", FORMS, ids=lambda obj: getattr(obj, "__name__", type(obj).__name__))
+def test_every_form_passes(obj) -> None:
+    report = check_objective(obj, loss=logistic_loss)
+    statuses = {f.check: (f.status, f.message) for f in report.findings}
+    assert statuses["gradient"] == ("passed", "")
+    assert statuses["hessian"] == ("note", "exact")
+    assert statuses["weights"][0] == "passed"
+    y, f, w = np.array([0.0, 1.0]), np.array([0.3, -2.0]), np.array([1.0, 2.0])
+    expected = logistic(y, f, w)
+    for data in (xgb.DMatrix(np.eye(2), y, weight=w), lgb.Dataset(np.eye(2), y, weight=w)):
+        if obj.__class__.__name__ == "function" and "native" in obj.__name__:
+            for found, part in zip(obj(f, data), expected, strict=True):  # it is that form
+                np.testing.assert_allclose(found, part, rtol=1e-6)
+
+
+def test_a_loss_of_several_classes_passes() -> None:
+    report = check_objective(softmax_objective, loss=softmax_loss, n_classes=3)
+    assert {f.check: f.status for f in report.findings}["memory order"] == "passed"
+
+
+@pytest.mark.parametrize(
+    ("obj", "kind", "loss"),
+    [
+        (cosh, "upper_bound", None),
+        (bounded, "bounded", logistic_loss),
+        (logistic, "exact", logistic_loss),
+        (coupled, "undeclared", coupled_loss),
+    ],
+)
+def test_kinds_of_hessian_pass(obj, kind, loss) -> None:
+    kind = "upper_bound" if obj is coupled else kind
+    assert check_objective(obj, loss=loss, hessian_kind=kind).passed
+
+
+def test_gradient_without_a_loss() -> None:
+    findings = {f.check: f for f in check_objective(logistic).findings}
+    assert findings["gradient"].status == "not tested"
+    assert "pass loss=" in findings["gradient"].message
+    findings = {f.check: f for f in check_objective(coupled, hessian_kind="upper_bound").findings}
+    assert findings["gradient"].message.startswith("symmetric")
+
+
+# Planted defects, each named
+
+
+def wrong_sign(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return -g, h
+
+
+def halved(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return g / 2, h / 2
+
+
+def other_gradient(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return g + 0.01 * weighted(w, f) * np.sin(f), h
+
+
+def weight_ignored(y, f, w=None):
+    return logistic(y, f)
+
+
+def weight_ignored_natively(margin, data):
+    return logistic(data.get_label(), margin)
+
+
+def without_weight(y, f):
+    return logistic(y, f)
+
+
+def weight_squared(y, f, w=None):
+    return logistic(y, f, None if w is None else w * w)
+
+
+def weight_outside_sums(y, f, w=None):
+    g, h = coupled(y, f)
+    return weighted(w, f) * g, weighted(w, f) * h
+
+
+def hessian_unweighted(y, f, w=None):
+    return logistic(y, f, w)[0], logistic(y, f)[1]
+
+
+def hessian_zero(y, f, w=None):
+    return logistic(y, f, w)[0], np.zeros_like(f)
+
+
+def hessian_doubled(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return g, 2 * h
+
+
+def hessian_halved(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return g, h / 2
+
+
+def hessian_of_another_loss(y, f, w=None):
+    p = expit(f)
+    return logistic(y, f, w)[0], weighted(w, f) * 0.1 * (p - y) ** 2
+
+
+def hessian_negative(y, f, w=None):
+    """Of a loss that is not convex."""
+    r = f - y
+    v = weighted(w, f)
+    return v * r / (1 + r**2), v * (1 - r**2) / (1 + r**2) ** 2
+
+
+def naive_exp(y, f, w=None):
+    p = np.exp(f) / (1 + np.exp(f))
+    return weighted(w, f) * (p - y), weighted(w, f) * np.exp(f) / (1 + np.exp(f)) ** 2
+
+
+class KeepsState:
+    calls = 0
+
+    def __call__(self, y, f, w=None):
+        self.calls += 1
+        g, h = logistic(y, f, w)
+        return g / self.calls, h
+
+
+class KeepsRows:
+    """The labels of the first call, as a closure over a training set has them."""
+
+    labels = None
+
+    def __call__(self, y, f, w=None):
+        if self.labels is None:
+            self.labels = y.copy()
+        return logistic(np.resize(self.labels, len(f)), f, w)
+
+
+def writes_to_margin(y, f, w=None):
+    f -= y
+    return logistic(0, f, w)
+
+
+def writes_to_labels(y, f, w=None):
+    y *= 2
+    return logistic(y / 2, f, w)
+
+
+def returns_margin(y, f, w=None):
+    g, h = logistic(y, f, w)
+    f[:] = g
+    return f, h
+
+
+def make_closure():
+    return lambda y, f, w=None: logistic(y, f, w)
+
+
+def position_matters(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return g * np.linspace(0.5, 1.5, len(f)), h
+
+
+def fortran(y, f, w=None):
+    """Reads the margin's memory as LightGBM's flat form has it."""
+    K = f.shape[1]
+    seen = f.ravel(order="K").reshape(K, -1).T if f.flags.f_contiguous else f.T.reshape(f.shape)
+    return softmax_objective(y, seen, w)
+
+
+def flat(y, f, w=None):
+    return tuple(part.ravel() for part in softmax_objective(y, f, w))
+
+
+def transposed(y, f, w=None):
+    return tuple(part.T for part in softmax_objective(y, f, w))
+
+
+def as_lists(y, f, w=None):
+    return tuple(part.tolist() for part in logistic(y, f, w))
+
+
+def big_endian(y, f, w=None):
+    return tuple(part.astype(">f4") for part in logistic(y, f, w))
+
+
+def half_precision(y, f, w=None):
+    return tuple(part.astype(np.float16) for part in logistic(y, f, w))
+
+
+def only_gradient(y, f, w=None):
+    return logistic(y, f, w)[0]
+
+
+def one_hessian(y, f, w=None):
+    return logistic(y, f, w)[0], 1.0
+
+
+def not_finite(y, f, w=None):
+    g, h = logistic(y, f, w)
+    return np.where(f > 5, np.nan, g), h
+
+
+def stops_gradient(y, f, w=None):
+    """QWK's loss with its sums differentiated as constants: the gradient of no loss."""
+    v = weighted(w, f)
+    r = f - y
+    return v * (r - (r @ r) / (1 + f @ f) * f * np.arange(1, len(f) + 1) / len(f)), v
+
+
+def asymmetric(y, f, w=None):
+    v = weighted(w, f)
+    return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
+
+
+@pytest.mark.parametrize(
+    ("obj", "options", "check", "message"),
+    [
+        (wrong_sign, {"loss": logistic_loss}, "gradient", "the wrong sign"),
+        (wrong_sign, {}, "hessian", "it is -1 times the second derivative"),
+        (halved, {"loss": logistic_loss}, "gradient", "it is 0.5 times the derivative of the loss"),
+        (other_gradient, {"loss": logistic_loss}, "gradient", "it is not the derivative of the"),
+        (weight_ignored, {}, "weights", "do not reach the gradient"),
+        (weight_ignored_natively, {}, "weights", "do not reach the gradient"),
+        (without_weight, {}, "weights", "it takes no sample_weight"),
+        (weight_squared, {}, "weights", "multiplied by the weights twice"),
+        (weight_outside_sums, {}, "weights", "are missing from the sums over rows"),
+        (weight_outside_sums, {"loss": coupled_loss}, "gradient", "of the loss with weights"),
+        (hessian_unweighted, {}, "weights", "do not reach the hessian"),
+        (hessian_zero, {}, "hessian", "it is 0 everywhere"),
+        (hessian_zero, {}, "sign of hessian", "all hessians are 0"),
+        (hessian_zero, {}, "step of a leaf", "none is ever split"),
+        (hessian_doubled, {}, "hessian", "it is 2 times the second derivative: .* too short"),
+        (hessian_halved, {}, "hessian", "it is 0.5 times the second derivative: .* too far"),
+        (hessian_halved, {"hessian_kind": "upper_bound"}, "hessian", "is less than the second"),
+        (
+            hessian_of_another_loss,
+            {},
+            "hessian",
+            "it is not the second derivative: .* another loss",
+        ),
+        (logistic, {"hessian_kind": "constant"}, "hessian", "declared constant"),
+        (logistic, {"hessian_kind": "bounded"}, "step of a leaf", "passes the leaf's optimum"),
+        (bounded, {"hessian_kind": "exact"}, "hessian", "it is not the second derivative"),
+        (hessian_negative, {"y_true": np.arange(5.0)}, "sign of hessian", "a hessian is -"),
+        (naive_exp, {"margins": (-6, 800)}, "returned arrays", "nan in places"),
+        (naive_exp, {}, "tails", "nan in float32 at y = 0, margin = "),
+        (KeepsState(), {}, "state", "it keeps a state or is random"),
+        (KeepsRows(), {}, "order of rows", "the gradient of a row depends on where the row"),
+        (writes_to_margin, {}, "inputs", "it writes into the margins"),
+        (writes_to_labels, {}, "inputs", "it writes into the labels"),
+        (returns_margin, {}, "inputs", "it writes into the margins"),
+        (make_closure(), {}, "copies", "it does not pickle"),
+        (position_matters, {}, "order of rows", "the gradient of a row depends on where the row"),
+        (fortran, {"n_classes": 3}, "memory order", "margins in Fortran order"),
+        (flat, {"n_classes": 3}, "returned arrays", r"shape \(180,\), not \(60, 3\): flat"),
+        (transposed, {"n_classes": 3}, "returned arrays", r"shape \(3, 60\), not \(60, 3\): flat"),
+        (as_lists, {}, "returned arrays", "the gradient is a list"),
+        (big_endian, {}, "returned arrays", "not in native byte order"),
+        (half_precision, {}, "returned arrays", "is float16"),
+        (only_gradient, {}, "returned arrays", "must be a tuple .*, found ndarray"),
+        (one_hessian, {}, "returned arrays", "the hessian is a float"),
+        (not_finite, {}, "returned arrays", "the gradient is nan in places: LightGBM"),
+        (asymmetric, {"y_true": np.arange(5.0)}, "gradient", "the gradient of no loss"),
+    ],
+)
+def test_a_defect_is_named(obj, options, check, message) -> None:
+    with pytest.raises(ObjectiveError) as raised:
+        check_objective(obj, **options)
+    failed = [f for f in raised.value.report.findings if f.status == "FAILED"]
+    found = next(f.message for f in failed if f.check == check)
+    assert re.search(message, found), found
+    assert found in str(raised.value)
+    assert not raised.value.report.passed
+
+
+# Two published bugs, rebuilt from their formulas
+
+
+def focal_with_dead_positives(y, f, w=None, *, gamma=2.0):
+    """Its hessian multiplies by 1 - y where it should by |y - p|: 0 for every positive."""
+    p = expit(f)
+    right = np.where(y == 1, p, 1 - p)
+    sign, q = 2 * y - 1, 1 - right
+    g = sign * q**gamma * (gamma * right * np.log(right) - q)
+    h = (
+        (1 - y)
+        * right
+        * q**gamma
+        * (gamma * (q - gamma * right) * np.log(right) + (2 * gamma + 1) * q)
+    )
+    return weighted(w, f) * g, weighted(w, f) * h
+
+
+def focal_through_rounded_probability(y, f, w=None, *, gamma=2.0):
+    """log(1-p) of a p that float32 rounds to 1: 0 times -inf."""
+    p = (1 / (1 + np.exp(-f))).astype(f.dtype)
+    right = np.where(y == 1, p, 1 - p)
+    sign, q = 2 * y - 1, 1 - right
+    g = sign * q**gamma * (gamma * right * np.log(right) - q)
+    h = right * q**gamma * (gamma * (q - gamma * right) * np.log(right) + (2 * gamma + 1) * q)
+    return weighted(w, f) * g, weighted(w, f) * h
+
+
+def test_a_focal_hessian_that_is_0_for_positives_is_found() -> None:
+    with pytest.raises(ObjectiveError, match="it is 0 for every row of label 1: their gradients"):
+        check_objective(focal_with_dead_positives)
+
+
+def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
+    with pytest.raises(ObjectiveError, match="tails +FAILED +the gradient is nan in float32 at"):
+        check_objective(focal_through_rounded_probability)
+    with np.errstate(all="ignore"):
+        g, _ = focal_through_rounded_probability(np.zeros(1), np.array([17.0], np.float32))
+    assert np.isnan(g).all()  # where it was met
+
+
+# Arguments, and the report
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((3,), TypeError, "obj must be an objective, a callable, found 3"),
+        ((Callable,), TypeError, "obj must be an objective"),
+        ((lambda f: f,), TypeError, "found 1 parameters"),
+        ((lambda y, f, w, gamma: f,), TypeError, "'gamma': LightGBM passes query groups there"),
+        ((lambda a, b: a @ b.nothing,), TypeError, "neither as .margin, data., .* nor as"),
+        ((logistic, ["a"]), TypeError, "y_true must hold real numbers"),
+        ((logistic, [0, np.nan]), ValueError, "y_true must be finite"),
+        ((logistic, None, {"loss": 3}), TypeError, "loss must be callable or None, found 3"),
+        ((logistic, None, {"sample_weight": [0.5, 1]}), ValueError, "whole numbers above 0"),
+        ((logistic, None, {"hessian_kind": "newton"}), ValueError, "hessian_kind must be one of"),
+        ((logistic, None, {"api": "catboost"}), ValueError, "api must be one of"),
+        ((logistic, None, {"n_classes": 1}), ValueError, "n_classes must be a whole number >= 2"),
+        ((logistic, None, {"margins": (3, 1)}), ValueError, "margins must be .lowest, highest"),
+    ],
+)
+def test_bad_arguments(arguments, error, message) -> None:
+    obj, y, options = (*arguments, None, {})[:3] if len(arguments) < 3 else arguments
+    with pytest.raises(error, match=message):
+        check_objective(obj, y, **(options or {}))
+
+
+def rows_of_losses(y, f, w):
+    return np.logaddexp(0, (1 - 2 * y) * f)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (rows_of_losses, r"loss must return one number, found an array of shape \(60,\)"),
+        (lambda y, f, w: float("nan"), "loss is nan at margins"),
+    ],
+)
+def test_a_loss_that_is_none_is_named(loss, message) -> None:
+    with pytest.raises(ObjectiveError, match=message):
+        check_objective(logistic, loss=loss)
+
+
+def test_the_report_prints_and_pickles() -> None:
+    report = check_objective(logistic, loss=logistic_loss)
+    assert str(report).startswith("logistic: all checks passed\n  returned arrays")
+    assert "<table>" in report._repr_html_()
+    with pytest.raises(ObjectiveError) as raised:
+        check_objective(wrong_sign, loss=logistic_loss)
+    assert "3 of 13 checks failed" in str(raised.value)
+    assert pickle.loads(pickle.dumps(raised.value.report)) == raised.value.report
+
+
+# From the command line, and in a test suite
+
+MODULE = """
+import numpy as np
+
+def right(y, f, w=None):
+    v = np.ones_like(f) if w is None else w
+    return v * (f - y), v
+
+def wrong(y, f, w=None):
+    v = np.ones_like(f) if w is None else w
+    return v * (y - f), v
+
+def loss(y, f, w):
+    v = np.ones_like(f) if w is None else w
+    return 0.5 * (v * (f - y) ** 2).sum()
+
+def poisson(y, f, w=None):
+    v = np.ones_like(f) if w is None else w
+    return v * (np.exp(f) - y), v * np.exp(f)
+
+class Losses:
+    mine = staticmethod(right)
+"""
+
+
+def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "mylosses.py").write_text(MODULE, encoding="utf-8")
+    line = [sys.executable, "-m", "gbdt_objectives.check", *arguments]
+    root = str(Path(go.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": root}
+    return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["mylosses:right"], 0, "right: all checks passed"),
+        (["mylosses:right", "--loss", "mylosses:loss"], 0, "right: all checks passed"),
+        (["mylosses:Losses.mine", "--labels", "1", "5", "9"], 0, "all checks passed"),
+        (["mylosses:wrong"], 1, "every step makes the leaf's gradient larger: it has the wrong"),
+        (["mylosses:wrong", "--loss", "mylosses:loss"], 1, "wrong sign"),
+        (["mylosses:right", "--hessian-kind", "bounded"], 0, "all checks passed"),
+        (["mylosses:poisson"], 1, "or pass margins= if none gets there"),
+        (["mylosses:poisson", "--margins", "-5", "5"], 0, "all checks passed"),
+        (["mylosses"], 2, "found 'mylosses': write module:name"),
+        (["mylosses:gone"], 2, "has no attribute 'gone'"),
+        (["nosuchmodule:gone"], 2, "No module named 'nosuchmodule'"),
+        (["mylosses:MODULE", "--api", "catboost"], 2, "invalid choice: 'catboost'"),
+    ],
+)
+def test_command_line(tmp_path, arguments, status, said) -> None:
+    ran = command(tmp_path, *arguments)
+    assert said in ran.stdout + ran.stderr
+    assert ran.returncode == status
+    assert "Traceback" not in ran.stderr
+
+
+@parametrize_with_checks([logistic, go.offset_logloss_objective(0.1)])
+def test_the_decorator_makes_tests(check) -> None:
+    assert check().passed
+
+
+@parametrize_with_checks([hessian_zero], margins=(-2, 2))
+def test_the_decorator_makes_tests_that_fail(check) -> None:
+    with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 13"):
+        check()
