@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,7 +60,7 @@ def choose_calibrator(
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
-    cv: int = 5,
+    cv: Any = 5,
     random_state: RandomState = 0,
 ) -> CalibratorChoice:
     """The calibrator of probabilities to choose, by cross-validated log loss.
@@ -78,7 +79,7 @@ def choose_calibrator(
         Labels 0 and 1, each in two rows or more.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight.
-    cv : int
+    cv : int or splitter
         How many folds, stratified and shuffled; or a splitter that holds each row out once.
     random_state : int, numpy Generator or RandomState, or None
         For the folds.

@@ -150,7 +150,7 @@ class ReliabilityDisplay:
         y_true: ArrayLike,
         probability: ArrayLike | Mapping[str, ArrayLike],
         *,
-        n_bins: int = 15,
+        n_bins: int | None = None,
         strategy: Strategy | Literal["isotonic"] = "quantile",
         scale: Scale = "linear",
         confidence_level: float = 0.95,
@@ -175,8 +175,8 @@ class ReliabilityDisplay:
             Labels 0 and 1, both occurring.
         probability : array-like of shape (n,), or a mapping of names to such
             Of label 1, from one model or from each of several.
-        n_bins : int from 1 to 1,000,000
-            Number of bins; not of "isotonic".
+        n_bins : int from 1 to 1,000,000, optional
+            Number of bins, 15 if None; "isotonic" has none.
         strategy : {"quantile", "uniform", "events", "isotonic"}
             Bins as in ``reliability_bins``; "events" for rare events on logarithmic axes.
             "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same
@@ -231,6 +231,12 @@ class ReliabilityDisplay:
         ['uncorrected: 8.05', 'corrected: 0.994']
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
+        if n_bins is not None and strategy == "isotonic":
+            raise ValueError(
+                f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins: leave it "
+                "out, or choose 'quantile', 'uniform' or 'events'"
+            )
+        bins = 15 if n_bins is None else n_bins
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")
@@ -242,7 +248,7 @@ class ReliabilityDisplay:
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(y_true, p, n_bins, strategy, level, sample_weight)
+                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight)
             except (ValueError, TypeError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"model {name!r}: {error}") from error

@@ -411,3 +411,10 @@ def test_an_isotonic_curve_begins_at_open_triangles() -> None:
             if a.get_mfc() == "none" and len(a.get_xdata()) and np.isfinite(a.get_xdata()).all()
         }
         assert marked == markers
+
+
+def test_bins_of_an_isotonic_curve_are_refused() -> None:
+    with pytest.raises(ValueError, match="n_bins is given, found 5, but strategy='isotonic'"):
+        ReliabilityDisplay.from_predictions(
+            [0, 1, 0, 1], [0.1, 0.4, 0.3, 0.9], n_bins=5, strategy="isotonic"
+        )
