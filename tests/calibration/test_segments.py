@@ -246,7 +246,7 @@ def test_rows_of_no_weight_do_not_count() -> None:
         ({}, {}, "segments has no column"),
         (None, {}, "segments must be one-dimensional"),
         ([0, 0, 0], {"negative_keep_rate": 0}, r"negative_keep_rate must be in \(0, 1\], found 0"),
-        ([0, 0, 0], {"negative_keep_rate": [1, 2, 1]}, r"negative_keep_rate\[1\] must be in"),
+        ([0, 0, 0], {"negative_keep_rate": [1, 2, 1]}, "in .0, 1., found 2.0 at row 1"),
         ([0, 0, 0], {"negative_keep_rate": [1, 1]}, "negative_keep_rate has 2 rows"),
         ([0, 0, 0], {"confidence_level": 95}, "confidence_level must be in"),
         ("prediction", {"n_bins": 0}, "n_bins must be a whole number"),

@@ -18,7 +18,7 @@ classes = st.integers(1, 60).flatmap(
     lambda n: st.tuples(
         hnp.arrays(int, n, elements=st.integers(0, 5)),
         hnp.arrays(int, n, elements=st.integers(0, 5)),
-        hnp.arrays(float, n, elements=st.floats(0, 10)),
+        hnp.arrays(float, n, elements=st.just(0.0) | st.floats(1e-6, 10)),
     )
 )
 
