@@ -183,6 +183,8 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
             f"{floor:g}: the mean rate is at most {excess(high) + mean:g}, below "
             f"negative_keep_rate {mean:g}; raise the floor"
         )
+    if excess(low) >= 0:  # only rounding sets the floor apart from the mean
+        return math.exp(low)
     return float(np.exp(brentq(excess, low, high, xtol=1e-13)))
 
 
