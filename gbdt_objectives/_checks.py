@@ -151,6 +151,17 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     return rates
 
 
+def rates_by_row_alone(name: str, rates: Array, positive: Array) -> None:
+    """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label."""
+    if positive.any() and (rates[positive] == 1).all() and (rates < 1).any():
+        raise ValueError(
+            f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "
+            "the label. Give a positive the rate at which a negative in its place would be kept, "
+            "as pilot_keep_rates does, or, for one rate, a float; if a pilot tells labels apart so "
+            "well, sample at numpy.minimum(rates, 0.999)"
+        )
+
+
 def confidence_level(name: str, value: object, usual: float) -> float:
     """The coverage of an interval, in (0, 1)."""
     level = number(name, value)

@@ -117,8 +117,6 @@ OBJECTIVES = [
         (-30, 30),
         OTHER,
     ),
-    ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
-    ObjectiveCase("focal-alpha", go.focal_objective(0.5, alpha=0.25), (0, 1), (-30, 30), OTHER),
     ObjectiveCase("offset-logloss", go.offset_logloss_objective(0.02), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
         "offset-logloss-by-row",

@@ -146,7 +146,9 @@ def imbalance_shift(
         In log-odds, for :func:`shift_intercept` or ``correct_margin``. Where it is inferred,
         its attribute ``standard_error`` is that of d, for independent rows: ::
 
-            sqrt(sum w (y - p)^2) / sum w p (1 - p),    p = sigmoid(z + d)
+            sqrt(sum w^2 (y - p)^2) / sum w p (1 - p),    p = sigmoid(z + d)
+
+        In it a row counts as one, however much it weighs.
 
     Raises
     ------

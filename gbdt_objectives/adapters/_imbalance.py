@@ -79,6 +79,6 @@ def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) 
     labels, z, w = labels[counts], z[counts], w[counts]
     shift = InferredShift(find_shift(labels, z, w))
     p = expit(z + float(shift))
-    variance = dot(w, (labels - p) ** 2)
+    variance = dot(w * w, (labels - p) ** 2)
     shift.standard_error = float(np.divide(np.sqrt(variance), dot(w, p * (1 - p))))
     return shift

@@ -93,8 +93,9 @@ def calibration_error_test(
         the rate of every row is needed, positives too), and weights do not count that yet. None:
         all were kept. For (n,) only.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0. In the error w means the same as w copies of the row. In its chance a row
-        counts as one, however much it weighs.
+        Weights >= 0, of the row and not of its label: for dropped negatives pass
+        ``negative_keep_rate``. In the error w means the same as w copies of the row. In its
+        chance a row counts as one, however much it weighs.
     confidence_level : float in (0, 1)
         Of the interval.
     n_resamples : int
@@ -110,8 +111,8 @@ def calibration_error_test(
     Raises
     ------
     ValueError
-        As :func:`expected_calibration_error`; a rate outside (0, 1] or with (n, K), a bad
-        confidence level, too few resamples.
+        As :func:`expected_calibration_error`; a rate outside (0, 1] or with (n, K), weights that
+        are one number for each label, a bad confidence level, too few resamples.
 
     References
     ----------
@@ -142,6 +143,8 @@ def calibration_error_test(
             "y_true == label and its column"
         )
     own = predicted_class(rows)
+    if rows.p.ndim == 1:
+        refuse_weights_by_label(own)
     standing, r = downsampled_rows(own, negative_keep_rate)
     b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
     bins = sum_bins(own, standing.w, r, b)
@@ -154,6 +157,20 @@ def calibration_error_test(
         p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
         interval=np.array(find_interval(bins, null, (1 - level) / 2, seed)),
     )
+
+
+def refuse_weights_by_label(rows: LabelledRows) -> None:
+    """Raise for one weight for each label, which no drawn label would keep."""
+    positive = rows.y == 1
+    if not 0 < np.count_nonzero(positive) < len(positive):
+        return
+    one, zero = rows.w[positive], rows.w[~positive]
+    if np.ptp(one) == 0 and np.ptp(zero) == 0 and one[0] != zero[0]:
+        raise ValueError(
+            f"sample_weight follows the label, found {one[0]:g} for label 1 and {zero[0]:g} for "
+            "label 0: the test draws labels anew, with weights that belong to rows. For dropped "
+            f"negatives pass negative_keep_rate={one[0] / zero[0]:.4g} and no such weights"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,13 +241,18 @@ def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
 def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
     """Errors in the population for which the one found is not beyond a tail."""
     error = bins.error(bins.d)
-    low, high = error * (1 - 1e-9), max(error, float(np.median(null))) * (1 + 1e-9)  # sums round
-    s = np.sqrt(bins.variance(bins.p)) / bins.W
+    low = error * (1 - 1e-9)  # sums round
+    high = max(error, float(np.median(null))) * (1 + 1e-9) + 1e-12
+    least = 1 / (bins.m + 2)  # certain predictions are as uncertain as m rows can tell
+    s = np.sqrt(bins.variance(np.clip(bins.p, least, 1 - least))) / bins.W
+    s = np.where(bins.p * (1 - bins.p) > 0, np.sqrt(bins.variance(bins.p)) / bins.W, s)
     step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
+
+    upward = (bins.d < 0) | ((bins.d == 0) & (bins.p < 0.5))
 
     def gaps(c: float) -> Array:
         size = np.maximum(np.abs(bins.d) - c * step, 0)
-        wanted = np.where(bins.d < 0, -size, size)
+        wanted = np.where(upward, -size, size)
         possible: Array = bins.p - np.clip(bins.p - wanted, 0, 1)
         return possible
 

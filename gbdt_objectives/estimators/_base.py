@@ -23,6 +23,7 @@ INSTEAD = by_name({
     "write eval_set=[(X_val, y_val)]":
         "eval_X eval_y X_val y_val validation_data valid_sets evals",
     "write eval_sample_weight=[w_val]": "sample_weight_eval_set sample_weight_val",
+    "set early_stopping_rounds of the estimator": "callbacks early_stopping_rounds",
     "pass the rows themselves, eval_set=[(X_val, y_val)]": "validation_fraction validation_split",
 })  # fmt: skip
 """What other libraries call the arguments of fit about validation rows, and what to write."""
@@ -117,7 +118,7 @@ def check_score(score: ArrayLike) -> Array:
     if array.ndim != 1:
         raise ValueError(
             f"score must have shape (n,) or (n, 1), found {array.shape}: one score per row, "
-            "not features"
+            "not features; of predict_proba pass the column [:, 1]"
         )
     if array.dtype.kind == "O":
         for value in array:

@@ -136,7 +136,10 @@ class CalibratedClassifier(ProbabilityClassifier):
         y : array-like of shape (n,)
             Two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
-            For the estimator and the calibrator.
+            For the estimator and the calibrator, so that the probabilities are those of the
+            population that the weights make. Against imbalance give ``class_weight`` or
+            ``scale_pos_weight`` to the estimator instead, or pass ``eval_set``, whose rows these
+            do not weigh. Weights count rows: divide amounts of money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set : [(X_val, y_val)], optional
@@ -167,6 +170,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
+        given = X
         X, target = check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
@@ -175,7 +179,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         columns = takes_columns(self.calibrator, len(classes))
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [] if self._is_auto else [self.calibrator]
-        evaluated = read_eval_set(self, X, classes, eval_set, eval_sample_weight, *calibrators)
+        evaluated = read_eval_set(self, given, classes, eval_set, eval_sample_weight, *calibrators)
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
         w = check_weights(sample_weight, len(target), *fitted)
         held: Any = slice(None)
@@ -216,7 +220,8 @@ class CalibratedClassifier(ProbabilityClassifier):
         if not usable and not (self._is_auto and calibrator == "auto"):
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
-                f"LogitCalibrator() does, or be 'auto', found {_checks.shown(calibrator)}"
+                'LogitCalibrator() ("sigmoid") and ROCConvexHullCalibrator() ("isotonic") do, or '
+                f"be 'auto', found {_checks.shown(calibrator)}"
             )
         if getattr(calibrator, "labels", None) is not None:
             raise ValueError(

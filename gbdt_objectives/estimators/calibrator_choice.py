@@ -78,7 +78,9 @@ def choose_calibrator(
     y : array-like of shape (n,)
         Labels 0 and 1, each in two rows or more.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight.
+        Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight, and in
+        the standard error a row counts as one. The spline bends as if weights counted rows:
+        divide amounts of money by their mean.
     cv : int or splitter
         How many folds, stratified and shuffled; or a splitter that holds each row out once.
     random_state : int, numpy Generator or RandomState, or None
@@ -144,7 +146,7 @@ def clearly_less(loss: Array, other: Array, w: Array) -> bool:
         return True
     difference = loss - other
     mean = np.average(difference, weights=w)
-    variance = np.average((difference - mean) ** 2, weights=w) / w.sum()
+    variance = float(w**2 @ (difference - mean) ** 2) / float(w.sum()) ** 2
     return bool(mean < -CLEARLY * np.sqrt(variance))
 
 

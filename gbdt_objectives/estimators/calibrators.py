@@ -371,14 +371,19 @@ def overlap(negative: Array, positive: Array) -> bool:
     return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 
+def check_weights_count_rows(N_1: float, N_0: float, where: str = "") -> None:
+    """Raise if a label weighs less than the one row that is added to it."""
+    if min(N_1, N_0) < 1:
+        raise ValueError(
+            f"sample_weight sums to {min(N_1, N_0):g} for one label, less than a row{where}: "
+            "multiply the weights so that they count rows"
+        )
+
+
 def platt_targets(y: Array, w: Array) -> Array:
     """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
-    if min(N_1, N_0) < 1:
-        raise ValueError(
-            f"sample_weight sums to {min(N_1, N_0):g} for one label, less than a row, and the "
-            "score separates the labels: multiply the weights so that they count rows"
-        )
+    check_weights_count_rows(N_1, N_0, ", and the score separates the labels")
     targets: Array = np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
     return targets
 

@@ -247,6 +247,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         check_names(self, others)
         n_bags = self._check_parameters()
         self._check_ways_to_stop(groups, eval_set)
+        given = X
         X, target = check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
@@ -261,7 +262,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         w = check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
         data = (X, position, w)
-        held_out = read_eval_set(self, X, classes, eval_set, eval_sample_weight)
+        held_out = read_eval_set(self, given, classes, eval_set, eval_sample_weight)
         pool = np.arange(len(target))
         if self.cv is not None:
             pool, held = last_split(position, self.cv, group)

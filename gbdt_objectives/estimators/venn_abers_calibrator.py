@@ -14,7 +14,7 @@ from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.calibration.venn_abers import find_venn_abers
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.calibrators import Calibrator
+from gbdt_objectives.estimators.calibrators import Calibrator, check_weights_count_rows
 
 
 class VennAbersCalibrator(Calibrator):
@@ -68,6 +68,8 @@ class VennAbersCalibrator(Calibrator):
     }
 
     def _fit(self, rows: LabelledRows) -> None:
+        positive = float(rows.w @ rows.y)
+        check_weights_count_rows(positive, float(rows.w.sum()) - positive)
         found = find_venn_abers(rows)
         self.scores_, self.lower_, self.upper_ = found.scores, found.lower, found.upper
 

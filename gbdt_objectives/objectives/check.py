@@ -366,12 +366,30 @@ def _sklearn_form(
 ) -> tuple[Callable[[Array, Array, Array | None], Any], bool]:
     """A bare callable as (y, f, w), and whether it is told the weights."""
     try:
-        parameters = inspect.signature(obj).parameters.values()
+        parameters = list(inspect.signature(obj).parameters.values())
     except ValueError:  # a builtin without signature
-        names = ["margin", "data"]
+        parameters = []
+    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        names, may_be_native = ["margin", "data"], True
     else:
-        kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-        names = [parameter.name for parameter in parameters if parameter.kind in kinds]
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = [parameter.name for parameter in named]
+        may_be_native = all(p.default is not p.empty for p in named[2:])
+
+    def native(api: Api) -> Callable[[Array, Array, Array | None], Any]:
+        return lambda y, f, w: obj(f, Rows(y, w, api))
+
+    if api not in (None, "sklearn"):
+        return native(api), True
+    failures = []
+    if api is None and may_be_native:
+        for library in ("xgboost", "lightgbm"):
+            try:
+                native(library)(y.copy(), f.copy(), None)
+            except Exception as error:
+                failures.append(f"{type(error).__name__}: {shown(str(error))}")
+            else:
+                return native(library), True
     count = len(names)
     if count == 4 and "group" not in names[3]:
         raise TypeError(
@@ -384,31 +402,20 @@ def _sklearn_form(
             f"{count} parameters"
         )
 
-    def native(api: Api) -> Callable[[Array, Array, Array | None], Any]:
-        return lambda y, f, w: obj(f, Rows(y, w, api))
-
     def sklearn(y: Array, f: Array, w: Array | None) -> Any:
         return obj(y, f, *((w, None)[: count - 2]))
 
-    if api == "sklearn" or (api is None and count > 2):
-        return sklearn, count > 2
-    if api is not None:
-        return native(api), True
-    failures = []
-    forms: list[tuple[Callable[..., Any], bool]] = [
-        (native("xgboost"), True), (native("lightgbm"), True), (sklearn, False)
-    ]  # fmt: skip
-    for form, takes_weights in forms:
+    if count == 2 and api is None:
         try:
-            form(y.copy(), f.copy(), None)
+            sklearn(y.copy(), f.copy(), None)
         except Exception as error:
             failures.append(f"{type(error).__name__}: {shown(str(error))}")
-        else:
-            return form, takes_weights
-    raise TypeError(
-        "obj can be called neither as (margin, data), with data.get_label() and data.get_weight(), "
-        f"nor as (y_true, margin): {failures[0]}; {failures[-1]}; pass api= if its form is known"
-    )
+            raise TypeError(
+                "obj can be called neither as (margin, data), with data.get_label() and "
+                f"data.get_weight(), nor as (y_true, margin): {failures[0]}; {failures[-1]}; pass "
+                "api= if its form is known"
+            ) from None
+    return sklearn, count > 2
 
 
 # The checks: None if passed, a note, or Failure or Skipped raised.

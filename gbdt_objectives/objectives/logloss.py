@@ -66,14 +66,7 @@ class LoglossObjective(Objective):
                 "where rows are held out, as in cross-validation, make an objective for each "
                 "training part"
             )
-        dropped, positive = self.offset.values > 0, y == 1
-        if 0 < positive.sum() < len(y) and not (dropped == positive).any():
-            raise ValueError(
-                f"{NAME} is 1 in every row with label 1 and below 1 in every other: rates must not "
-                "follow the label. Give a positive the rate at which a negative in its place would "
-                "be kept, as pilot_keep_rates does, or, for one rate, a float; if a pilot tells "
-                "labels apart so well, sample at numpy.minimum(rates, 0.999)"
-            )
+        _checks.rates_by_row_alone(NAME, np.exp(-self.offset.values), y == 1)
         return y, w
 
     def _measure(self, y: Array, w: Array | None) -> LoglossObjective:

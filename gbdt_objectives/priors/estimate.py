@@ -451,6 +451,11 @@ def match_moments(
     d = u0.mean(axis=0) - v0.mean(axis=0)
     C = np.atleast_2d(np.cov(u0.T) / n + np.cov(v0.T) / len(v0))
     covariance = inverse @ moment(pi)[1] @ inverse.T
+    if not np.diag(covariance).min() > 1e-24:  # rounding leaves 1e-35
+        raise ValueError(
+            "probability is the same in all rows, and that of out_of_fold in all rows of a class: "
+            "their chance is unknown; pass probabilities, not decisions, or more rows"
+        )
     statistic = float(d @ np.linalg.solve(C, d))
     return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment)
 

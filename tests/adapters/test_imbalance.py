@@ -270,7 +270,7 @@ def test_weight_is_repetition(halves):
     one = go.imbalance_shift(model, y_new[rows], X_new[rows], sample_weight=w)
     two = go.imbalance_shift(model, np.repeat(y_new[rows], w), np.repeat(X_new[rows], w, axis=0))
     assert one == pytest.approx(two, rel=1e-9)  # sums in another order
-    assert one.standard_error == pytest.approx(two.standard_error, rel=1e-9)
+    assert one.standard_error > two.standard_error  # in which a row counts as one
 
 
 def test_the_standard_error_is_that_of_repeated_samples():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
@@ -121,6 +121,7 @@ def problems(draw):
 @given(problems(), st.sampled_from([0.5, 0.95, 0.999]))
 def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
     y, p, w, r, g = problem
+    assume(not y.any() or (r[y == 1] < 1).any() or (r == 1).all())  # rates of the label: refused
     found = go.calibration_ratio_by_segment(
         y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=level
     )

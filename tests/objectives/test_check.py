@@ -541,3 +541,30 @@ def test_the_decorator_makes_tests(check) -> None:
 def test_the_decorator_makes_tests_that_fail(check) -> None:
     with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 13"):
         check()
+
+
+def native_with_defaults(preds, dtrain, alpha=0.5, gamma=0.0):
+    return native(preds, dtrain)
+
+
+def native_with_one_default(preds, dtrain, gamma=0.0):
+    return native(preds, dtrain)
+
+
+def of_any_arguments(*arguments):
+    return native(*arguments)
+
+
+@pytest.mark.parametrize("obj", [native_with_defaults, native_with_one_default, of_any_arguments])
+def test_parameters_with_defaults_do_not_hide_the_native_form(obj) -> None:
+    assert check_objective(obj, loss=logistic_loss).passed
+    assert check_objective(obj, loss=logistic_loss, api="xgboost").passed
+
+
+def gamma_for_weights(y_true, y_pred, gamma=2.0):
+    return logistic(y_true, y_pred) if gamma is None else logistic(y_true, y_pred * gamma)
+
+
+def test_a_default_in_the_place_of_the_weights_is_not_passed_over() -> None:
+    with pytest.raises(ObjectiveError):
+        check_objective(gamma_for_weights)
