@@ -151,9 +151,12 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     return rates
 
 
-def rates_by_row_alone(name: str, rates: Array, positive: Array) -> None:
-    """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label."""
-    if positive.any() and (rates[positive] == 1).all() and (rates < 1).any():
+def rates_by_row_alone(name: str, dropped: Array, positive: Array) -> None:
+    """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label.
+
+    ``dropped``: where they are below 1.
+    """
+    if positive.any() and dropped.any() and not dropped[positive].any():
         raise ValueError(
             f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "
             "the label. Give a positive the rate at which a negative in its place would be kept, "

@@ -244,8 +244,9 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     low = error * (1 - 1e-9)  # sums round
     high = max(error, float(np.median(null))) * (1 + 1e-9) + 1e-12
     least = 1 / (bins.m + 2)  # certain predictions are as uncertain as m rows can tell
-    s = np.sqrt(bins.variance(np.clip(bins.p, least, 1 - least))) / bins.W
-    s = np.where(bins.p * (1 - bins.p) > 0, np.sqrt(bins.variance(bins.p)) / bins.W, s)
+    certain = bins.p * (1 - bins.p) == 0
+    p = np.where(certain, np.clip(bins.p, least, 1 - least), bins.p)
+    s = np.sqrt(bins.variance(p)) / bins.W
     step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
 
     upward = (bins.d < 0) | ((bins.d == 0) & (bins.p < 0.5))

@@ -91,7 +91,7 @@ def downsampled_rows(
     and the rate r of each."""
     r = keep_rates(negative_keep_rate, rows.given)[rows.kept]
     if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
-        _checks.rates_by_row_alone("negative_keep_rate", r, rows.y == 1)
+        _checks.rates_by_row_alone("negative_keep_rate", r < 1, rows.y == 1)
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept), r
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, ClassVar
-
-import numpy as np
-from scipy.special import expit
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.beta import fit_beta_map, log_probabilities
@@ -16,7 +12,6 @@ from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators.calibrators import (
     INPUT_SPACES,
     LogOddsCalibrator,
-    drop_certain,
     rising_targets,
 )
 
@@ -80,7 +75,7 @@ class BetaCalibrator(LogOddsCalibrator):
     }
 
     def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        y, z, w = self._finite_rows(rows)
         target = rising_targets(y, z, w)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
@@ -96,13 +91,9 @@ class BetaCalibrator(LogOddsCalibrator):
                 stacklevel=3,
             )
 
-    def _probability(self, score: Array) -> Array:
-        z = self._log_odds(score)
-        finite = np.isfinite(z)
-        u, v = log_probabilities(z[finite])
-        z[finite] = self.a_ * u + self.b_ * v + self.c_
-        p: Array = expit(z)
-        return p
+    def _map(self, z: Array) -> Array:
+        u, v = log_probabilities(z)
+        return self.a_ * u + self.b_ * v + self.c_
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> BetaCalibrator:

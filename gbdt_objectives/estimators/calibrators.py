@@ -91,7 +91,12 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 class LogOddsCalibrator(Calibrator):
-    """A calibrator that works on log-odds, given as they are or as probabilities."""
+    """A calibrator that works on log-odds, given as they are or as probabilities.
+
+    Infinite ones, which are certain, stay as they are.
+    """
+
+    _map: Callable[[Array], Array]
 
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
         self.input_space = input_space
@@ -103,6 +108,17 @@ class LogOddsCalibrator(Calibrator):
             return score.astype(np.float64)
         z: Array = logit(_checks.probabilities("score", score))
         return z
+
+    def _finite_rows(self, rows: LabelledRows) -> tuple[Array, Array, Array]:
+        """y, z, w of the rows of finite log-odds; the others must be right."""
+        return drop_certain(replace(rows, p=self._log_odds(rows.p)))
+
+    def _probability(self, score: Array) -> Array:
+        z = self._log_odds(score)
+        finite = np.isfinite(z)
+        z[finite] = self._map(z[finite])
+        p: Array = expit(z)
+        return p
 
 
 def read_m(key: str, m: object) -> float:
@@ -260,9 +276,8 @@ class InterceptCalibrator(LogOddsCalibrator):
     def _fit(self, rows: LabelledRows) -> None:
         self.shift_ = find_shift(rows.y, self._log_odds(rows.p), rows.w)
 
-    def _probability(self, score: Array) -> Array:
-        p: Array = expit(self._log_odds(score) + self.shift_)
-        return p
+    def _map(self, z: Array) -> Array:
+        return z + self.shift_
 
 
 class LogitCalibrator(LogOddsCalibrator):
@@ -321,7 +336,7 @@ class LogitCalibrator(LogOddsCalibrator):
     }
 
     def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        y, z, w = self._finite_rows(rows)
         target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
         unit = float(np.abs(z).max())  # whose squares neither overflow nor vanish
         slope, intercept = fit_logistic_line(z / unit, target, w / w.mean())
@@ -334,12 +349,8 @@ class LogitCalibrator(LogOddsCalibrator):
                 stacklevel=3,
             )
 
-    def _probability(self, score: Array) -> Array:
-        z = self._log_odds(score)
-        finite = np.isfinite(z)
-        z[finite] = self.slope_ * z[finite] + self.intercept_
-        p: Array = expit(z)
-        return p
+    def _map(self, z: Array) -> Array:
+        return self.slope_ * z + self.intercept_
 
 
 def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, ClassVar
-
-import numpy as np
-from scipy.special import expit
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows
@@ -16,7 +12,6 @@ from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators.calibrators import (
     INPUT_SPACES,
     LogOddsCalibrator,
-    drop_certain,
     rising_targets,
 )
 
@@ -87,7 +82,7 @@ class SplineCalibrator(LogOddsCalibrator):
     }
 
     def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        y, z, w = self._finite_rows(rows)
         spline = fit_rising_spline(z, rising_targets(y, z, w), w)
         self.knots_, self.slopes_, self.start_ = spline.knots, spline.slopes, spline.start
         if not self.slopes_.any():
@@ -98,12 +93,8 @@ class SplineCalibrator(LogOddsCalibrator):
                 stacklevel=3,
             )
 
-    def _probability(self, score: Array) -> Array:
-        z = self._log_odds(score)
-        finite = np.isfinite(z)
-        z[finite] = RisingSpline(self.knots_, self.slopes_, self.start_)(z[finite])
-        p: Array = expit(z)
-        return p
+    def _map(self, z: Array) -> Array:
+        return RisingSpline(self.knots_, self.slopes_, self.start_)(z)
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SplineCalibrator:

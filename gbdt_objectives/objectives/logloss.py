@@ -66,7 +66,7 @@ class LoglossObjective(Objective):
                 "where rows are held out, as in cross-validation, make an objective for each "
                 "training part"
             )
-        _checks.rates_by_row_alone(NAME, np.exp(-self.offset.values), y == 1)
+        _checks.rates_by_row_alone(NAME, self.offset.values > 0, y == 1)
         return y, w
 
     def _measure(self, y: Array, w: Array | None) -> LoglossObjective:
