@@ -131,6 +131,15 @@ def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -
     return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64), kept)
 
 
+def check_weights_count_rows(least: float, where: str = "") -> None:
+    """Raise if a label weighs less than the one row that is added to it."""
+    if least < 1:
+        raise ValueError(
+            f"sample_weight sums to {least:g} for one label, less than a row{where}: multiply the "
+            "weights so that they count rows"
+        )
+
+
 def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
     order = np.argsort(rows.p)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.newton import Loss, minimize_convex
+from gbdt_objectives.calibration.rows import check_weights_count_rows
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool) -> tuple[float, Array]:
@@ -79,12 +80,8 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
     """(N_k + 1)/(N_k + K) for the label, 1/(N_k + K) for others: Platt's if K is 2."""
     K = z.shape[1]
     N = np.bincount(y, w, minlength=K)
-    least = N[np.unique(y)].min()
-    if least < 1:
-        raise ValueError(
-            f"sample_weight sums to {least:g} for one label, less than a row, and the "
-            "probabilities separate the labels: multiply the weights so that they count rows"
-        )
+    least = float(N[np.unique(y)].min())
+    check_weights_count_rows(least, ", and the probabilities separate the labels")
     targets = (1 + np.eye(K)[y] * N[y, None]) * np.isfinite(z)
     targets /= targets.sum(axis=1, keepdims=True)
     return targets

@@ -20,7 +20,11 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.calibration.leaves import resolve_prior
-from gbdt_objectives.calibration.rows import LabelledRows, score_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    check_weights_count_rows,
+    score_rows,
+)
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
 
@@ -382,19 +386,10 @@ def overlap(negative: Array, positive: Array) -> bool:
     return bool(negative.max() > positive.min() and positive.max() > negative.min())
 
 
-def check_weights_count_rows(N_1: float, N_0: float, where: str = "") -> None:
-    """Raise if a label weighs less than the one row that is added to it."""
-    if min(N_1, N_0) < 1:
-        raise ValueError(
-            f"sample_weight sums to {min(N_1, N_0):g} for one label, less than a row{where}: "
-            "multiply the weights so that they count rows"
-        )
-
-
 def platt_targets(y: Array, w: Array) -> Array:
     """(N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label 0, N_i the weight of each."""
     N_1, N_0 = float(w[y == 1].sum()), float(w[y == 0].sum())
-    check_weights_count_rows(N_1, N_0, ", and the score separates the labels")
+    check_weights_count_rows(min(N_1, N_0), ", and the score separates the labels")
     targets: Array = np.where(y == 1, (N_1 + 1) / (N_1 + 2), 1 / (N_0 + 2))
     return targets
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import LabelledRows
+from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows
 from gbdt_objectives.calibration.venn_abers import find_venn_abers
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.calibrators import Calibrator, check_weights_count_rows
+from gbdt_objectives.estimators.calibrators import Calibrator
 
 
 class VennAbersCalibrator(Calibrator):
@@ -69,7 +69,7 @@ class VennAbersCalibrator(Calibrator):
 
     def _fit(self, rows: LabelledRows) -> None:
         positive = float(rows.w @ rows.y)
-        check_weights_count_rows(positive, float(rows.w.sum()) - positive)
+        check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
         found = find_venn_abers(rows)
         self.scores_, self.lower_, self.upper_ = found.scores, found.lower, found.upper
 
