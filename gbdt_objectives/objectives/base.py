@@ -27,6 +27,7 @@ Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
+Link = Literal["identity", "logit", "score"]
 Block = tuple[slice, Constants, Array, Array]
 """A stretch of rows: where it is, its constants, and where gradient and hessian go."""
 Bound = Callable[[Array], tuple[Array, Array]]
@@ -61,8 +62,12 @@ class Objective:
         rows of a call.
     label_domain, margin_domain : Domain
         The labels and margins that the loss is defined for; all others are refused.
-    link : {"identity", "logit"}
-        What a margin is: the prediction itself, or the log-odds of label 1.
+    link : {"identity", "logit", "score"}
+        What a margin is: the prediction itself, the log-odds of label 1, or a score that only
+        :meth:`class_probability` of this objective turns into probabilities.
+    n_classes : int or None
+        How many classes :meth:`class_probability` has, labels 0 to n_classes - 1; None if the
+        labels are numbers.
     couples_rows : bool
         Whether the gradient of a row depends on the other rows.
     sums_reveal_nan : bool
@@ -71,7 +76,7 @@ class Objective:
     """
 
     margin_domain: ClassVar[Domain] = REAL
-    link: ClassVar[Literal["identity", "logit"]] = "identity"
+    link: ClassVar[Link] = "identity"
     couples_rows: ClassVar[bool] = False
     sums_reveal_nan: ClassVar[bool] = False
 
@@ -101,6 +106,10 @@ class Objective:
         return None
 
     @property
+    def n_classes(self) -> int | None:
+        return 2 if self.link == "logit" else None
+
+    @property
     def start_tolerance(self) -> float | None:
         """How far from ``intercept`` boosting may start; None if it does not matter."""
         return None
@@ -111,6 +120,31 @@ class Objective:
         for rows in blocks(y):
             self._check_labels(y, rows)
         return self._measure(y, w)
+
+    def fitted(
+        self: Self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """The same objective after training, with what it fits to the final margins held fixed."""
+        return self
+
+    def class_probability(self, margin: ArrayLike) -> Array:
+        """The probability of each class at a margin.
+
+        Parameters
+        ----------
+        margin : array-like of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            float64; each row sums to 1.
+        """
+        from scipy.special import expit
+
+        if self.link != "logit":
+            raise TypeError(f"{type(self).__name__} has no classes: its margin is a prediction")
+        z = _checks.vector("margin", margin).astype(np.float64)
+        return np.column_stack([expit(-z), expit(z)])
 
     def loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
