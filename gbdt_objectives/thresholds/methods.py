@@ -14,12 +14,13 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.metrics import ClassMetric, Metric, threshold_metric
 from gbdt_objectives.thresholds.curve import Bins, ClassCurve, LabelCurve, cut_to_threshold
+from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
 from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
 from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
 
-Method = Literal["plugin", "exact", "nelder-mead", "rounding"]
+Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
 Target = ClassMetric | Callable[..., Any]
 """A checked metric: one of ours, or a user's function of which greater is better."""
@@ -32,6 +33,12 @@ Scored = ScoredRows | Bins
 def plugin(rows: Scored, metric: Target) -> Array:
     """Equally spaced thresholds for QWK."""
     return plugin_thresholds(rows.label_curve)
+
+
+def curved(rows: Scored, metric: Target) -> Array:
+    """Those for QWK on a curve, where it predicts the class better than the line."""
+    assert isinstance(rows, ScoredRows)
+    return curved_thresholds(rows)
 
 
 def exact(rows: Scored, metric: Target) -> Array:
@@ -58,6 +65,7 @@ def rounding(rows: Scored, metric: Target) -> Array:
 
 METHODS: dict[str, Callable[..., Array]] = {
     "plugin": plugin,
+    "curved": curved,
     "exact": exact,
     "nelder-mead": nelder_mead_thresholds,
     "rounding": rounding,
@@ -113,14 +121,15 @@ def resolve_method(method: str | None, metric: Target) -> str:
         return default_method(metric)
     _checks.choice("method", method, tuple(METHODS))
     if not isinstance(metric, ClassMetric):
-        if method in ("plugin", "exact"):
+        if method in ("plugin", "curved", "exact"):
             raise ValueError(
                 f"metric is a function, and method={method!r} cannot optimise one: pass "
                 "method='nelder-mead', or a metric of gbdt_objectives.metrics"
             )
-    elif method == "plugin" and default_method(metric) != "plugin":
+    elif method in ("plugin", "curved") and default_method(metric) != "plugin":
         raise ValueError(
-            f"method='plugin' is for metric='qwk' only, found {metric.name!r}: pass method='exact'"
+            f"method={method!r} is for metric='qwk' only, found {metric.name!r}: pass "
+            "method='exact'"
         )
     return method
 
@@ -139,7 +148,7 @@ def comparable_methods(metric: MetricArgument, labels: Array) -> tuple[str, ...]
 
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
     """Thresholds of one method; plug-in ones of a score that does not rise give one class."""
-    if method == "plugin" and not score_rises(rows):
+    if method in ("plugin", "curved") and not score_rises(rows):
         return one_class_thresholds(rows.label_curve)
     return METHODS[method](rows, metric)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,26 +74,24 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
     low, high = float(curve.score[0]), float(curve.score[-1])
     if low == high:
         return one_class_thresholds(curve)
-    spread = high - low
-    if not math.isfinite(spread):
+    if not math.isfinite(high - low):
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    line = fit_line(curve, spread, 0, len(curve.score))
-    starts = [line, *fit_middle_line(curve, spread)]
+    line, *others = fit_lines(curve)
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
-    if not any(start.rises for start in starts):
+    starts = [start for start in (line, *others) if start.rises]
+    if not starts:
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    bounded = fit_bounded_line(curve, [start for start in starts if start.rises])
-    return iterate_thresholds(curve, bounded, R)
+    return iterate_thresholds(curve, fit_bounded_line(curve, starts), R)
 
 
-def iterate_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
-    """Equally spaced thresholds, where the line passes t_c, with R iterated.
+def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
+    """Thresholds where m passes t_c, equally spaced on a line, with R iterated.
 
     R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win.
     """
@@ -109,6 +108,14 @@ def iterate_thresholds(curve: LabelCurve, line: Line, R: float) -> Array:
         seen.add(lower)
         R = lower
     return met[min(met)]
+
+
+class Rising(Protocol):
+    """An estimate m of E[y|score] that rises."""
+
+    def score(self, m: ArrayLike) -> Array:
+        """Where it takes these values."""
+        ...
 
 
 NARROWEST = 1e-9
@@ -129,6 +136,11 @@ class Line:
     @property
     def rises(self) -> bool:
         return self.beta > 0 and self.spread / self.beta > NARROWEST * abs(self.origin)
+
+    def position(self, score: Array) -> Array:
+        """m at these scores."""
+        m: Array = self.alpha + self.beta * ((score - self.origin) / self.spread)
+        return m
 
     def score(self, m: ArrayLike) -> Array:
         """Where the line takes the value m."""
@@ -156,10 +168,13 @@ def fit_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
     return Line(origin, spread, float(mu - beta * u), float(beta), float(var))
 
 
-def fit_middle_line(curve: LabelCurve, spread: float) -> list[Line]:
-    """The line of the middle half of the rows, which outliers cannot bend, if they have one."""
+def fit_lines(curve: LabelCurve) -> list[Line]:
+    """The line of all rows, and that of the middle half, which outliers cannot bend, if there is
+    one."""
+    spread = float(curve.score[-1]) - float(curve.score[0])
     i, j = np.searchsorted(curve.N, curve.N[-1] * np.array([0.25, 0.75]))
-    return [fit_line(curve, spread, int(i), int(j))] if j - i > 1 else []
+    ranges = [(0, len(curve.score)), (int(i), int(j))]
+    return [fit_line(curve, spread, i, j) for i, j in ranges if j - i > 1]
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
@@ -197,8 +212,7 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
 
 def misfit(curve: LabelCurve, line: Line) -> float:
     """Sum of squares that the bounded line leaves, up to a constant."""
-    u = (curve.score.astype(np.float64) - line.origin) / line.spread
-    m = (line.alpha + line.beta * u).clip(0, len(curve.class_weight) - 1)
+    m = line.position(curve.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
     return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 

@@ -1,0 +1,179 @@
+"""The plug-in rule on a curve: for scores that are no straight line in E[y].
+
+Symbols: y class positions, s score, m(s) an estimate of E[y|s] that rises with s and stays within
+0..K-1; P pools of about equal weight with weight N and weighted position S; q the normal score of
+a pool, the normal quantile of its mid-rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives.thresholds.curve import LabelCurve
+from gbdt_objectives.thresholds.qwk import (
+    fit_bounded_line,
+    fit_lines,
+    iterate_thresholds,
+    moments,
+    plugin_thresholds,
+)
+from gbdt_objectives.thresholds.rows import ScoredRows
+
+POOLS = 2000
+"""Pools that curves are fitted on: finer than any curve here can follow."""
+
+FOLDS = 10
+
+KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
+"""Shares of the rows below the knots of natural splines (Harrell 2015, table 2.3); two make a
+straight line."""
+
+ROWS_PER_KNOT = 100
+"""Below, a spline that bends is not tried: of few rows, one chosen by luck costs more."""
+
+Fit = Callable[[Array, Array], Array]
+"""m of each pool from the weight N and weighted position S of the rows to fit, (P,) each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """m as a polygon through the pools' mean scores."""
+
+    s: Array
+    m: Array
+
+    def score(self, m: ArrayLike) -> Array:
+        """Where the curve takes the value m; -inf or +inf where it never does."""
+        t = np.asarray(m, np.float64)
+        above = np.searchsorted(self.m, t, side="left")
+        found = np.where(above == 0, -np.inf, np.inf)
+        inside = (above > 0) & (above < len(self.m))
+        i = above[inside]
+        share = (t[inside] - self.m[i - 1]) / (self.m[i] - self.m[i - 1])
+        found[inside] = self.s[i - 1] + share * (self.s[i] - self.s[i - 1])
+        return found
+
+
+def curved_thresholds(rows: ScoredRows) -> Array:
+    """Plug-in thresholds on the line, unless a curve predicts held-out classes better."""
+    label_curve = rows.label_curve
+    if len(rows.score) < 2 * FOLDS or rows.score[0] == rows.score[-1]:
+        return plugin_thresholds(label_curve)
+    s, N, S = pool_folds(rows)
+    K = len(rows.labels)
+    fits = list(curves(s, N.sum(axis=0), len(rows.score), K))
+    fit = choose_curve([fit_line(s, rows.class_weight), *fits], N, S)
+    if fit == 0:
+        return plugin_thresholds(label_curve)
+    W, T = N.sum(axis=0), S.sum(axis=0)
+    m = fits[fit - 1](W, T)
+    mean = W @ m / W.sum()
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
+    return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
+
+
+def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:
+    """Mean score of each pool (P,), and its N and S by fold, (FOLDS, P).
+
+    Rows of one score share a pool, and a row has one fold, whatever its weight. The folds are
+    random, but the same in each call.
+    """
+    score = rows.score
+    n = len(score)
+    w = np.ones(n) if rows.weight is None else rows.weight.astype(np.float64)
+    middle = np.cumsum(w) - w / 2
+    pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)
+    first = np.append(True, score[1:] != score[:-1])
+    pool = pool[first][np.cumsum(first) - 1]
+    pool = np.cumsum(np.append(False, pool[1:] != pool[:-1]))
+    P = int(pool[-1]) + 1
+    at = (np.random.default_rng(0).permutation(n) % FOLDS) * P + pool
+    N = np.bincount(at, w, minlength=FOLDS * P).reshape(FOLDS, P)
+    S = np.bincount(at, w * rows.position, minlength=FOLDS * P).reshape(FOLDS, P)
+    unit = float(np.abs(score).max())
+    s = np.bincount(pool, w * (score / unit)) / N.sum(axis=0) * unit
+    return s, N, S
+
+
+def fit_line(s: Array, class_weight: Array) -> Fit:
+    """The line of the plug-in rule, the mean if it does not rise."""
+
+    def fit(N: Array, S: Array) -> Array:
+        own = N > 0
+        at = s[own]
+        curve = LabelCurve(at, at, at, _sums(N[own]), _sums(S[own]), class_weight)
+        starts = [line for line in fit_lines(curve) if line.rises] if len(at) > 1 else []
+        if not starts:
+            return np.full(len(s), S.sum() / N.sum())
+        line = fit_bounded_line(curve, starts)
+        m: Array = line.position(s).clip(0, len(class_weight) - 1)
+        return m
+
+    return fit
+
+
+def _sums(values: Array) -> Array:
+    return np.append(0.0, np.cumsum(values))
+
+
+def curves(s: Array, W: Array, n: int, K: int) -> Iterator[Fit]:
+    """Natural splines in the normal score, which does not depend on the scale of the scores."""
+    from scipy.special import ndtri
+
+    below = np.cumsum(W)
+    q = ndtri((below - W / 2) / below[-1])
+    for shares in KNOTS:
+        knots = np.unique(q[np.searchsorted(below, below[-1] * np.array(shares))])
+        enough = len(knots) == 2 or n >= ROWS_PER_KNOT * len(knots)
+        if enough and len(knots) == len(shares) and len(q) > len(knots):
+            yield fit_spline(natural_spline(q, knots), K)
+
+
+def natural_spline(q: Array, knots: Array) -> Array:
+    """The basis 1, q, ... of cubic splines that are straight beyond the outer knots, (P, k)."""
+
+    def cube(knot: float) -> Array:
+        return np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3
+
+    basis = [np.ones(len(q)), q]
+    for knot in knots[:-2]:
+        last = (knots[-1] - knot) / (knots[-1] - knots[-2])
+        basis.append(cube(knot) - last * cube(knots[-2]) + (last - 1) * cube(knots[-1]))
+    return np.column_stack(basis)
+
+
+def fit_spline(X: Array, K: int) -> Fit:
+    """Least squares, made to rise by pooling, within 0..K-1."""
+
+    def fit(N: Array, S: Array) -> Array:
+        from sklearn.isotonic import isotonic_regression
+
+        coefficients = np.linalg.lstsq((X.T * N) @ X, X.T @ S, rcond=None)[0]
+        m: Array = X @ coefficients
+        own = N > 0
+        rising = isotonic_regression(m[own], sample_weight=N[own])
+        # rows to fit need not be in every pool
+        m = np.interp(np.arange(len(m)), np.flatnonzero(own), rising)
+        return m.clip(0, K - 1)
+
+    return fit
+
+
+def choose_curve(fits: list[Fit], N: Array, S: Array) -> int:
+    """The curve of least squared error on held-out folds, if it is better than the first by more
+    than one standard error, corrected for folds that share rows (Nadeau & Bengio 2003); else 0."""
+    W, T = N.sum(axis=0), S.sum(axis=0)
+    errors = np.empty((len(fits), FOLDS))  # up to the mean of y^2, which all have in common
+    for k, fit in enumerate(fits):
+        for f in range(FOLDS):
+            m = fit(W - N[f], T - S[f])
+            errors[k, f] = (N[f] @ (m * m) - 2 * S[f] @ m) / N[f].sum()
+    gains = errors[0] - errors
+    error = gains.std(axis=1, ddof=1) * np.sqrt(1 / FOLDS + 1 / (FOLDS - 1))
+    mean = np.where(gains.mean(axis=1) > error, gains.mean(axis=1), 0.0)
+    return int(np.argmax(mean))
