@@ -38,7 +38,7 @@ from gbdt_objectives import (
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 
 Array = NDArray[Any]
-ThresholdMethod = Literal["nelder-mead", "exact", "plugin"]
+ThresholdMethod = Literal["nelder-mead", "exact", "plugin", "curved"]
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 """Extended QWK and squared error in every picture (Okabe-Ito, colour-blind safe)."""

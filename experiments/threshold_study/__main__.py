@@ -1,4 +1,4 @@
-"""Rounding, Nelder-Mead, exact and plug-in thresholds: simulated scores and real data.
+"""Rounding, Nelder-Mead, exact, plug-in and curved thresholds: simulated scores and real data.
 
 Run from the repository root:
 ``python -m experiments.threshold_study FILE.csv ... --target COLUMN [--quick]``.
@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from experiments import _common
 from experiments._common import Array, InputError
-from experiments.threshold_study import configuration as config, real, report, simulated
+from experiments.threshold_study import configuration as config, curved, real, report, simulated
 from experiments.threshold_study.configuration import Configuration
 
 RESULTS = Path(__file__).parent / "results"
@@ -36,26 +36,32 @@ def read_files(paths: Sequence[Path], target: str | None) -> dict[str, tuple[Arr
     return {path.stem: _common.load(path, str(target)) for path in paths}
 
 
-def write_simulated(folder: Path, settings: Configuration, cells: pd.DataFrame) -> str:
-    """CSVs and picture; returns the table."""
-    summary = simulated.summary_frame(cells, settings.methods)
+def write_simulated(
+    folder: Path, settings: Configuration, cells: pd.DataFrame
+) -> tuple[str, pd.DataFrame]:
+    """CSVs and picture; returns the table and the summary."""
+    summary = simulated.summary_frame(cells, settings.methods, settings.pairs)
     cells.round(6).to_csv(folder / "simulated.csv", index=False)
     summary.round(6).to_csv(folder / "simulated_summary.csv", index=False)
     report.draw_simulated(summary, settings.methods, folder / "simulated.png")
-    return report.simulated_table(summary, settings.methods)
+    return report.simulated_table(summary, settings.methods, settings.pairs), summary
 
 
 def write_real(
-    folder: Path, settings: Configuration, folds: pd.DataFrame
+    folder: Path, settings: Configuration, folds: pd.DataFrame, simulations: pd.DataFrame
 ) -> tuple[str, str, bool | None]:
-    """CSVs and picture; returns the tables, the lines of the acceptance and whether it holds."""
+    """CSVs and picture; returns the tables, the lines of both acceptances and whether they hold."""
     summary = real.summary_frame(folds, settings.methods)
-    differences = real.differences_frame(folds)
+    differences = real.differences_frame(folds, settings.pairs)
     folds.round(6).to_csv(folder / "folds.csv", index=False)
     summary.round(6).to_csv(folder / "real_summary.csv", index=False)
     differences.round(6).to_csv(folder / "differences.csv", index=False)
     report.draw_real(folds, differences, folder / "real.png")
     lines, holds = real.acceptance(differences, settings.acceptance)
+    more, curved_holds = curved.acceptance(simulations, differences, settings)
+    lines += more
+    if holds is not None:
+        holds = holds and curved_holds
     text = f"{report.real_table(summary, settings.methods)}\n\n"
     return text + report.differences_table(differences), "\n".join(lines), holds
 
@@ -77,12 +83,13 @@ def run(folder: Path, settings: Configuration, data: Data) -> bool | None:
     """All that there is to run, and table.md; returns whether the acceptance holds."""
     acceptance, holds = "", None
     with threadpool_limits(1):
-        tables = [write_simulated(folder, settings, simulated.run_all(settings))]
+        table, simulations = write_simulated(folder, settings, simulated.run_all(settings))
+        tables = [table]
         if data:
             folds = pd.concat(
                 [real.run_file(name, X, y, settings) for name, (X, y) in data.items()]
             )
-            table, acceptance, holds = write_real(folder, settings, folds)
+            table, acceptance, holds = write_real(folder, settings, folds, simulations)
             tables.append(table)
     if acceptance:
         tables.append("\n".join(f"- {line}" for line in acceptance.splitlines()))

@@ -57,12 +57,24 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
+class CurvedAcceptance:
+    """When curved thresholds are accepted: never worse than another method in any row, and better
+    than one of them by family, on the mean over all sizes; units are plain standard errors."""
+
+    never_worse_by_standard_errors: float
+    better_by_standard_errors: float
+    better_than: dict[str, str]
+
+
+@dataclass(frozen=True)
 class Configuration:
     """config.json, with one of its two scales."""
 
     seed: int
     methods: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
     acceptance: Acceptance
+    curved_acceptance: CurvedAcceptance
     scale: Scale
     families: tuple[Family, ...]
 
@@ -75,6 +87,8 @@ def read(scale: str = "full", path: Path = CONFIG) -> Configuration:
     return Configuration(
         seed=raw["seed"],
         methods=tuple(raw["methods"]),
+        pairs=tuple((method, other) for method, other in raw["pairs"]),
+        curved_acceptance=CurvedAcceptance(**raw["curved_acceptance"]),
         acceptance=Acceptance(**(acceptance | {"files": tuple(acceptance["files"])})),
         scale=Scale(**(raw[scale] | {"sizes": sizes})),
         families=tuple(Family(**(f | {"prior": tuple(f["prior"])})) for f in raw["families"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,6 @@ from experiments import _common
 from experiments._common import METHODS as MODELS, Array, Fit, Task
 from experiments.threshold_study.configuration import Acceptance, Configuration
 from experiments.threshold_study.decide import decide
-
-OTHERS = ("nelder-mead", "exact", "rounding")
-"""What plug-in is compared with."""
 
 
 def make_task(y: Array, configuration: Configuration) -> Task:
@@ -86,18 +84,19 @@ def summary_frame(folds: pd.DataFrame, methods: tuple[str, ...]) -> pd.DataFrame
     return pd.DataFrame(lines)
 
 
-def differences_frame(folds: pd.DataFrame) -> pd.DataFrame:
-    """Plug-in minus each other method, paired over folds; standard errors plain and corrected."""
+def differences_frame(folds: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> pd.DataFrame:
+    """Differences of methods, paired over folds; standard errors plain and corrected."""
     lines = []
     for place, own in folds.groupby(["file", "booster", "objective"], sort=False):
         test_share = float((own.test_rows / own.train_rows).mean())
-        for other in OTHERS:
-            difference = (own["plugin"] - own[other]).to_numpy()
+        for method, other in pairs:
+            difference = (own[method] - own[other]).to_numpy()
             mean, error = _common.mean_and_error(difference)
             corrected = _common.corrected_error(difference, test_share)
             lines.append(
                 dict(zip(("file", "booster", "objective"), place, strict=True))
                 | {
+                    "method": method,
                     "other": other,
                     "difference": mean,
                     "se": error,
@@ -118,7 +117,8 @@ def acceptance(differences: pd.DataFrame, rule: Acceptance) -> tuple[list[str], 
     never worse by more than one in any file, booster and objective; and, on each
     booster's squared-error scores, better by more than two on at least two files.
     """
-    own = differences[(differences.other == "nelder-mead") & differences.file.isin(rule.files)]
+    judged = (differences.method == "plugin") & (differences.other == "nelder-mead")
+    own = differences[judged & differences.file.isin(rule.files)]
     ratio = own.difference / own.se
     lines = []
     for row, z in zip(own.itertuples(), ratio, strict=True):
@@ -140,13 +140,13 @@ def acceptance(differences: pd.DataFrame, rule: Acceptance) -> tuple[list[str], 
     for objective in own.objective.unique():
         for booster in own.booster.unique():
             count = int(better[(own.booster == booster) & (own.objective == objective)].sum())
-            judged = objective == rule.better_judged_on
-            said = f"at least {rule.better_on_files} needed" if judged else "not judged"
+            counts = objective == rule.better_judged_on
+            said = f"at least {rule.better_on_files} needed" if counts else "not judged"
             lines.append(
                 f"{booster}, {objective}: better by more than two standard errors on {count} of "
                 f"{len(rule.files)} files ({said})"
             )
-            holds = holds and (not judged or count >= rule.better_on_files)
+            holds = holds and (not counts or count >= rule.better_on_files)
     return lines, bool(holds)
 
 

@@ -19,23 +19,31 @@ STYLES = {
     "nelder-mead": {"color": "#D55E00", "marker": "s", "ls": "--", "label": "Nelder-Mead"},
     "exact": {"color": "#009E73", "marker": "^", "ls": "-.", "label": "exact"},
     "plugin": {"color": "#0072B2", "marker": "o", "ls": "-", "label": "plug-in"},
+    "curved": {"color": "#CC79A7", "marker": "D", "ls": "-", "label": "curved"},
 }
 """Okabe-Ito colours, told apart by marker and line as well."""
 
 
-def simulated_table(summary: pd.DataFrame, methods: Sequence[str]) -> str:
-    """Mean test QWK, and plug-in minus Nelder-Mead and exact."""
+def simulated_table(
+    summary: pd.DataFrame, methods: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> str:
+    """Mean test QWK, and differences."""
     header = ["family", "n", *(STYLES[m]["label"] for m in methods), "ceiling"]
-    header += ["plug-in - Nelder-Mead", "plug-in - exact"]
+    header += [named(*pair) for pair in pairs]
     rows = []
     for row in summary.to_dict("records"):
         cells = [row["family"], f"{row['rows']:,}"]
         cells += [f"{row[method]:.4f}" for method in (*methods, "ceiling")]
-        for other in ("nelder-mead", "exact"):
-            name = f"plugin_minus_{other}"
+        for method, other in pairs:
+            name = f"{method}_minus_{other}"
             cells.append(f"{row[name]:+.4f} ± {row[name + '_se']:.4f}")
         rows.append(cells)
     return _common.markdown_table(header, rows)
+
+
+def named(method: str, other: str) -> str:
+    """A difference in words."""
+    return f"{STYLES[method]['label']} - {STYLES[other]['label']}"
 
 
 def real_table(summary: pd.DataFrame, methods: Sequence[str]) -> str:
@@ -55,13 +63,13 @@ def real_table(summary: pd.DataFrame, methods: Sequence[str]) -> str:
 
 
 def differences_table(differences: pd.DataFrame) -> str:
-    """Plug-in minus the others, with both standard errors and verdicts."""
+    """Differences of methods, with both standard errors and verdicts."""
     rows = [
         [
             row.file,
             row.booster,
             row.objective,
-            f"plug-in - {STYLES[row.other]['label']}",
+            named(row.method, row.other),
             f"{row.difference:+.4f} ± {row.se:.4f}",
             row.verdict,
             f"{row.se_corrected:.4f}",
@@ -70,7 +78,7 @@ def differences_table(differences: pd.DataFrame) -> str:
         ]
         for row in differences.itertuples()
     ]
-    header = ["file", "booster", "objective", "difference", "mean", "plug-in is"]
+    header = ["file", "booster", "objective", "difference", "mean", "the first is"]
     header += ["corrected error", "with it", "folds better"]
     return _common.markdown_table(header, rows)
 
@@ -114,19 +122,19 @@ def draw_simulated(summary: pd.DataFrame, methods: Sequence[str], path: Path) ->
 
 
 def draw_real(folds: pd.DataFrame, differences: pd.DataFrame, path: Path) -> None:
-    """Plug-in minus Nelder-Mead and minus exact: every fold, mean, two standard errors."""
+    """Curved minus Nelder-Mead and minus plug-in: every fold, mean, two standard errors."""
     models = list(differences.groupby(["file", "booster", "objective"], sort=False).groups)
     figure, axes = plt.subplots(
         1, 2, figsize=(11, 1.4 + 0.42 * len(models)), sharey=True, sharex=True
     )
     names = []
-    for axis, other in zip(axes, ("nelder-mead", "exact"), strict=True):
+    for axis, other in zip(axes, ("nelder-mead", "plugin"), strict=True):
         height, file, names, heights = 0.0, None, [], []
         for model in models:
             height -= 1.6 if file not in (None, model[0]) else 1.0
             file = model[0]
             own = folds[(folds[["file", "booster", "objective"]] == list(model)).all(axis=1)]
-            values = own["plugin"] - own[other]
+            values = own["curved"] - own[other]
             mean, error = _common.mean_and_error(values)
             color = _common.COLORS[model[2]]
             axis.plot(values, np.full(len(values), height), "o", ms=4, color="0.75")
@@ -136,7 +144,7 @@ def draw_real(folds: pd.DataFrame, differences: pd.DataFrame, path: Path) -> Non
             heights.append(height)
         axis.axvline(0, color="black", lw=1, ls="--")
         axis.set_yticks(heights, names)
-        axis.set_xlabel(f"plug-in minus {STYLES[other]['label']}, test QWK")
+        axis.set_xlabel(f"curved minus {STYLES[other]['label']}, test QWK")
         _tidy(axis, "x")
     figure.suptitle("Grey: every fold. Colour: mean and two plain standard errors.", fontsize=11)
     figure.tight_layout()

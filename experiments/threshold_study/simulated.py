@@ -99,15 +99,17 @@ def run_all(configuration: Configuration) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def summary_frame(cells: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Means and standard errors, and plug-in minus the others, paired."""
+def summary_frame(
+    cells: pd.DataFrame, methods: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> pd.DataFrame:
+    """Means and standard errors, and those of the paired differences."""
     lines = []
     for (family, n), own in cells.groupby(["family", "rows"], sort=False):
         line: dict[str, object] = {"family": family, "rows": n, "repetitions": len(own)}
         for method in (*methods, "ceiling"):
             line[method], line[f"{method}_se"] = _common.mean_and_error(own[method])
-        for other in ("rounding", "nelder-mead", "exact"):
-            pair = _common.mean_and_error(own["plugin"] - own[other])
-            line[f"plugin_minus_{other}"], line[f"plugin_minus_{other}_se"] = pair
+        for method, other in pairs:
+            name = f"{method}_minus_{other}"
+            line[name], line[f"{name}_se"] = _common.mean_and_error(own[method] - own[other])
         lines.append(line)
     return pd.DataFrame(lines)
