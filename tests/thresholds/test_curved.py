@@ -1,0 +1,188 @@
+"""Curved thresholds: the spline against scipy's, the choice by brute force, what they are for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+from scipy.stats import norm
+
+from gbdt_objectives import (
+    ThresholdClassifier,
+    apply_thresholds,
+    optimize_thresholds,
+    quadratic_weighted_kappa,
+)
+from gbdt_objectives.thresholds import curved
+from gbdt_objectives.thresholds.rows import read_scored_rows
+
+BENDS = {"none": lambda m: m, "exp": np.exp, "cube": lambda m: m**3 + m / 20}
+
+
+def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Four classes, and their expected position a row, centred."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    y = np.digitize(x + rng.normal(size=n), [-0.8, 0.4, 1.5])
+    m = norm.sf(np.array([-0.8, 0.4, 1.5]) - x[:, None]).sum(axis=1)
+    return y, m - 1.2
+
+
+def kappa(y, score, thresholds) -> float:
+    return quadratic_weighted_kappa(y, apply_thresholds(score, thresholds), labels=range(4))
+
+
+def test_natural_spline_is_scipys() -> None:
+    q = np.linspace(-3, 3, 61)
+    knots = np.array([-1.5, -0.2, 0.1, 1.0, 2.0])
+    X = curved.natural_spline(q, knots)
+    assert X.shape == (61, 5)
+    assert np.linalg.matrix_rank(X) == 5  # as many as values at the knots
+    at_knots = curved.natural_spline(knots, knots)
+    inside = (q >= knots[0]) & (q <= knots[-1])
+    for values, own in zip(at_knots.T, X.T, strict=True):
+        scipys = CubicSpline(knots, values, bc_type="natural")
+        np.testing.assert_allclose(own[inside], scipys(q[inside]), atol=1e-12)
+        for end in (q < knots[0], q > knots[-1]):  # a straight line
+            np.testing.assert_allclose(np.diff(own[end], 2), 0, atol=1e-12)
+    np.testing.assert_array_equal(curved.natural_spline(q, knots[[0, -1]])[:, 1], q)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_calibrated_scores_keep_the_line(seed: int) -> None:
+    y, m = draw(2000, seed)
+    np.testing.assert_array_equal(
+        optimize_thresholds(y, m, method="curved"), optimize_thresholds(y, m, method="plugin")
+    )
+
+
+@pytest.mark.parametrize("bend", ["exp", "cube"])
+def test_bent_scores_get_what_the_unbent_get(bend: str) -> None:
+    y, m = draw(3000, 10)
+    test_y, test_m = draw(100_000, 11)
+    f = BENDS[bend]
+    straight = kappa(test_y, test_m, optimize_thresholds(y, m, method="plugin"))
+    by_curve, by_line = (
+        kappa(test_y, f(2 * test_m), optimize_thresholds(y, f(2 * m), method=method))
+        for method in ("curved", "plugin")
+    )
+    # the best that is known, within a standard error of the test rows; the line loses several
+    assert by_curve > straight - 0.003
+    assert by_line < straight - 0.006
+
+
+def test_only_the_order_of_bent_scores_counts() -> None:
+    """Up to interpolation between neighbouring pools."""
+    y, m = draw(1000, 12)
+    classes = [
+        apply_thresholds(score, optimize_thresholds(y, score, method="curved"))
+        for score in (np.exp(2 * m), np.exp(2.2 * m))
+    ]
+    assert np.mean(classes[0] != classes[1]) <= 0.002
+
+
+def test_the_choice_by_brute_force() -> None:
+    """Row by row, fold by fold."""
+    y, m = draw(600, 13)
+    w = np.random.default_rng(0).integers(1, 4, 600).astype(float)
+    order = np.argsort(m)
+    y, score, w = y[order], np.exp(m[order]), w[order]
+    rows = read_scored_rows(y, score, None, w)
+    s, N, S = curved.pool_folds(rows)
+    assert len(s) == 600  # a pool a row
+    fold = np.random.default_rng(0).permutation(600) % 10
+    fits = [curved.fit_line(s, rows.class_weight), *curved.curves(s, N.sum(axis=0), 600, 4)]
+    assert len(fits) == 4
+    gains = np.empty((4, 10))
+    for k, fit in enumerate(fits):
+        for f in range(10):
+            train, test = fold != f, fold == f
+            fitted = fit(np.where(train, w, 0), np.where(train, w * y, 0))
+            line = fits[0](np.where(train, w, 0), np.where(train, w * y, 0))
+            error = np.average((y - fitted)[test] ** 2, weights=w[test])
+            gains[k, f] = np.average((y - line)[test] ** 2, weights=w[test]) - error
+    error = gains.std(axis=1, ddof=1) / np.sqrt(10) * np.sqrt(1 + 10 / 9)
+    better = [k for k in range(1, 4) if gains[k].mean() > error[k]]
+    assert better  # or the test could not fail
+    assert curved.choose_curve(fits, N, S) == max(better, key=lambda k: gains[k].mean())
+
+
+def test_a_line_that_is_better_wins() -> None:
+    N, S = np.full((10, 4), 5.0), np.tile([0.0, 5, 10, 15], (10, 1))
+    wrong, right = (lambda W, T: np.full(4, 9.0)), (lambda W, T: T / W)
+    assert curved.choose_curve([wrong, right], N, S) == 1
+    assert curved.choose_curve([right, wrong], N, S) == 0
+    assert curved.choose_curve([right, right], N, S) == 0  # no better
+
+
+def test_rows_of_one_score_share_a_pool() -> None:
+    rng = np.random.default_rng(1)
+    score = rng.integers(0, 30, 5000).astype(float)
+    y = np.clip(rng.poisson(np.exp(score / 20)), 0, 3)
+    s, N, _ = curved.pool_folds(read_scored_rows(y, score, None, None))
+    np.testing.assert_allclose(s, np.arange(30), rtol=1e-12)
+    np.testing.assert_array_equal(N.sum(axis=0), np.bincount(score.astype(int)))
+    assert np.isfinite(optimize_thresholds(y, score, method="curved")).any()
+
+
+def test_pools_are_of_about_equal_weight() -> None:
+    y, m = draw(20_000, 2)
+    s, N, S = curved.pool_folds(read_scored_rows(y, m, None, None))
+    assert len(s) == curved.POOLS
+    assert (np.diff(s) > 0).all()
+    assert N.sum(axis=0).min() >= 9
+    assert N.sum(axis=0).max() <= 11
+    assert N.sum(axis=1).tolist() == [2000] * 10
+    assert S.sum() == y.sum()
+
+
+def test_weights_count_by_their_share() -> None:
+    y, m = draw(800, 3)
+    w = np.random.default_rng(0).integers(0, 3, 800)
+    score = np.exp(2 * m)
+    found = optimize_thresholds(y, score, method="curved", sample_weight=w)
+    # the same sums but for rounding
+    np.testing.assert_allclose(
+        found, optimize_thresholds(y, score, method="curved", sample_weight=7.0 * w), rtol=1e-9
+    )
+    kept = w > 0
+    np.testing.assert_allclose(
+        found,
+        optimize_thresholds(y[kept], score[kept], method="curved", sample_weight=w[kept]),
+        rtol=1e-9,
+    )
+
+
+def test_few_rows_and_equal_scores_are_left_to_plug_in() -> None:
+    y, m = draw(19, 4)
+    np.testing.assert_array_equal(
+        optimize_thresholds(y, np.exp(3 * m), method="curved"),
+        optimize_thresholds(y, np.exp(3 * m), method="plugin"),
+    )
+    with pytest.warns(UserWarning, match="every row gets the class"):
+        optimize_thresholds([0, 1, 2] * 20, np.ones(60), method="curved")
+
+
+def test_refused() -> None:
+    y, m = draw(200, 5)
+    with pytest.raises(ValueError, match="score falls as the class rises"):
+        optimize_thresholds(y, -m, method="curved")
+    with pytest.raises(ValueError, match="method='curved' is for metric='qwk' only"):
+        optimize_thresholds(y, m, method="curved", metric="accuracy")
+    with pytest.raises(ValueError, match="method='curved' cannot optimise one"):
+        optimize_thresholds(y, m, method="curved", metric=lambda y, p, w: 0.0)
+
+
+def test_a_threshold_that_no_score_reaches_is_infinite() -> None:
+    curve = curved.Curve(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.2, 1.2]))
+    np.testing.assert_array_equal(
+        curve.score([0.1, 0.2, 0.7, 1.2, 1.3]), [-np.inf, -np.inf, 3.0, 4.0, np.inf]
+    )
+
+
+def test_in_the_estimator() -> None:
+    y, m = draw(500, 6)
+    classifier = ThresholdClassifier("curved").fit(np.exp(2 * m), y)
+    np.testing.assert_array_equal(
+        classifier.thresholds_, optimize_thresholds(y, np.exp(2 * m), method="curved")
+    )
