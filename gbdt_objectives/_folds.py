@@ -36,6 +36,29 @@ def held_out_once(
     return splits
 
 
+def held_out_equally_often(
+    y: Array,
+    cv: Any,
+    group: Array | None,
+    *,
+    shuffle: bool,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[list[Split], int]:
+    """Splits (train, test) that hold out every row as often, and how often that is."""
+    splits = _splits(y, cv, group, shuffle, random_state)
+    if len(splits) < 2:
+        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
+    times = _times_held_out(splits, len(y))
+    if times.min() != times.max() or times[0] == 0:
+        rows = int(times.argmin()), int(times.argmax())
+        raise ValueError(
+            f"cv must hold each row out equally often, but row {rows[0]} is held out "
+            f"{times[rows[0]]} times and row {rows[1]} {times[rows[1]]} times: use KFold, "
+            "StratifiedKFold, or their group and repeated versions"
+        )
+    return splits, int(times[0])
+
+
 def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
     """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
     splits = _splits(y, cv, group, False, None)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
-from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -31,40 +33,39 @@ from gbdt_objectives.estimators._base import (
     check_features,
     check_rows,
     check_weights,
+    take,
     take_rows,
     weight_argument,
 )
-from gbdt_objectives.metrics import quadratic_weighted_kappa, qwk_metric
+from gbdt_objectives.metrics import (
+    Metric,
+    extended_qwk_metric,
+    quadratic_weighted_kappa,
+    qwk_metric,
+    squared_error_metric,
+)
 from gbdt_objectives.objectives import Objective, qwk_objective
-from gbdt_objectives.thresholds import (
-    ThresholdCrossValidation,
-    Thresholds,
-    apply_thresholds,
-    cross_validate_thresholds,
-)
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    comparable_methods,
-    fit_thresholds,
-    score_rises,
-)
-from gbdt_objectives.thresholds.rows import consecutive_labels, sort_rows
+from gbdt_objectives.objectives.qwk import QWKObjective
+from gbdt_objectives.thresholds import Thresholds, apply_thresholds
+from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
+from gbdt_objectives.thresholds.rows import are_rising_numbers, consecutive_labels, sort_rows
+
+STRETCH_ROWS = 20_000
+"""Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
 
 
 class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classifier of ordered labels: a regressor trained for QWK, then thresholds.
+    """Classifier of ordered labels: a regressor, once per fold, then thresholds on their mean.
 
-    ``fit`` trains the regressor on class positions 0..K-1, once per fold; places
-    thresholds on the out-of-fold scores; and then either refits on all rows or keeps
-    the folds' models and averages them.
+    ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds
+    on the out-of-fold scores, and averages the folds' models, or refits on all rows.
 
     Averaged scores are less spread than those of one model, so thresholds made for single
-    models would be too far apart. With ``ensemble=True`` the scores are stretched about
-    their mean, by ::
+    models would be too far apart. The average is therefore stretched about its mean, by ::
 
         stretch^2 = var(o) / cov(o, a)
 
-    o the out-of-fold score of a row (one model, which has not seen it), a the mean of all
+    o the out-of-fold score of a row (of models that have not seen it), a the mean of all
     models' scores of that row. On new rows var(a) is the mean covariance of two models'
     scores, including a model with itself. cov(o, a) is the same mean on training rows,
     where one of the two has not seen the row: unlike in var(a), a memorised label does
@@ -78,29 +79,38 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ----------
     estimator : regressor
         LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn
-        regressor. X is passed on as it is, with missing values and categories.
+        regressor; or a Pipeline that ends in one, whose steps are fitted in each fold. X is
+        passed on as it is, with missing values and categories.
     objective : "qwk", Objective or None
         "qwk": ``qwk_objective`` measured on each fold's training labels and weights,
         starting at their mean, which becomes part of the model. Another objective of this
         package is measured and started in the same way. None: the regressor's own.
-    thresholds : {"plugin", "exact", "nelder-mead", "rounding", "auto"}
-        Method that places them. "auto": plug-in, unless exact or rounding is better by
-        more than one standard error when cross-validated on the same folds.
+    thresholds : {"plugin", "curved", "exact", "nelder-mead", "rounding"}
+        Method that places them, as in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
-        Must hold each row out once. An int: that many stratified folds, not shuffled,
-        as usual in scikit-learn; group folds if ``fit`` gets ``groups``.
+        Must hold each row out equally often: once, or r times with repeated folds, for which
+        a row's out-of-fold score is the mean of r. An int: that many stratified folds,
+        shuffled; group folds if ``fit`` gets ``groups``. Pass a splitter for rows ordered in
+        time.
     ensemble : bool
-        False: refit on all rows, one model to keep. True: average the folds' models;
-        nothing is refitted, and predicting takes as many times longer.
+        True: average the folds' models; nothing is refitted, and predicting takes as many
+        times longer. False: refit on all rows, one model to keep.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to
         max of y, some of which may be missing. Strings need it: alphabetical order says
         nothing about their rank.
     early_stopping_rounds : int, optional
-        LGBMRegressor and XGBRegressor: stop each fold when the QWK of the rounded
-        scores on its held-out rows has not improved for this many rounds. The refit uses
-        the mean of the folds' best numbers of rounds. As the held-out rows choose the
-        round, the out-of-fold scores are then slightly optimistic.
+        LGBMRegressor and XGBRegressor: stop each fold when the objective's own loss of its
+        held-out rows (squared error with ``objective=None``) has not improved for this many
+        rounds. A refit uses the mean of the folds' best numbers of rounds. As the held-out
+        rows choose the round, the out-of-fold scores are then slightly optimistic.
+    random_state : int, RandomState or None
+        Of the shuffling of folds; for an int ``cv`` only.
+    n_jobs : int, optional
+        Folds trained at the same time, as everywhere in scikit-learn. The boosters' own
+        threads come on top.
+    verbose : bool
+        Whether to show a progress bar over the folds (needs tqdm).
 
     Attributes
     ----------
@@ -108,14 +118,14 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         In order, lowest first.
     thresholds_ : ndarray of shape (K-1,)
         In units of class positions, as ``predict_score``; for ``apply_thresholds``.
-    thresholds_method_ : str
-        The method that placed them.
-    comparison_ : ThresholdCrossValidation
-        What "auto" chose by; for "auto" only.
-    estimator_ : regressor
-        Fitted on all rows (``ensemble=False``).
+    label_thresholds_ : ndarray of shape (K-1,)
+        The same in units of the labels, if these are rising numbers.
     estimators_ : list of regressor
         One per fold (``ensemble=True``).
+    estimator_ : regressor
+        Fitted on all rows (``ensemble=False``).
+    feature_importances_ : ndarray of shape (features,)
+        Mean over the models of theirs, if they have any; of a Pipeline those of its last step.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
     stretch_ : float
@@ -146,13 +156,12 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     classes_: Array
     thresholds_: Array
-    thresholds_method_: str
+    label_thresholds_: Array
     oof_score_: Array
     center_: float
     stretch_: float
     estimator_: Any
     estimators_: list[Any]
-    comparison_: ThresholdCrossValidation
     best_iterations_: list[int]
 
     def __init__(
@@ -162,9 +171,12 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         objective: Literal["qwk"] | Objective | None = "qwk",
         thresholds: str = "plugin",
         cv: Any = 5,
-        ensemble: bool = False,
+        ensemble: bool = True,
         labels: ArrayLike | None = None,
         early_stopping_rounds: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.objective = objective
@@ -173,6 +185,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.ensemble = ensemble
         self.labels = labels
         self.early_stopping_rounds = early_stopping_rounds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self,
@@ -181,7 +196,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> QWKClassifier:
-        """Fit the folds' models, the thresholds, and the final model.
+        """Fit the folds' models, the thresholds, and perhaps a final model.
 
         Parameters
         ----------
@@ -203,7 +218,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         ------
         ValueError, TypeError
             Parameters that do not fit together, labels without an order, bad weights,
-            splits that do not hold each row out once, and what the regressor raises.
+            splits that do not hold each row out equally often, and what the regressor raises.
         """
         self._check_parameters()
         X, target = check_rows(self, X, y)
@@ -215,35 +230,42 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         else:
             classes = check_order(self.labels)
         position = positions("y", target, classes).astype(np.int64)
-        w = check_weights(sample_weight, len(target), self.estimator)
+        w = check_weights(sample_weight, len(target), last_step(self.estimator))
         group = None if groups is None else group_numbers(groups, len(target))
-        splits = held_out_once(position, self.cv, group, shuffle=False)
+        splits, times = held_out_equally_often(
+            position, self.cv, group, shuffle=True, random_state=self.random_state
+        )
+        if times > 1 and not self.ensemble:
+            raise ValueError(
+                f"cv holds each row out {times} times, but ensemble=False keeps one model, whose "
+                "scores are spread more than their mean: use ensemble=True, or folds without "
+                "repeats"
+            )
 
         data = X, position, w
-        models, oof, average = self._fit_folds(data, len(classes), splits)
-        method, cuts, comparison = self._place(position, oof, w, len(classes), splits)
+        models, oof, stretch = self._fit_folds(data, len(classes), splits, times)
+        cuts = self._place(position, oof, w, len(classes))
         found: dict[str, Any] = {
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
-            "thresholds_method_": method,
             "oof_score_": oof,
             "center_": float(np.average(oof, weights=w)),
-            "stretch_": _stretch(oof, average, w) if self.ensemble else 1.0,
+            "stretch_": stretch,
         }
-        if comparison is not None:
-            found["comparison_"] = comparison
+        if are_rising_numbers(classes):
+            found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [count_rounds(model) for model in models]
+            found["best_iterations_"] = [count_rounds(last_step(model)) for model in models]
         if self.ensemble:
             found["estimators_"] = models
         else:
             final = clone(self.estimator)
             if self.early_stopping_rounds is not None:
                 best = round(float(np.mean(found["best_iterations_"])))
-                final.set_params(n_estimators=max(1, best))
+                last_step(final).set_params(n_estimators=max(1, best))
             found["estimator_"] = self._fit_model(final, data, len(classes))
         check_features(self, X, reset=True)
-        for name in ("estimator_", "estimators_", "comparison_", "best_iterations_"):
+        for name in ("estimator_", "estimators_", "label_thresholds_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
         return self
@@ -258,34 +280,69 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 f"estimator must be a regressor, found the classifier {self.estimator!r}: "
                 "thresholds need one continuous score, use its regressor"
             )
-        _checks.choice("thresholds", self.thresholds, (*METHODS, "auto"))
+        _checks.choice("thresholds", self.thresholds, tuple(METHODS))
         _checks.flag("ensemble", self.ensemble)
-        check_objective(self.estimator, self.objective)
-        check_early_stopping(self.estimator, self.early_stopping_rounds)
+        _checks.flag("verbose", self.verbose)
+        check_objective(last_step(self.estimator), self.objective)
+        check_early_stopping(last_step(self.estimator), self.early_stopping_rounds)
 
     def _fit_folds(
-        self, data: Data, K: int, splits: Sequence[Split]
-    ) -> tuple[list[Any], Array, Array]:
-        """The folds' models, the out-of-fold scores, and the scores averaged over all models."""
-        X, n = data[0], len(data[1])
+        self, data: Data, K: int, splits: Sequence[Split], times: int
+    ) -> tuple[list[Any], Array, float]:
+        """The models, the out-of-fold scores (means of ``times`` each), and the stretch."""
+        n = len(data[1])
+        some = np.arange(n)
+        if n > STRETCH_ROWS:
+            some = np.sort(np.random.default_rng(0).choice(n, STRETCH_ROWS, replace=False))
+        folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(self._fit_fold)(data, K, split, some) for split in splits
+        )
         models: list[Any] = []
-        oof, average = np.empty(n), np.zeros(n)
-        for train, test in splits:
-            stops = self.early_stopping_rounds is not None
-            held_out = take_rows(data, test) if stops else None
-            model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
-            if self.ensemble:
-                score = self._model_score(model, X, K)
-                average += score / len(splits)
-                oof[test] = score[test]
-            else:
-                oof[test] = self._model_score(model, _safe_indexing(X, test), K)
+        oof, average = np.zeros(n), np.zeros(len(some))
+        for (_, test), (model, held_out, own) in zip(
+            splits, self._shown(folds, len(splits)), strict=True
+        ):
             models.append(model)
-        return models, oof, average
+            oof[test] += held_out / times
+            if self.ensemble:
+                average += own / len(splits)
+        stretch = _stretch(oof[some], average, take(data[2], some)) if self.ensemble else 1.0
+        return models, oof, stretch
+
+    def _fit_fold(self, data: Data, K: int, split: Split, some: Array) -> tuple[Any, Array, Array]:
+        """The fold's model, its scores of the rows held out, and of some rows."""
+        train, test = split
+        stops = self.early_stopping_rounds is not None
+        held_out = take_rows(data, test) if stops else None
+        model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
+        score = self._model_score(model, _safe_indexing(data[0], test), K)
+        if not self.ensemble:
+            return model, score, np.empty(0)
+        return model, score, self._model_score(model, _safe_indexing(data[0], some), K)
+
+    def _shown(self, folds: Iterable[Any], total: int) -> Iterable[Any]:
+        """With a progress bar, if that is wanted."""
+        if not self.verbose:
+            return folds
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
+        bar: Iterable[Any] = tqdm(folds, total=total, desc="QWKClassifier", unit="fold")
+        return bar
 
     def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
         """The regressor, fitted on class positions; it predicts in their units."""
         X, position, w = data
+        if isinstance(model, Pipeline):
+            *_, (name, last) = model.steps
+            before = model[:-1]
+            X = before.fit_transform(X, position.astype(np.float64)) if len(before) else X
+            if held_out is not None and len(before):
+                held_out = before.transform(held_out[0]), *held_out[1:]
+            fitted = self._fit_model(last, (X, position, w), K, held_out)
+            model.steps = [*before.steps, (name, fitted)]
+            return model
         kind = booster_kind(model, "Regressor")
         if kind is None:
             return model.fit(X, position.astype(np.float64), **weight_argument(w))
@@ -301,15 +358,12 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                     "labels (centre and spread are of positions, too)"
                 )
             objective = objective.measured(position, w)
-        metric = qwk_metric((0, K - 1))
+        metric = stopping_metric(objective)
         return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
-    def _place(
-        self, position: Array, oof: Array, w: Array | None, K: int, splits: Sequence[Split]
-    ) -> tuple[str, Array, ThresholdCrossValidation | None]:
-        """Method and thresholds, of class positions."""
-        labels, metric = np.arange(K), qwk_metric()
-        rows = sort_rows(oof, position, w, labels)
+    def _place(self, position: Array, oof: Array, w: Array | None, K: int) -> Array:
+        """Thresholds, in class positions."""
+        rows = sort_rows(oof, position, w, np.arange(K))
         if not score_rises(rows):
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
@@ -317,20 +371,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 UserWarning,
                 stacklevel=3,
             )
-        elif self.thresholds == "auto":
-            comparison = cross_validate_thresholds(
-                position,
-                oof,
-                method=comparable_methods(metric, labels),
-                cv=list(splits),
-                labels=labels,
-                sample_weight=w,
-                n_bootstrap=0,
-            )
-            best = comparison.best
-            return best, comparison.thresholds[comparison.methods.index(best)], comparison
-        method = "plugin" if self.thresholds == "auto" else self.thresholds
-        return method, fit_thresholds(method, rows, metric), None
+        return fit_thresholds(self.thresholds, rows, qwk_metric())
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
@@ -363,6 +404,14 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         score: Array = self.center_ + self.stretch_ * (average - self.center_)
         return score
 
+    @property
+    def feature_importances_(self) -> Array:
+        """Mean over the models, (features,)."""
+        check_is_fitted(self, "thresholds_")
+        models = getattr(self, "estimators_", None) or [self.estimator_]
+        importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
+        return importances
+
     def predict(self, X: Any) -> Array:
         """The class of each row.
 
@@ -393,6 +442,30 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         labels = None if self.labels is None else self.classes_
         predicted = self.predict(X)
         return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
+
+
+def last_step(estimator: Any) -> Any:
+    """What a Pipeline ends in, any other estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def stopping_metric(objective: Objective | None) -> Metric:
+    """The loss that is trained on, by which to stop: it moves in every round."""
+    if isinstance(objective, QWKObjective):
+        return extended_qwk_metric(center=objective.center, spread=objective.spread)
+    return squared_error_metric()
+
+
+def positions_to_labels(t: Array, labels: Array) -> Array:
+    """Linear between neighbouring labels, and on beyond the last ones."""
+    at = labels.astype(np.float64)
+    inside = t.clip(0, len(at) - 1)
+    found: Array = np.interp(inside, np.arange(len(at)), at)
+    found += np.where(t < 0, (t - inside) * (at[1] - at[0]), 0)
+    found += np.where(t > len(at) - 1, (t - inside) * (at[-1] - at[-2]), 0)
+    return found
 
 
 def check_objective(estimator: Any, objective: object) -> None:

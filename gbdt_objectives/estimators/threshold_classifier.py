@@ -12,20 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, check_order, shown
+from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
-from gbdt_objectives.thresholds import (
-    Thresholds,
-    apply_thresholds,
-    cross_validate_thresholds,
-    optimize_thresholds,
-)
+from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.methods import (
     METHODS,
     MetricArgument,
-    comparable_methods,
     resolve_labels,
     resolve_method,
     resolve_metric,
@@ -50,20 +44,14 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
 
     Parameters
     ----------
-    method : {"plugin", "exact", "nelder-mead", "rounding", "auto"}, optional
-        None: "plugin" for QWK, "exact" for every other known metric, "nelder-mead" for a
-        function. "auto" compares methods by cross-validation and keeps that default
-        unless another is better by more than one standard error; "rounding", to the
-        nearest label, is among them if the labels are rising numbers.
+    method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
+        As in ``optimize_thresholds``. None: "plugin" for QWK, "exact" for every other known
+        metric, "nelder-mead" for a function.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to max
         of ``y``.
     metric : str, Metric or callable
         As in ``optimize_thresholds``.
-    cv : int, splitter or iterable of splits
-        For "auto": as in ``cross_validate_thresholds``.
-    random_state : int, RandomState, Generator or None
-        For "auto": shuffles the folds.
 
     Attributes
     ----------
@@ -73,8 +61,6 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         In order, lowest first.
     thresholds_method_ : str
         The method that placed the thresholds.
-    comparison_ : ThresholdCrossValidation
-        What "auto" chose by; for "auto" only.
 
     Examples
     --------
@@ -95,21 +81,13 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         *,
         labels: ArrayLike | None = None,
         metric: MetricArgument = "qwk",
-        cv: Any = 5,
-        random_state: RandomState = 0,
     ) -> None:
         self.method = method
         self.labels = labels
         self.metric = metric
-        self.cv = cv
-        self.random_state: Any = random_state
 
     def fit(
-        self,
-        score: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdClassifier:
         """Place the thresholds.
 
@@ -121,56 +99,30 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
             Classes.
         sample_weight : array-like of shape (n,), optional
             w means the same as w copies of the row.
-        groups : array-like of shape (n,), optional
-            For "auto": rows of one group stay on one side of each split.
 
         Returns
         -------
         ThresholdClassifier
             Itself.
         """
-        if self.method is not None:
-            _checks.choice("method", self.method, (*METHODS, "auto"))
-        if groups is not None and self.method != "auto":
-            raise ValueError(f"groups are for method='auto', found method={shown(self.method)}")
         s = check_score(score)
         target = resolve_metric(self.metric)
+        method = resolve_method(self.method, target)
         labels = resolve_labels(self.labels, target)
         if labels is None:
             check_classification_targets(y)
             order = consecutive_labels(y)
         else:
             order = check_order(labels)
-        method, comparison = self.method, None
-        if method == "auto":
-            comparison = cross_validate_thresholds(
-                y,
-                s,
-                method=comparable_methods(self.metric, order),
-                cv=self.cv,
-                groups=groups,
-                labels=order,
-                sample_weight=sample_weight,
-                metric=self.metric,
-                n_bootstrap=0,
-                random_state=self.random_state,
-            )
-            method = comparison.best
-            thresholds = comparison.thresholds[comparison.methods.index(method)]
-        else:
-            method = resolve_method(method, target)
-            thresholds = optimize_thresholds(
-                y,
-                s,
-                method=method,  # type: ignore[arg-type]
-                labels=order,
-                sample_weight=sample_weight,
-                metric=self.metric,
-            )
+        thresholds = optimize_thresholds(
+            y,
+            s,
+            method=method,  # type: ignore[arg-type]
+            labels=order,
+            sample_weight=sample_weight,
+            metric=self.metric,
+        )
         self._set(order, thresholds, method)
-        self.__dict__.pop("comparison_", None)  # of an earlier fit
-        if comparison is not None:
-            self.comparison_ = comparison
         return self
 
     def _set(self, classes: Array, thresholds: Array, method: str) -> None:

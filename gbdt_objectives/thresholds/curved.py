@@ -144,7 +144,8 @@ def natural_spline(q: Array, knots: Array) -> Array:
     """The basis 1, q, ... of cubic splines that are straight beyond the outer knots, (P, k)."""
 
     def cube(knot: float) -> Array:
-        return np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3
+        cubed: Array = np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3
+        return cubed
 
     basis = [np.ones(len(q)), q]
     for knot in knots[:-2]:

@@ -139,13 +139,6 @@ def resolve_labels(labels: Any, metric: Target) -> Any:
     return metric.agree_labels(labels) if isinstance(metric, ClassMetric) else labels
 
 
-def comparable_methods(metric: MetricArgument, labels: Array) -> tuple[str, ...]:
-    """What "auto" chooses from, the preferred one first; Nelder-Mead where nothing is exact."""
-    preferred = default_method(resolve_metric(metric))
-    methods = (preferred, "exact") if preferred == "plugin" else (preferred,)
-    return (*methods, "rounding") if are_rising_numbers(labels) else methods
-
-
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
     """Thresholds of one method; plug-in ones of a score that does not rise give one class."""
     if method in ("plugin", "curved") and not score_rises(rows):

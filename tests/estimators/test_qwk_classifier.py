@@ -13,6 +13,7 @@ import pytest
 import sklearn
 import xgboost as xgb
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -20,26 +21,30 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     KFold,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
     cross_val_score,
 )
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler, TargetEncoder
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives import (
     QWKClassifier,
+    extended_qwk_metric,
     optimize_thresholds,
     quadratic_weighted_kappa,
-    qwk_metric,
     qwk_objective,
+    squared_error_metric,
     weighted_logloss_objective,
 )
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
+from gbdt_objectives.estimators import qwk_classifier
+from gbdt_objectives.estimators.qwk_classifier import last_step, positions_to_labels
 
 EXPECTED = {
     "check_classifiers_classes": "labels that are strings need labels=: their alphabetical order "
@@ -102,7 +107,8 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
     position = y - 2
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     library, parameters = booster().__class__.__module__.split(".")[0], {"max_depth": 3}
-    classifier = QWKClassifier(booster(max_depth=3), cv=3).fit(X, y, w)
+    options = {"cv": StratifiedKFold(3), "ensemble": False}
+    classifier = QWKClassifier(booster(max_depth=3), **options).fit(X, y, w)
 
     def trained(rows, X_new):
         v = None if w is None else w[rows]
@@ -132,12 +138,12 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
 
 def test_the_saved_model_carries_the_intercept(data, tmp_path) -> None:
     X, y = data
-    classifier = QWKClassifier(LGBM(), cv=2).fit(X, y)
+    classifier = QWKClassifier(LGBM(), cv=2, ensemble=False).fit(X, y)
     classifier.estimator_.booster_.save_model(tmp_path / "model.txt")
     loaded = lgb.Booster(model_file=tmp_path / "model.txt")
     np.testing.assert_allclose(loaded.predict(X).clip(0, 3), classifier.predict_score(X))
     assert abs(loaded.predict(X).mean() - (y - 2).mean()) < 0.1
-    classifier = QWKClassifier(XGB(), cv=2).fit(X, y)
+    classifier = QWKClassifier(XGB(), cv=2, ensemble=False).fit(X, y)
     classifier.estimator_.get_booster().save_model(tmp_path / "model.json")
     loaded = xgb.Booster(model_file=tmp_path / "model.json")
     score = loaded.predict(xgb.DMatrix(X)).clip(0, 3)
@@ -149,13 +155,15 @@ def test_scores_that_drift_beyond_the_labels_do_not_bend_the_line(booster, data)
     """A clipping objective lets confident rows drift; plug-in must not follow them."""
     X, y = data
     regressor = booster(n_estimators=300, learning_rate=0.3)
-    clipping = QWKClassifier(regressor, cv=3).fit(X, y)
+    clipping = QWKClassifier(regressor, cv=3, ensemble=False).fit(X, y)
     assert clipping.oof_score_.min() == 0
     assert clipping.oof_score_.max() == 3
-    free = QWKClassifier(regressor, objective=qwk_objective(clip=False), cv=3).fit(X, y)
+    free = QWKClassifier(regressor, objective=qwk_objective(clip=False), cv=3, ensemble=False).fit(
+        X, y
+    )
     assert free.oof_score_.max() > 3  # not clipped where the objective sees how far they are
     X_new, y_new = made(5000, seed=1)
-    exact = QWKClassifier(regressor, cv=3, thresholds="exact").fit(X, y)
+    exact = QWKClassifier(regressor, cv=3, thresholds="exact", ensemble=False).fit(X, y)
     assert clipping.score(X_new, y_new) > exact.score(X_new, y_new) - 0.01
 
 
@@ -176,34 +184,47 @@ def test_beats_rounded_squared_error(booster, data) -> None:
 
 @BOOSTERS
 @pytest.mark.parametrize("objective", ["qwk", None])
-def test_stops_where_qwk_is_greatest(data, booster, objective) -> None:
-    """Each fold keeps the round with the best QWK of its held-out rows, checked round by round."""
+def test_stops_where_the_loss_is_least(data, booster, objective) -> None:
+    """Each fold keeps the round of least loss of its held-out rows, checked round by round."""
     X, y = data
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    options = {"objective": objective, "cv": 3, "ensemble": True, "early_stopping_rounds": 10}
+    folds = list(StratifiedKFold(3).split(X, y))
+    options = {"objective": objective, "cv": folds, "early_stopping_rounds": 10}
     classifier = QWKClassifier(booster(n_estimators=150, learning_rate=0.3), **options)
     classifier.fit(X, y, w)
     free = clone(classifier).set_params(early_stopping_rounds=None).fit(X, y, w)
-    metric = qwk_metric((0, 3))
-    folds = list(StratifiedKFold(3).split(X, y))
-    for best, model, (_, test) in zip(
+    for best, model, (train, test) in zip(
         classifier.best_iterations_, free.estimators_, folds, strict=True
     ):
         name = "num_iteration" if booster is LGBM else "iteration_range"
+        position = y - 2
+        loss = squared_error_metric()
+        if objective == "qwk":
+            loss = extended_qwk_metric(
+                center=np.average(position[train], weights=w[train]),
+                spread=float(np.cov(position[train], aweights=w[train], ddof=0)),
+            ).loss
         curve = []
         for i in range(1, best + 11):
             margin = model.predict(X[test], **{name: i if booster is LGBM else (0, i)})
-            curve.append(metric((y - 2)[test], margin, w[test]))
-        assert curve[best - 1] == pytest.approx(max(curve), abs=1e-6)
-        assert best > 1  # a stop in the wrong direction would be at the first round
-        assert best < 150
-    held_out = np.concatenate([test for _, test in folds])
-    assert len(held_out) == len(y)
+            curve.append(loss(position[test], margin, w[test]))
+        assert curve[best - 1] == pytest.approx(min(curve), rel=1e-6)
+        assert 1 < best < 150  # a stop in the wrong direction would be at the first round
     refit = clone(classifier).set_params(ensemble=False).fit(X, y, w)
     assert refit.best_iterations_ == classifier.best_iterations_
     mean = round(float(np.mean(refit.best_iterations_)))
     assert refit.estimator_.get_params()["n_estimators"] == mean
     assert clone(refit.estimator).get_params()["n_estimators"] == 150
+
+
+@BOOSTERS
+def test_does_not_stop_on_the_plateau_of_the_start(data, booster) -> None:
+    """Rounded scores are all in one class for some 50 rounds, and kappa is 0."""
+    X, y = data
+    slow = booster(n_estimators=200, learning_rate=0.01)
+    classifier = QWKClassifier(slow, early_stopping_rounds=20).fit(X, y)
+    assert min(classifier.best_iterations_) > 100
+    assert classifier.score(X, y) > 0.6
 
 
 @BOOSTERS
@@ -237,6 +258,133 @@ def test_averaged_scores_get_the_spread_that_thresholds_are_for() -> None:
     assert abs(classifier.stretch_ - needed) < 0.5 * abs(naive - needed)
     uncorrected = np.searchsorted(classifier.thresholds_, average, side="right") + 2
     assert classifier.score(X_new, y_new) > quadratic_weighted_kappa(y_new, uncorrected) + 0.002
+
+
+def test_the_stretch_of_many_rows_is_found_from_some(monkeypatch) -> None:
+    X, y = made(2000)
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    whole = QWKClassifier(tree, objective=None).fit(X, y)
+    monkeypatch.setattr(qwk_classifier, "STRETCH_ROWS", 1000)
+    some = QWKClassifier(tree, objective=None).fit(X, y)
+    assert whole.stretch_ > 1.03
+    assert some.stretch_ != whole.stretch_
+    # each of two moments has a standard error of about sqrt(2/1000) = 4 %, and they rise together
+    assert some.stretch_ == pytest.approx(whole.stretch_, rel=0.02)
+    np.testing.assert_array_equal(some.oof_score_, whole.oof_score_)
+
+
+@BOOSTERS
+def test_folds_are_shuffled_and_seeded(booster) -> None:
+    """Rows in order of a feature: without shuffling each fold is an extrapolation."""
+    X, y = made(600)
+    order = np.argsort(X[:, 0])
+    X, y = X[order], y[order]
+    score = {}
+    for name, options in {
+        "default": {}, "again": {}, "other": {"random_state": 1}, "in order": {"cv": KFold(5)}
+    }.items():  # fmt: skip
+        classifier = QWKClassifier(booster(), objective=None, **options).fit(X, y)
+        score[name] = classifier.oof_score_
+    np.testing.assert_array_equal(score["default"], score["again"])
+    assert (score["default"] != score["other"]).any()
+    correlation = {name: np.corrcoef(s, y)[0, 1] for name, s in score.items()}
+    assert correlation["default"] > correlation["in order"] + 0.03
+
+
+def test_repeated_folds_average_the_scores_held_out(data) -> None:
+    X, y = data
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
+    classifier = QWKClassifier(tree, objective=None, cv=cv).fit(X, y)
+    assert len(classifier.estimators_) == 6
+    expected = np.zeros(len(y))
+    for model, (_, test) in zip(classifier.estimators_, cv.split(X, y), strict=True):
+        expected[test] += model.predict(X[test]) / 2
+    np.testing.assert_allclose(classifier.oof_score_, expected, rtol=1e-12)
+    X_new, _ = made(20_000, seed=1)
+    new = classifier.predict_score(X_new)
+    assert new.std() == pytest.approx(classifier.oof_score_.std(), rel=0.04)
+    with pytest.raises(ValueError, match="cv holds each row out 2 times, but ensemble=False"):
+        QWKClassifier(tree, objective=None, cv=cv, ensemble=False).fit(X, y)
+
+
+@BOOSTERS
+def test_two_processes_and_a_progress_bar_change_nothing(data, booster, capsys) -> None:
+    X, y = data
+    alone = QWKClassifier(booster(), cv=3).fit(X, y)
+    assert capsys.readouterr().err == ""
+    both = QWKClassifier(booster(), cv=3, n_jobs=2, verbose=True).fit(X, y)
+    np.testing.assert_array_equal(both.predict_score(X), alone.predict_score(X))
+    assert "3/3" in capsys.readouterr().err
+
+
+@BOOSTERS
+def test_feature_importances(data, booster) -> None:
+    X, y = data
+    classifier = QWKClassifier(booster(), cv=3).fit(X, y)
+    mean = np.mean([model.feature_importances_ for model in classifier.estimators_], axis=0)
+    np.testing.assert_allclose(classifier.feature_importances_, mean)
+    assert classifier.feature_importances_.argmax() in (0, 1)
+    refit = QWKClassifier(booster(), cv=3, ensemble=False).fit(X, y)
+    np.testing.assert_array_equal(refit.feature_importances_, refit.estimator_.feature_importances_)
+    linear = QWKClassifier(Ridge(), objective=None).fit(X, y)
+    assert not hasattr(linear, "feature_importances_")
+
+
+# --- pipelines ------------------------------------------------------------------------------
+
+
+@BOOSTERS
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_the_objective_reaches_the_end_of_a_pipeline(data, booster, ensemble) -> None:
+    """With weights and evaluation rows; the same as without, as scaling changes no tree."""
+    X, y = data
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    options = {"cv": 3, "early_stopping_rounds": 10, "ensemble": ensemble}
+    scale = FunctionTransformer(lambda X: 2 * X)
+    piped = QWKClassifier(make_pipeline(scale, booster(n_estimators=80)), **options).fit(X, y, w)
+    plain = QWKClassifier(booster(n_estimators=80), **options).fit(X, y, w)
+    assert piped.best_iterations_ == plain.best_iterations_
+    np.testing.assert_array_equal(piped.predict_score(X), plain.predict_score(X))
+    np.testing.assert_array_equal(piped.feature_importances_, plain.feature_importances_)
+
+
+@BOOSTERS
+def test_the_steps_of_a_pipeline_see_their_folds_labels_only(booster) -> None:
+    """A category a row: encoded by all labels it would tell each row its own."""
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(200), 3)[:, None].astype(float)
+    y = rng.integers(0, 4, 600)
+    pipeline = make_pipeline(TargetEncoder(target_type="continuous", random_state=0), booster())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing is learnt, as it should be
+        classifier = QWKClassifier(pipeline).fit(group, y)
+    assert abs(np.corrcoef(classifier.oof_score_, y)[0, 1]) < 0.15
+    fitted = classifier.estimators_[0]
+    assert isinstance(fitted, Pipeline)
+    assert fitted[0].encodings_ is not None
+    assert not hasattr(pipeline[0], "encodings_")
+    nested = QWKClassifier(make_pipeline(StandardScaler(), make_pipeline(PCA(1), booster())))
+    nested.fit(*made(300))
+    assert last_step(nested.estimators_[0]).get_params()["objective"] is not None
+
+
+def test_label_thresholds(data) -> None:
+    X, y = data
+    classifier = QWKClassifier(Ridge(), objective=None).fit(X, y)
+    np.testing.assert_allclose(classifier.label_thresholds_, classifier.thresholds_ + 2)
+    uneven = QWKClassifier(Ridge(), objective=None, labels=[0, 10, 15, 40])
+    uneven.fit(X, np.array([0, 10, 15, 40])[y - 2])
+    np.testing.assert_array_equal(uneven.thresholds_, classifier.thresholds_)
+    a, b, c = classifier.thresholds_
+    assert 0 < a < 1 < b < 2 < c < 3
+    np.testing.assert_allclose(
+        uneven.label_thresholds_, [10 * a, 10 + 5 * (b - 1), 15 + 25 * (c - 2)]
+    )
+    beyond = positions_to_labels(np.array([-np.inf, -1, 0, 4, np.inf]), np.array([0, 10, 15, 40]))
+    assert beyond.tolist() == [-np.inf, -10, 0, 65, np.inf]
+    named = QWKClassifier(Ridge(), objective=None, labels=list("abcd"))
+    assert not hasattr(named.fit(X, np.array(list("abcd"))[y - 2]), "label_thresholds_")
 
 
 def test_models_that_agree_need_no_stretch(data) -> None:
@@ -322,11 +470,10 @@ def test_groups() -> None:
 # --- thresholds -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["plugin", "exact", "nelder-mead", "rounding"])
+@pytest.mark.parametrize("method", ["plugin", "curved", "exact", "nelder-mead", "rounding"])
 def test_threshold_methods(data, method) -> None:
     X, y = data
     classifier = QWKClassifier(Ridge(), objective=None, thresholds=method).fit(X, y)
-    assert classifier.thresholds_method_ == method
     if method == "rounding":
         assert classifier.thresholds_.tolist() == [0.5, 1.5, 2.5]
     else:
@@ -334,19 +481,10 @@ def test_threshold_methods(data, method) -> None:
         np.testing.assert_array_equal(classifier.thresholds_, expected)
 
 
-def test_auto(data) -> None:
-    X, y = data
-    classifier = QWKClassifier(Ridge(), objective=None, thresholds="auto").fit(X, y)
-    assert classifier.comparison_.methods == ("plugin", "exact", "rounding")
-    assert classifier.comparison_.fold_score.shape == (3, 5)
-    assert classifier.thresholds_method_ == classifier.comparison_.best == "plugin"
-    assert not hasattr(classifier.set_params(thresholds="exact").fit(X, y), "comparison_")
-
-
 def test_a_model_that_learns_nothing_gives_one_class_and_a_warning() -> None:
     rng = np.random.default_rng(0)
     X, y = np.zeros((40, 1)), rng.integers(0, 3, 40)
-    for thresholds in ("plugin", "auto"):
+    for thresholds in ("plugin", "curved"):
         classifier = QWKClassifier(Ridge(), objective=None, thresholds=thresholds)
         with pytest.warns(UserWarning, match="out-of-fold scores do not rise"):
             classifier.fit(X, y)
@@ -381,7 +519,7 @@ def test_missing_values_and_categories_pass_through(booster) -> None:
     y = np.digitize(latent, [-0.5, 1, 2])
     frame = pd.DataFrame({"x": np.where(gone, np.nan, x), "colour": pd.Categorical(colour)})
     extra = {"enable_categorical": True} if booster is XGB else {}
-    for options in ({}, {"ensemble": True, "early_stopping_rounds": 5}):
+    for options in ({}, {"ensemble": False, "early_stopping_rounds": 5}):
         classifier = QWKClassifier(booster(**extra), cv=3, **options).fit(frame, y)
         assert classifier.feature_names_in_.tolist() == ["x", "colour"]
         assert classifier.n_features_in_ == 2
@@ -406,7 +544,8 @@ def test_any_regressor(data, regressor) -> None:
 def test_an_objective_of_its_own_is_measured_in_each_fold(data) -> None:
     X, y = data
     objective = qwk_objective(scale="kappa")
-    classifier = QWKClassifier(XGB(), objective=objective, cv=2, ensemble=True).fit(X, y)
+    folds = StratifiedKFold(2)
+    classifier = QWKClassifier(XGB(), objective=objective, cv=folds).fit(X, y)
     for model, (train, _) in zip(
         classifier.estimators_, StratifiedKFold(2).split(X, y), strict=True
     ):
@@ -453,7 +592,7 @@ class Foreign(RegressorMixin, BaseEstimator):
         (LGBM(boosting_type="dart"), {"early_stopping_rounds": 5}, ValueError, "type='dart'"),
         (XGB(booster="dart"), {"early_stopping_rounds": 5}, ValueError, "with booster='dart'"),
         (LGBM(), {"cv": 1}, ValueError, "cv must be at least 2 folds, found 1"),
-        (LGBM(), {"cv": ShuffleSplit(2)}, ValueError, "hold each row out exactly once"),
+        (LGBM(), {"cv": ShuffleSplit(2)}, ValueError, "hold each row out equally often"),
         (LGBM(), {"labels": [2, 3]}, ValueError, "which is not in labels \\[2, 3\\]"),
         (LGBM(), {"labels": [2, 2, 3]}, ValueError, "labels must be different"),
         (Ridge(), {"objective": None, "early_stopping_rounds": 5}, ValueError,

@@ -61,18 +61,6 @@ def test_the_default_method_suits_the_metric(rows, metric, method) -> None:
     np.testing.assert_array_equal(default.thresholds_, expected)
 
 
-def test_random_state_of_auto(rows) -> None:
-    def comparison(random_state):
-        classifier = ThresholdClassifier("auto", random_state=random_state)
-        return classifier.fit(*rows).comparison_.fold_score
-
-    np.testing.assert_array_equal(comparison(3), comparison(3))
-    same = (comparison(np.random.RandomState(3)) for _ in range(2))
-    np.testing.assert_array_equal(*same)
-    assert (comparison(3) != comparison(4)).any()
-    assert (comparison(None) != comparison(None)).any()
-
-
 def test_weight_is_repetition(rows) -> None:
     score, y = rows
     w = np.random.default_rng(1).integers(0, 3, size=len(y))
@@ -84,21 +72,6 @@ def test_weight_is_repetition(rows) -> None:
 def test_rounding_is_the_nearest_label() -> None:
     classifier = ThresholdClassifier("rounding", labels=[1, 2, 4]).fit([1.0, 2.0, 5.0], [1, 2, 4])
     assert classifier.predict([0, 1.4, 1.6, 2.9, 3.1]).tolist() == [1, 1, 2, 2, 4]
-
-
-def test_auto_takes_another_method_only_if_clearly_better(rows) -> None:
-    score, y = rows
-    auto = ThresholdClassifier("auto").fit(score, y)
-    assert auto.thresholds_method_ == auto.comparison_.best == "plugin"
-    assert auto.comparison_.methods == ("plugin", "exact", "rounding")
-    bent = np.where(y >= 4, 30, 0) + y + 0.1 * score  # a jump that no line can follow
-    auto = auto.fit(bent, y, groups=np.arange(400) // 2)
-    assert auto.thresholds_method_ == "exact"
-    expected = optimize_thresholds(y, bent, method="exact")
-    np.testing.assert_array_equal(auto.thresholds_, expected)
-    named = ThresholdClassifier("auto", labels=["a", "b", "c", "d"])
-    assert named.fit(score, np.array(list("abcd"))[y - 2]).comparison_.methods[-1] == "exact"
-    assert not hasattr(auto.set_params(method="plugin").fit(score, y), "comparison_")
 
 
 def test_costs_are_negated_for_score(rows) -> None:
@@ -261,11 +234,6 @@ def test_bad_input(parameters, score, y, error, message) -> None:
         classifier.fit(score, y)
     with pytest.raises(NotFittedError):
         classifier.predict([0.0])
-
-
-def test_groups_without_auto_are_refused(rows) -> None:
-    with pytest.raises(ValueError, match="groups are for method='auto', found method=None"):
-        ThresholdClassifier().fit(*rows, groups=rows[1])
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_statistics_and_the_classifier_give_labels_too():
             apply_thresholds(s, optimize_thresholds(y, s, method=method)),
         )
     assert statistics.thresholds(method="exact", metric="mae").labels.tolist() == [1, 2, 3, 4, 5, 6]
-    for method in ("plugin", "exact", "rounding", "auto"):
+    for method in ("plugin", "curved", "exact", "rounding"):
         model = ThresholdClassifier(method).fit(s, y)
         for fitted in (
             model,
