@@ -78,6 +78,7 @@ from gbdt_objectives.thresholds import (
     ThresholdStatistics as ThresholdStatistics,
     apply_thresholds as apply_thresholds,
     cross_validate_thresholds as cross_validate_thresholds,
+    decide as decide,
     optimize_thresholds as optimize_thresholds,
 )
 

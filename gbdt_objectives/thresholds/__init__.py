@@ -13,6 +13,7 @@ from gbdt_objectives.thresholds.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
 )
+from gbdt_objectives.thresholds.decide import decide
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
@@ -23,5 +24,6 @@ __all__ = [
     "Thresholds",
     "apply_thresholds",
     "cross_validate_thresholds",
+    "decide",
     "optimize_thresholds",
 ]
