@@ -85,7 +85,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         "qwk": ``qwk_objective`` measured on each fold's training labels and weights,
         starting at their mean, which becomes part of the model. Another objective of this
         package is measured and started in the same way. None: the regressor's own.
-    thresholds : {"plugin", "curved", "exact", "nelder-mead", "rounding"}
+    thresholds : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Method that places them, as in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         Must hold each row out equally often: once, or r times with repeated folds, for which
@@ -169,7 +169,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         estimator: Any,
         *,
         objective: Literal["qwk"] | Objective | None = "qwk",
-        thresholds: str = "plugin",
+        thresholds: str = "curved",
         cv: Any = 5,
         ensemble: bool = True,
         labels: ArrayLike | None = None,

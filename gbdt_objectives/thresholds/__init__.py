@@ -13,7 +13,7 @@ from gbdt_objectives.thresholds.cross_validation import (
     ThresholdCrossValidation,
     cross_validate_thresholds,
 )
-from gbdt_objectives.thresholds.decide import decide
+from gbdt_objectives.thresholds.decisions import decide
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
