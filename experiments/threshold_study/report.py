@@ -122,13 +122,13 @@ def draw_simulated(summary: pd.DataFrame, methods: Sequence[str], path: Path) ->
 
 
 def draw_real(folds: pd.DataFrame, differences: pd.DataFrame, path: Path) -> None:
-    """Curved minus Nelder-Mead and minus plug-in: every fold, mean, two standard errors."""
+    """Curved minus Nelder-Mead and minus exact: every fold, mean, two standard errors."""
     models = list(differences.groupby(["file", "booster", "objective"], sort=False).groups)
     figure, axes = plt.subplots(
         1, 2, figsize=(11, 1.4 + 0.42 * len(models)), sharey=True, sharex=True
     )
     names = []
-    for axis, other in zip(axes, ("nelder-mead", "plugin"), strict=True):
+    for axis, other in zip(axes, ("nelder-mead", "exact"), strict=True):
         height, file, names, heights = 0.0, None, [], []
         for model in models:
             height -= 1.6 if file not in (None, model[0]) else 1.0

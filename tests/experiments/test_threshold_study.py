@@ -12,6 +12,7 @@ from experiments import _common
 from experiments.threshold_study import (
     __main__ as experiment,
     configuration as config,
+    curved,
     real,
     simulated,
 )
@@ -66,7 +67,8 @@ def test_repetitions_are_reproducible_and_differ():
 def differences(change=()) -> pd.DataFrame:
     """Plug-in better by three standard errors everywhere, but for what is changed."""
     lines = [
-        {"file": file, "booster": booster, "objective": objective, "other": "nelder-mead",
+        {"file": file, "booster": booster, "objective": objective, "method": "plugin",
+         "other": "nelder-mead",
          "difference": 0.03, "se": 0.01}
         for file in FULL.acceptance.files
         for booster, objective in MODELS
@@ -94,6 +96,48 @@ def test_acceptance(change, holds):
     assert found is holds
     worse = sum(difference < -0.01 for difference in change.values())
     assert f"worse by more than one standard error: {worse} of 12" in lines
+
+
+def curved_rows(change=()) -> pd.DataFrame:
+    """Simulated rows in which curved thresholds are better by three standard errors everywhere,
+    but for what is changed: {(family, size, other): difference}."""
+    lines = []
+    for family in FULL.families:
+        for rows in (100, 1000):
+            line = {"family": family.name, "rows": rows}
+            for method, other in FULL.pairs:
+                name = f"{method}_minus_{other}"
+                line[name] = dict(change).get((family.name, rows, other), 0.03)
+                line[f"{name}_se"] = 0.01
+            lines.append(line)
+    return pd.DataFrame(lines)
+
+
+FIRST, LAST = FULL.families[0].name, FULL.families[-1].name
+
+
+@pytest.mark.parametrize(
+    ("change", "holds", "said"),
+    [
+        ({}, True, "curved worse than plugin by more than 2 standard errors: 0 of 20"),
+        ({(FIRST, 100, "plugin"): -0.019}, True, "0 of 20"),
+        ({(FIRST, 100, "plugin"): -0.021}, False, f"1 of 20; {FIRST}, 100 rows -0.0210"),
+        # on the mean of two sizes the standard error is .01 / sqrt 2
+        ({(FIRST, 100, "exact"): -0.01}, False, "+0.0100 ± 0.0071: NOT better"),
+        ({(FIRST, 100, "exact"): 0.0}, True, "+0.0150 ± 0.0071: better"),
+        ({(LAST, 100, "plugin"): -0.01}, False, "+0.0100 ± 0.0071: NOT better"),
+        ({(LAST, 100, "exact"): -0.01}, True, "better"),  # of bent scores it is not asked
+    ],
+)
+def test_acceptance_of_curved(change, holds, said):
+    real_rows = differences().assign(method="curved", other="exact")
+    lines, found = curved.acceptance(curved_rows(change), real_rows.head(0), FULL)
+    assert found is holds
+    assert any(said in line for line in lines)
+    real_rows.loc[0, "difference"] = -0.021
+    lines, found = curved.acceptance(curved_rows(), real_rows, FULL)
+    assert not found
+    assert any("1 of 32; winequality-white, XGBoost, squared error -0.0210" in x for x in lines)
 
 
 def test_acceptance_is_not_judged_without_all_files():
@@ -151,7 +195,7 @@ def test_readme_says_what_the_results_say():
     # all of the comparison that is judged, and every verdict on it
     judged = [line for line in results if "plug-in - Nelder" in line or line.startswith("- ")]
     judged = [line for line in judged if "family" not in line]
-    assert len(judged) == 12 + 17
+    assert len(judged) == 12 + 17 + 13
     assert set(judged) <= set(readme)
 
 
