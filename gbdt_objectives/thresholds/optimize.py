@@ -47,8 +47,11 @@ def optimize_thresholds(
     (Dinkelbach): the global maximum over all threshold vectors, in one sort and one
     isotonic regression. "plugin": m = alpha + beta score, kept within 0..K-1, by least
     squares, so that the thresholds (t_c - alpha)/beta are equally spaced and R is all
-    that is left to fit: it generalises better, above all from few rows. "nelder-mead":
-    the usual search. "rounding": the nearest label.
+    that is left to fit: it generalises better, above all from few rows. "curved": the line,
+    unless a natural spline in the normal scores (the normal quantiles of the ranks), made to
+    rise, has a smaller squared error on held-out folds, by more than a standard error; then
+    the same with the spline for m, which needs no score that is linear in E[y].
+    "nelder-mead": the usual search. "rounding": the nearest label.
 
     Parameters
     ----------
@@ -58,9 +61,10 @@ def optimize_thresholds(
         Finite, on any scale, rising with the class; out-of-fold, for honest results.
         "plugin" needs scores that are roughly linear in E[y] between the lowest and the
         highest class, and may do anything beyond; "exact" looks at their order only.
-    method : {"plugin", "exact", "nelder-mead", "rounding"}, optional
+    method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
         None: "plugin" for QWK, "exact" for the other metrics, "nelder-mead" for
-        functions. "plugin" is for QWK only. "exact" solves every metric but a function:
+        functions. "plugin" and "curved" are for QWK only; the folds of "curved" are random,
+        with a fixed seed. "exact" solves every metric but a function:
         those other than QWK by a dynamic program over all cuts, with Dinkelbach's
         iteration for ratios, O(n K) in time and memory. "nelder-mead" accepts everything
         and guarantees nothing. "rounding" needs labels that are rising numbers, and
@@ -113,7 +117,9 @@ def optimize_thresholds(
 
     References
     ----------
-    Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972),
+    Harrell (2015), Regression Modeling Strategies, section 2.4.5, for natural splines and
+    their knots; Nadeau & Bengio (2003), Machine Learning 52, for the standard error of folds
+    that share rows; Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972),
     Statistical Inference under Order Restrictions, for the isotonic fit as the slopes
     of the cumulative curve's convex hull.
 
