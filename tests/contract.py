@@ -162,7 +162,7 @@ METRICS = [
     ),
     *(
         MetricCase(name, go.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
-        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall")
+        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews")
     ),
     MetricCase("accuracy-measured", go.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)),
     MetricCase(

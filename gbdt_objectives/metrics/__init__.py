@@ -8,6 +8,8 @@ all ones; w means the same as w copies of the row.
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.metrics.classes import (
     ClassMetric,
+    MatthewsMetric,
+    RatioMetric,
     cost_metric,
     f_beta,
     kappa_cost,
@@ -20,7 +22,9 @@ from gbdt_objectives.metrics.squared_error import squared_error_metric
 
 __all__ = [
     "ClassMetric",
+    "MatthewsMetric",
     "Metric",
+    "RatioMetric",
     "cost_metric",
     "extended_qwk_metric",
     "f_beta",

@@ -151,6 +151,27 @@ def test_a_metric_of_classes_stops_scores_and_places_thresholds(name: str) -> No
     assert metric.exact_method == ("isotonic" if name == "qwk" else "dynamic program")
 
 
+@pytest.mark.parametrize("name", ["matthews", "f1", "youden"])
+def test_a_metric_of_two_classes_stops_scores_and_places_a_threshold(name: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 0, 1], 300)
+    score = y + rng.normal(0, 0.8, 300)
+    w = rng.integers(0, 3, 300).astype(float)
+    metric = go.threshold_metric(name)
+    thresholds = go.optimize_thresholds(y, score, metric=metric, sample_weight=w)
+    cut = go.threshold_metric(metric, (0, 1), thresholds=thresholds)
+    values = [metric(y, (score >= t).astype(int), w) for t in score]
+    assert cut(y, score, w) == pytest.approx(max(values))
+    assert cut(y, score, w) > metric(y, score, w)
+    assert cut.lightgbm(y, score, w) == (name if name != "f1" else "f_beta", max(values), True)
+    merged = go.ThresholdStatistics.empty([0, 1]).add(y, score, w).thresholds(metric=metric)
+    assert merged == pytest.approx(thresholds)
+    classifier = go.ThresholdClassifier(metric=name).fit(score, y, w)
+    assert classifier.score(score, y, w) == pytest.approx(max(values))
+    report = go.cross_validate_thresholds(y, score, metric=name, n_bootstrap=5, random_state=0)
+    assert report.score[0] <= report.in_sample_score[0]
+
+
 def test_integers_are_classes_and_floats_are_scores() -> None:
     accuracy = go.threshold_metric("accuracy")
     assert accuracy([0, 1], [0, 2]) == 0.5  # a class that does not occur is wrong
