@@ -22,7 +22,7 @@ class ClassProbabilityMetric(Metric):
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
-        """The metric of each row, of margins or probabilities (n, K), float64."""
+        """The metric of each row, of margins or probabilities float64 (K, n): columns are fast."""
         raise NotImplementedError
 
     def _check_and_score(
@@ -37,7 +37,8 @@ class ClassProbabilityMetric(Metric):
         total = n = 0.0
         for rows in blocks(y):
             at = rows if w is None else rows.start + np.flatnonzero(w[rows])
-            values = self._row_values(y[at].astype(np.intp), p[at].astype(np.float64))
+            columns = np.ascontiguousarray(p[at].T, np.float64)
+            values = self._row_values(y[at].astype(np.intp), columns)
             weight = np.ones(len(values)) if w is None else w[at].astype(np.float64)
             total += float(weight @ values)
             n += float(weight.sum())
@@ -93,10 +94,10 @@ class ClassLoglossMetric(ClassProbabilityMetric):
 
         row = np.arange(len(y))
         if self.input_space == "margin":
-            log_p: Array = log_softmax(p, axis=1)[row, y]
+            log_p: Array = log_softmax(p, axis=0)[y, row]
         else:
             with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong
-                log_p = np.log(p[row, y])
+                log_p = np.log(p[y, row])
         return -log_p
 
 
@@ -111,10 +112,10 @@ class RankedProbabilityScoreMetric(ClassProbabilityMetric):
         from scipy.special import softmax
 
         if self.input_space == "margin":
-            p = softmax(p, axis=1)
-        error = np.cumsum(p, axis=1)[:, :-1]
-        error -= y[:, np.newaxis] <= np.arange(p.shape[1] - 1)
-        squares: Array = np.einsum("ij,ij->i", error, error)
+            p = softmax(p, axis=0)
+        error = np.cumsum(p, axis=0)[:-1]
+        error -= y <= np.arange(len(error))[:, np.newaxis]
+        squares: Array = np.einsum("kn,kn->n", error, error)
         return squares
 
 

@@ -12,6 +12,8 @@ from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolu
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier
+from gbdt_objectives.adapters.xgboost import XGBClassifier
 
 METRICS = [go.class_logloss_metric, go.ranked_probability_score_metric]
 
@@ -162,6 +164,26 @@ def test_stops_the_built_in_objectives_of_both_boosters_early(make):
             {"objective": "multiclass", "num_class": 3, "metric": "None", "verbose": -1}, dataset,
             2, feval=make(4, input_space="probability").lightgbm, valid_sets=[dataset],
         )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
+def test_drop_in_classifiers_stop_on_probabilities_and_refuse_margins():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
+    given, stop = (X[:300], y[:300]), [(X[300:], y[300:])]
+    metric = go.class_logloss_metric(3, input_space="probability")
+    xgb_model = XGBClassifier(n_estimators=200, eval_metric=metric, early_stopping_rounds=5)
+    xgb_model.fit(*given, eval_set=stop, verbose=False)
+    assert xgb_model.best_iteration < 190
+    lgb_model = LGBMClassifier(n_estimators=200, verbose=-1, early_stopping_rounds=5)
+    lgb_model.fit(*given, eval_set=stop, eval_metric=metric)
+    assert lgb_model.best_iteration_ < 190
+    for wrong in (go.class_logloss_metric(3), go.loss_metric(go.weighted_logloss_objective(1))):
+        with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
+            XGBClassifier(eval_metric=wrong).fit(*given, eval_set=stop)
+        with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
+            LGBMClassifier(verbose=-1).fit(*given, eval_set=stop, eval_metric=wrong)
 
 
 def test_is_a_scorer_of_scikit_learn():
