@@ -35,7 +35,7 @@ class ClassProbabilityMetric(Metric):
         w = _checks.weights("sample_weight", sample_weight, len(y))
         self._check_labels(y, p.shape[1])
         total = n = 0.0
-        for rows in blocks(y):
+        for rows in blocks(p):
             at = rows if w is None else rows.start + np.flatnonzero(w[rows])
             columns = np.ascontiguousarray(p[at].T, np.float64)
             values = self._row_values(y[at].astype(np.intp), columns)
