@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
@@ -31,6 +30,7 @@ from gbdt_objectives.estimators._base import (
     check_features,
     check_rows,
     check_weights,
+    ordered_classes,
     take_rows,
     weight_argument,
 )
@@ -48,7 +48,7 @@ from gbdt_objectives.thresholds.methods import (
     fit_thresholds,
     score_rises,
 )
-from gbdt_objectives.thresholds.rows import consecutive_labels, sort_rows
+from gbdt_objectives.thresholds.rows import sort_rows, weights_of_prior
 
 
 class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -94,8 +94,12 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         nothing is refitted, and predicting takes as many times longer.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to
-        max of y, some of which may be missing. Strings need it: alphabetical order says
-        nothing about their rank.
+        max of y, some of which may be missing, or the order of a pandas Categorical that has
+        one. Strings need it: alphabetical order says nothing about their rank.
+    target_prior : mapping of label to probability, optional
+        The label distribution where the thresholds will be used, if it differs: they are
+        placed on rows reweighted to it. The regressor is trained on the rows as they are;
+        ``fit(X, y, prior_weights(y, target_prior))`` does both, without this.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the QWK of the rounded
         scores on its held-out rows has not improved for this many rounds. The refit uses
@@ -164,6 +168,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         cv: Any = 5,
         ensemble: bool = False,
         labels: ArrayLike | None = None,
+        target_prior: Mapping[Any, float] | None = None,
         early_stopping_rounds: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -172,6 +177,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.cv = cv
         self.ensemble = ensemble
         self.labels = labels
+        self.target_prior = target_prior
         self.early_stopping_rounds = early_stopping_rounds
 
     def fit(
@@ -209,11 +215,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         X, target = check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        if self.labels is None:
-            check_classification_targets(target)
-            classes = consecutive_labels(target)
-        else:
-            classes = check_order(self.labels)
+        classes = ordered_classes(y, target) if self.labels is None else check_order(self.labels)
         position = positions("y", target, classes).astype(np.int64)
         w = check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
@@ -221,7 +223,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         data = X, position, w
         models, oof, average = self._fit_folds(data, len(classes), splits)
-        method, cuts, comparison = self._place(position, oof, w, len(classes), splits)
+        weight = weights_of_prior(self.target_prior, classes, position, w)
+        method, cuts, comparison = self._place(position, oof, weight, len(classes), splits)
         found: dict[str, Any] = {
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
@@ -390,7 +393,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         -------
         float
         """
-        labels = None if self.labels is None else self.classes_
+        classes = self.classes_
+        consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
+        labels = None if self.labels is None and consecutive else classes
         predicted = self.predict(X)
         return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
 

@@ -32,7 +32,8 @@ class ClassMetric(Metric):
     :func:`kappa_cost` or :func:`f_beta`. Called as
     ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
-    - with ``labels``, all classes in ascending order and of any type, both hold classes;
+    - with ``labels``, all classes in ascending order and of any type, both hold classes, as
+      they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label (halves
       upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``. Floats that
@@ -81,6 +82,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
+        if labels is None and self.label_range is None and np.asarray(y_pred).dtype.kind != "f":
+            labels = _checks.category_order("y_true", y_true)
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
         if self.thresholds is not None:

@@ -62,20 +62,23 @@ def optimize_thresholds(
         None: "plugin" for QWK, "exact" for the other metrics, "nelder-mead" for
         functions. "plugin" is for QWK only. "exact" solves every metric but a function:
         those other than QWK by a dynamic program over all cuts, with Dinkelbach's
-        iteration for ratios, O(n K) in time and memory. "nelder-mead" accepts everything
+        iteration for ratios, O(n K) in time and memory; "matthews" by looking at every cut
+        between two classes, and of more classes only "nelder-mead" can. "nelder-mead" accepts everything
         and guarantees nothing. "rounding" needs labels that are rising numbers, and
         scores in their units.
     labels : array-like of shape (K,), optional
         All classes in ascending order, of any type; their positions count, so
-        neighbours are 1 apart. None: those of the metric's ``label_range``, else the
-        integers from min to max of ``y_true``.
+        neighbours are 1 apart. None: those of the metric's ``label_range``, else the order
+        of a pandas Categorical that has one, else the integers from min to max of
+        ``y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row, 0 that there is none.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs: the
         rows are reweighted so that their label frequencies equal it.
     metric : str, Metric or callable
-        "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "youden";
+        "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1",
+        "youden";
         ``qwk_metric()``, ``cost_metric(matrix)``, ``kappa_cost(matrix)``,
         ``f_beta(beta)``, without thresholds of their own; or a function
         ``metric(y_true, y_pred, sample_weight) -> float`` of labels, greater is better
