@@ -63,7 +63,7 @@ def optimize_thresholds(
         functions. "plugin" is for QWK only. "exact" solves every metric but a function:
         those other than QWK by a dynamic program over all cuts, with Dinkelbach's
         iteration for ratios, O(n K) in time and memory; "matthews" by looking at every cut
-        between two classes, and of more classes only "nelder-mead" can. "nelder-mead" accepts everything
+        between two classes (of more, use "nelder-mead"). "nelder-mead" accepts everything
         and guarantees nothing. "rounding" needs labels that are rising numbers, and
         scores in their units.
     labels : array-like of shape (K,), optional
