@@ -295,6 +295,8 @@ def _borders(labels: Array) -> list[str]:
 
 
 def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
+    from matplotlib import patheffects
+
     curve = rows.label_curve
     mu, _ = moments(curve)
     W = curve.N[-1]
@@ -305,7 +307,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
-    names = _borders(rows.labels)
+    names, edged = _borders(rows.labels), patheffects.withStroke(linewidth=3, foreground="white")
     slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)
     for k, (cut, slope) in enumerate(zip(best, slopes, strict=True)):
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
@@ -321,6 +323,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
                 ha=("left", "center", "right")[side],
                 va="bottom",
                 fontsize="small",
+                path_effects=[edged],
             )
     ax.plot(
         N[cuts], D[cuts], "o", color="black", mfc="none", mew=1.5, ms=8, label="thresholds shown"
