@@ -4,7 +4,7 @@
 
 Against: the published formula in numpy, a plain read and write of the same memory, two plain
 passes in blocks, a custom objective that only returns squared-error gradients, the boosters' own
-binary objective, scikit-learn's cohen_kappa_score.
+binary objective, scikit-learn's metrics.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+import scipy.special
 import xgboost as xgb
-from sklearn.metrics import cohen_kappa_score
+from sklearn import metrics as sk
 
 import gbdt_objectives as go
 from benchmarks._timing import in_turns, peak_bytes, quick_run, report
@@ -326,7 +327,7 @@ def metrics(quick: bool) -> None:
     seconds = in_turns(
         {
             "ours": lambda: go.quadratic_weighted_kappa(y, c),
-            "scikit-learn": lambda: cohen_kappa_score(y, c, weights="quadratic"),
+            "scikit-learn": lambda: sk.cohen_kappa_score(y, c, weights="quadratic"),
         },
         turns=1 if quick else 3,
     )
@@ -351,11 +352,52 @@ def metrics(quick: bool) -> None:
                seconds[name] / seconds["plain"], 10)  # fmt: skip
 
 
+def peers(quick: bool) -> None:
+    """Metrics that scikit-learn has as well, on the same rows."""
+    n = 100_000 if quick else 1_000_000
+    y, p = rows(n)
+    y, c = y.astype(int), p.round().clip(0, 3).astype(int)
+    b, d = (y > 1).astype(int), (c > 1).astype(int)
+    z = np.random.default_rng(1).normal(size=(n, 4))
+    P = scipy.special.softmax(z, axis=1)
+    named = {name: go.threshold_metric(name) for name in ("mae", "macro_recall", "matthews", "f1")}
+    pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+        "mean_absolute_error": (
+            lambda: named["mae"](y, c),
+            lambda: sk.mean_absolute_error(y, c),
+        ),
+        "balanced_accuracy_score": (
+            lambda: named["macro_recall"](y, c),
+            lambda: sk.balanced_accuracy_score(y, c),
+        ),
+        "matthews_corrcoef": (
+            lambda: named["matthews"](y, c),
+            lambda: sk.matthews_corrcoef(y, c),
+        ),
+        "fbeta_score": (lambda: named["f1"](b, d), lambda: sk.fbeta_score(b, d, beta=1)),
+        "log_loss": (
+            lambda: go.class_logloss_metric(input_space="probability")(y, P),
+            lambda: sk.log_loss(y, P),
+        ),
+        "log_loss of a softmax": (
+            lambda: go.class_logloss_metric()(y, z),
+            lambda: sk.log_loss(y, scipy.special.softmax(z, axis=1)),
+        ),
+    }
+    for name, (ours, theirs) in pairs.items():
+        assert np.isclose(ours(), theirs())
+        seconds = in_turns({"ours": ours, "theirs": theirs}, turns=1 if quick else 3)
+        print(f"{name}, {n:,} rows: ours {1e3 * seconds['ours']:.1f} ms")
+        report(f"  times faster than scikit-learn's {name}",
+               seconds["theirs"] / seconds["ours"], 1, at_least=True)  # fmt: skip
+
+
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     gradients(quick)
     bound(quick)
     metrics(quick)
+    peers(quick)
     small_training(quick)
     logloss_training(quick)
     training(quick)

@@ -37,13 +37,16 @@ from gbdt_objectives.estimators import (
 )
 from gbdt_objectives.metrics import (
     Metric as Metric,
+    class_logloss_metric as class_logloss_metric,
     cost_metric as cost_metric,
     extended_qwk_metric as extended_qwk_metric,
     f_beta as f_beta,
     kappa_cost as kappa_cost,
+    loss_metric as loss_metric,
     normalized_entropy_metric as normalized_entropy_metric,
     quadratic_weighted_kappa as quadratic_weighted_kappa,
     qwk_metric as qwk_metric,
+    ranked_probability_score_metric as ranked_probability_score_metric,
     squared_error_metric as squared_error_metric,
     threshold_metric as threshold_metric,
     weighted_logloss_metric as weighted_logloss_metric,

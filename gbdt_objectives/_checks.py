@@ -409,11 +409,36 @@ def rows_sum_to_one(name: str, p: Array) -> None:
         )
 
 
+def category_order(name: str, values: object) -> Array | None:
+    """All classes in ascending order, if it is a pandas Categorical, which must have one."""
+    kind: Any = getattr(values, "dtype", None)
+    ordered = getattr(kind, "ordered", None)
+    if ordered is True:
+        return np.asarray(kind.categories)
+    if ordered is False and np.asarray(kind.categories).dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} is categorical without an order, {shown(list(kind.categories))}: pass "
+            "labels=[...], all classes in ascending order, or an ordered Categorical"
+        )
+    return None
+
+
+def kind_hint(y: Array) -> str:
+    """What to do about classes of this type."""
+    values = y.ravel().tolist() if y.dtype.kind == "O" else []
+    if any(_missing(value) for value in values):
+        return "leave rows without a label out"
+    kinds = {type(value) for value in values}
+    if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
+        return "it holds integers, pass its .astype(int)"
+    return INTEGER_HINT
+
+
 def whole_numbers(name: str, values: ArrayLike) -> Array:
     """Classes that are numbers without fraction, (n,)."""
     y = as_array(name, values)
     if y.dtype.kind not in "biuf":
-        raise TypeError(f"{name} has dtype {y.dtype}: {INTEGER_HINT}")
+        raise TypeError(f"{name} has dtype {y.dtype}: {kind_hint(y)}")
     if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
         return y
     y = vector(name, y)
@@ -448,7 +473,8 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
         raise TypeError(
-            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same type"
+            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same "
+            f"type; {kind_hint(y)}"
         )
     small: Any = np.int8 if len(order) <= 127 else np.int32
     consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())

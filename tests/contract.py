@@ -142,6 +142,7 @@ class MetricCase:
     metric: go.Metric
     labels: tuple[float, ...]
     predictions: tuple[float, float]
+    columns: int | None = None  # predictions (n, K)
 
     def __repr__(self) -> str:
         return self.name
@@ -149,7 +150,21 @@ class MetricCase:
     def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.resize(self.labels, n))
-        return y, rng.uniform(*self.predictions, n), rng.integers(1, 4, n).astype(float)
+        shape = n if self.columns is None else (n, self.columns)
+        p = rng.uniform(*self.predictions, shape)
+        if self.columns and self.metric.input_space == "probability":
+            p /= p.sum(axis=1, keepdims=True)
+        return y, p, rng.integers(1, 4, n).astype(float)
+
+    def truth(self, y: Array) -> Array:
+        """The best predictions."""
+        probability = self.metric.input_space == "probability"
+        if self.columns:
+            certain = np.eye(self.columns)[y.astype(int)]
+            return certain if probability else 9.5 * certain
+        if self.labels != (0, 1):
+            return y
+        return np.where(y == 1, 0.999, 0.001) if probability else np.where(y == 1, 9.5, -9.5)
 
 
 COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
@@ -162,7 +177,7 @@ METRICS = [
     ),
     *(
         MetricCase(name, go.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
-        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall")
+        for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews")
     ),
     MetricCase("accuracy-measured", go.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)),
     MetricCase(
@@ -196,6 +211,26 @@ METRICS = [
         go.normalized_entropy_metric(input_space="probability"),
         (0, 1),
         (0, 1),
+    ),
+    *(
+        MetricCase(f"{metric.name}-{space}", metric, labels_between(0, 3), predictions, 4)
+        for make in (go.class_logloss_metric, go.ranked_probability_score_metric)
+        for space, predictions in (("margin", (-30, 30)), ("probability", (0, 1)))
+        for metric in [make(4, input_space=space)]  # type: ignore[arg-type]
+    ),
+    MetricCase(
+        "loss-qwk",
+        go.loss_metric(go.qwk_objective([0, 1, 2, 3], clip=False)),
+        labels_between(0, 3),
+        (-1, 4),
+    ),
+    MetricCase("loss-unmeasured", go.loss_metric(go.qwk_objective()), labels_between(1, 6), (0, 7)),
+    MetricCase("loss-logloss", go.loss_metric(go.offset_logloss_objective(0.1)), (0, 1), (-30, 30)),
+    MetricCase(
+        "loss-function",
+        go.loss_metric(go.objective(squared_error, loss=squared_error_loss)),
+        labels_between(0, 3),
+        (-40, 40),
     ),
     MetricCase("squared-error", go.squared_error_metric(), labels_between(0, 3), (-40, 40)),
 ]

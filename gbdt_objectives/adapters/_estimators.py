@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.metrics import Metric
+from gbdt_objectives.metrics import ClassMetric, Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
@@ -102,6 +102,12 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
+    elif classifier and of_margin and metric.link is None and not isinstance(metric, ClassMetric):
+        raise ValueError(
+            f"{name} {metric.name!r} takes margins, but under a built-in objective boosters pass "
+            'probabilities: for those use class_logloss_metric(input_space="probability"), for the '
+            "loss of an objective pass objective= too"
+        )
     elif classifier and of_margin and metric.link != "logit":
         raise ValueError(
             f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "

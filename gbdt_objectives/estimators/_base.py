@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
 from gbdt_objectives.adapters._arguments import by_name
 from gbdt_objectives.adapters._wrapped import Data
+from gbdt_objectives.thresholds.rows import consecutive_labels
 
 INSTEAD = by_name({
     "write eval_set=[(X_val, y_val)]":
@@ -106,6 +108,22 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
     return rows, target
+
+
+def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
+    """The classes in order that y carries, or the integers from min to max of ``target``, its
+    values."""
+    order = _checks.category_order("y", y)
+    if order is not None:
+        return _checks.check_order(order)
+    values = _checks.as_array("y", target)
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        if values.dtype.kind != "O":
+            raise
+        raise ValueError(f"{error} y has dtype object: {_checks.kind_hint(values)}") from None
+    return consecutive_labels(values)
 
 
 def check_score(score: ArrayLike) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,6 +32,7 @@ from gbdt_objectives.estimators._base import (
     check_features,
     check_rows,
     check_weights,
+    ordered_classes,
     take,
     take_rows,
     weight_argument,
@@ -48,7 +48,7 @@ from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.objectives.qwk import QWKObjective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
-from gbdt_objectives.thresholds.rows import are_rising_numbers, consecutive_labels, sort_rows
+from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 
 STRETCH_ROWS = 20_000
 """Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
@@ -97,8 +97,12 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         times longer. False: refit on all rows, one model to keep.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to
-        max of y, some of which may be missing. Strings need it: alphabetical order says
-        nothing about their rank.
+        max of y, some of which may be missing, or the order of a pandas Categorical that has
+        one. Strings need it: alphabetical order says nothing about their rank.
+    target_prior : mapping of label to probability, optional
+        The label distribution where the thresholds will be used, if it differs: they are
+        placed on rows reweighted to it. The regressor is trained on the rows as they are;
+        ``fit(X, y, prior_weights(y, target_prior))`` does both, without this.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the objective's own loss of its
         held-out rows (squared error with ``objective=None``) has not improved for this many
@@ -173,6 +177,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         cv: Any = 5,
         ensemble: bool = True,
         labels: ArrayLike | None = None,
+        target_prior: Mapping[Any, float] | None = None,
         early_stopping_rounds: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
         n_jobs: int | None = None,
@@ -184,6 +189,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.cv = cv
         self.ensemble = ensemble
         self.labels = labels
+        self.target_prior = target_prior
         self.early_stopping_rounds = early_stopping_rounds
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -224,11 +230,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         X, target = check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        if self.labels is None:
-            check_classification_targets(target)
-            classes = consecutive_labels(target)
-        else:
-            classes = check_order(self.labels)
+        classes = ordered_classes(y, target) if self.labels is None else check_order(self.labels)
         position = positions("y", target, classes).astype(np.int64)
         w = check_weights(sample_weight, len(target), last_step(self.estimator))
         group = None if groups is None else group_numbers(groups, len(target))
@@ -244,7 +246,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         data = X, position, w
         models, oof, stretch = self._fit_folds(data, len(classes), splits, times)
-        cuts = self._place(position, oof, w, len(classes))
+        weight = weights_of_prior(self.target_prior, classes, position, w)
+        cuts = self._place(position, oof, weight, len(classes))
         found: dict[str, Any] = {
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
@@ -439,7 +442,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         -------
         float
         """
-        labels = None if self.labels is None else self.classes_
+        classes = self.classes_
+        consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
+        labels = None if self.labels is None and consecutive else classes
         predicted = self.predict(X)
         return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
 

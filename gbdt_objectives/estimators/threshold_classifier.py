@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives.estimators import _json
-from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.methods import (
@@ -24,7 +24,6 @@ from gbdt_objectives.thresholds.methods import (
     resolve_method,
     resolve_metric,
 )
-from gbdt_objectives.thresholds.rows import consecutive_labels
 
 
 def read_metric(key: str, value: object) -> str:
@@ -49,9 +48,12 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         metric, "nelder-mead" for a function.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to max
-        of ``y``.
+        of ``y``, or the order of a pandas Categorical that has one.
     metric : str, Metric or callable
         As in ``optimize_thresholds``.
+    target_prior : mapping of label to probability, optional
+        As in ``optimize_thresholds``. ``score`` takes the rows as they are: weigh them with
+        ``prior_weights`` to score for that distribution.
 
     Attributes
     ----------
@@ -81,10 +83,12 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         *,
         labels: ArrayLike | None = None,
         metric: MetricArgument = "qwk",
+        target_prior: Mapping[Any, float] | None = None,
     ) -> None:
         self.method = method
         self.labels = labels
         self.metric = metric
+        self.target_prior = target_prior
 
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -109,17 +113,14 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         target = resolve_metric(self.metric)
         method = resolve_method(self.method, target)
         labels = resolve_labels(self.labels, target)
-        if labels is None:
-            check_classification_targets(y)
-            order = consecutive_labels(y)
-        else:
-            order = check_order(labels)
+        order = ordered_classes(y, y) if labels is None else check_order(labels)
         thresholds = optimize_thresholds(
             y,
             s,
             method=method,  # type: ignore[arg-type]
             labels=order,
             sample_weight=sample_weight,
+            target_prior=self.target_prior,
             metric=self.metric,
         )
         self._set(order, thresholds, method)
@@ -169,7 +170,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         value = metric(y, predicted, sample_weight, labels=self.classes_)
         return value if metric.greater_is_better else -value
 
-    # cv and random_state matter to fit only, and are not saved
+    # target_prior, cv and random_state matter to fit only, and are not saved
     _saved: ClassVar = {
         "method": _json.read_one_of(*METHODS),
         "metric": read_metric,

@@ -1,13 +1,19 @@
 """Metrics: one object for early stopping, scoring and thresholds. numpy only.
 
 Conventions of this room: n rows. ``y_true``: labels, shape (n,). ``y_pred``: predictions,
-shape (n,), in the metric's ``input_space``. ``sample_weight``: shape (n,), >= 0, or None for
-all ones; w means the same as w copies of the row.
+shape (n,), or (n, K) with a column per class, in the metric's ``input_space``.
+``sample_weight``: shape (n,), >= 0, or None for all ones; w means the same as w copies of the row.
 """
 
 from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.class_probability import (
+    class_logloss_metric,
+    ranked_probability_score_metric,
+)
 from gbdt_objectives.metrics.classes import (
     ClassMetric,
+    MatthewsMetric,
+    RatioMetric,
     cost_metric,
     f_beta,
     kappa_cost,
@@ -16,18 +22,24 @@ from gbdt_objectives.metrics.classes import (
 )
 from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighted_kappa
 from gbdt_objectives.metrics.logloss import normalized_entropy_metric, weighted_logloss_metric
+from gbdt_objectives.metrics.loss import loss_metric
 from gbdt_objectives.metrics.squared_error import squared_error_metric
 
 __all__ = [
     "ClassMetric",
+    "MatthewsMetric",
     "Metric",
+    "RatioMetric",
+    "class_logloss_metric",
     "cost_metric",
     "extended_qwk_metric",
     "f_beta",
     "kappa_cost",
+    "loss_metric",
     "normalized_entropy_metric",
     "quadratic_weighted_kappa",
     "qwk_metric",
+    "ranked_probability_score_metric",
     "squared_error_metric",
     "threshold_metric",
     "weighted_logloss_metric",

@@ -35,9 +35,9 @@ class Metric:
     link : {"identity", "logit"} or None
         What a margin is: a score in label units, or the log-odds of label 1. Where it is
         neither, a trainer cannot tell whether the metric fits the objective.
-    exact_method : {"isotonic", "dynamic program"} or None
-        How ``optimize_thresholds`` finds the exact optimum; None if the metric is not one
-        of classes.
+    exact_method : {"isotonic", "dynamic program", "every cut"} or None
+        How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
+        only); None if the metric is not one of classes.
     """
 
     name: ClassVar[str]

@@ -1,8 +1,8 @@
 """Metrics of ordered classes: one object for early stopping, scoring and thresholds.
 
-Each is a decreasing function of F/G, F = sum w F[y, p], G = sum w G[y, p], with two (K, K)
-matrices that depend on the labels only through the class weights: that is why thresholds
-can be exactly optimal. The distance of two classes is that of their positions 0..K-1.
+Each but Matthews' is a decreasing function of F/G, F = sum w F[y, p], G = sum w G[y, p], with
+two (K, K) matrices that depend on the labels only through the class weights: that is why
+thresholds can be exactly optimal. The distance of two classes is that of their positions 0..K-1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class ClassMetric(Metric):
     :func:`kappa_cost` or :func:`f_beta`. Called as
     ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
-    - with ``labels``, all classes in ascending order and of any type, both hold classes;
+    - with ``labels``, all classes in ascending order and of any type, both hold classes, as
+      they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
       or floats, which are scores. The class of a score is the nearest label (halves
       upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``. Floats that
@@ -56,21 +57,9 @@ class ClassMetric(Metric):
     def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
         return "identity" if self.thresholds is None else None
 
-    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
-        raise NotImplementedError
-
-    def value(self, ratio: float) -> float:
-        """The metric, given F/G."""
-        return 1 - ratio
-
     def of_counts(self, counts: Array) -> float:
         """The metric of (weighted) confusion counts [true, predicted]."""
-        F, G = self.ratio_costs(counts.sum(axis=1))
-        below = float((G * counts).sum())
-        if below == 0:
-            return warn_undefined(f"{self.name} is 0/0 for these classes")
-        return self.value(float((F * counts).sum()) / below)
+        raise NotImplementedError
 
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
         """The metric of checked integer classes in low..high."""
@@ -93,6 +82,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
+        if labels is None and self.label_range is None and np.asarray(y_pred).dtype.kind != "f":
+            labels = _checks.category_order("y_true", y_true)
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
         if self.thresholds is not None:
@@ -151,7 +142,27 @@ class ClassMetric(Metric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpectedCost(ClassMetric):
+class RatioMetric(ClassMetric):
+    """A decreasing function of F/G, or an increasing one of which smaller is better."""
+
+    def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
+        """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
+        raise NotImplementedError
+
+    def value(self, ratio: float) -> float:
+        """The metric, given F/G."""
+        return 1 - ratio
+
+    def of_counts(self, counts: Array) -> float:
+        F, G = self.ratio_costs(counts.sum(axis=1))
+        below = float((G * counts).sum())
+        if below == 0:
+            return warn_undefined(f"{self.name} is 0/0 for these classes")
+        return self.value(float((F * counts).sum()) / below)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedCost(RatioMetric):
     """Mean cost per row."""
 
     greater_is_better: ClassVar[bool] = False
@@ -170,7 +181,7 @@ class ExpectedCost(ClassMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Accuracy(ClassMetric):
+class Accuracy(RatioMetric):
     """Fraction of rows in their class."""
 
     name: ClassVar[str] = "accuracy"
@@ -181,7 +192,7 @@ class Accuracy(ClassMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MacroRecall(ClassMetric):
+class MacroRecall(RatioMetric):
     """Mean recall of the classes that occur (balanced accuracy)."""
 
     name: ClassVar[str] = "macro_recall"
@@ -210,7 +221,7 @@ class Youden(MacroRecall):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedKappa(ClassMetric):
+class WeightedKappa(RatioMetric):
     """1 - observed cost / cost expected by chance."""
 
     cost: Cost
@@ -244,7 +255,7 @@ class QWKMetric(WeightedKappa):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FBeta(ClassMetric):
+class FBeta(RatioMetric):
     """(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)."""
 
     name: ClassVar[str] = "f_beta"
@@ -254,6 +265,40 @@ class FBeta(ClassMetric):
         check_two_classes(f"f_beta({self.beta:g})", class_weight)
         b2 = self.beta**2
         return np.array([[0.0, 1.0], [b2, 0.0]]), np.array([[0.0, 1.0], [b2, 1 + b2]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatthewsMetric(ClassMetric):
+    """Correlation of the classes' indicators; no ratio of sums over rows."""
+
+    name: ClassVar[str] = "matthews"
+    exact_method: ClassVar[str | None] = "every cut"
+
+    def of_counts(self, counts: Array) -> float:
+        value = float(matthews(counts))
+        if np.isnan(value):
+            return warn_undefined("y_true holds one class only: matthews is 0/0")
+        return value
+
+    def of_every_cut(self, C: Array) -> Array:
+        """The metric at each of d+1 cuts, given the cumulative weights of two classes (2, d+1)."""
+        return matthews(np.stack([C, C[:, -1:] - C], axis=1))
+
+
+def matthews(counts: Array) -> Array:
+    """Of counts (K, K, ...) [true, predicted], with TP, FP, FN, TN of class k against the rest::
+
+        sum_k (TP TN - FP FN) / sqrt(sum_k p_k (n - p_k) sum_k t_k (n - t_k))
+
+    p_k and t_k its predicted and true weight. 0 of one predicted class, nan of one true class.
+    """
+    C = counts / counts.sum(axis=(0, 1))  # n = 1
+    t, p, hit = C.sum(axis=1), C.sum(axis=0), np.einsum("kk...->k...", C)
+    agreement = hit * (1 - t - p + hit) - (t - hit) * (p - hit)
+    scale = (p * (1 - p)).sum(axis=0) * (t * (1 - t)).sum(axis=0)
+    several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
+    value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
+    return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
 
 
 def refuse_float_classes(y_true: ArrayLike, y_pred: ArrayLike) -> None:
@@ -275,8 +320,9 @@ def check_two_classes(name: str, class_weight: Array) -> None:
     """Raise unless K = 2."""
     if len(class_weight) != 2:
         raise ValueError(
-            f"metric {name} is for two classes, found {len(class_weight)}: choose another metric "
-            "or give labels=[negative, positive]"
+            f"metric {name} is for two classes, found {len(class_weight)}: choose another metric, "
+            "or say which two there are, labels=[negative, positive] or label_range=(0, 1) of "
+            "threshold_metric"
         )
 
 
@@ -492,6 +538,11 @@ def f_beta(beta: float) -> ClassMetric:
     ----------
     van Rijsbergen (1979), Information Retrieval, chapter 7.
 
+    Notes
+    -----
+    As scikit-learn's ``fbeta_score``, but NaN, with its UndefinedMetricWarning, where there is
+    no positive, true or predicted: its ``zero_division=nan``.
+
     Examples
     --------
     >>> from gbdt_objectives import f_beta, optimize_thresholds
@@ -514,8 +565,33 @@ NAMED: dict[str, ClassMetric] = {
     "accuracy": Accuracy(),
     "mae": ExpectedCost(cost="absolute"),
     "macro_recall": MacroRecall(),
+    "matthews": MatthewsMetric(),
+    "f1": FBeta(beta=1.0),
     "youden": Youden(),
 }
+
+OTHER_NAMES = {
+    "quadratic_weighted_kappa": "'qwk'",
+    "quadratic": "'qwk'",
+    "cohen_kappa": "'kappa', 'linear' or 'qwk'",
+    "cohen_kappa_score": "'kappa', 'linear' or 'qwk'",
+    "accuracy_score": "'accuracy'",
+    "mean_absolute_error": "'mae'",
+    "neg_mean_absolute_error": "'mae'",
+    "balanced_accuracy": "'macro_recall'",
+    "balanced_accuracy_score": "'macro_recall'",
+    "recall_macro": "'macro_recall'",
+    "mcc": "'matthews'",
+    "matthews_corrcoef": "'matthews'",
+    "f1_score": "'f1'",
+    "f2": "f_beta(2)",
+    "f_beta": "f_beta(beta)",
+    "fbeta": "f_beta(beta)",
+    "fbeta_score": "f_beta(beta)",
+    "youden_j": "'youden'",
+    "informedness": "'youden'",
+}
+"""What else the metrics are called, and what to pass instead."""
 
 
 def threshold_metric(
@@ -531,8 +607,9 @@ def threshold_metric(
     metric : str or Metric
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
         cost), "accuracy", "mae" (mean absolute difference of positions),
-        "macro_recall" (of the classes that occur), "youden" (two classes). Or a metric
-        of classes such as ``f_beta(1)``, to be given a range or thresholds.
+        "macro_recall" (of the classes that occur; balanced accuracy), "matthews" (the
+        correlation coefficient), "f1" and "youden" (two classes). Or a metric of classes
+        such as ``f_beta(2)``, to be given a range or thresholds.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.
@@ -548,6 +625,21 @@ def threshold_metric(
     ValueError
         A word that names no metric; a range or thresholds as in :func:`qwk_metric`.
 
+    Notes
+    -----
+    Of classes they are scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
+    ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``,
+    ``matthews_corrcoef`` and ``fbeta_score``, faster, but a metric that is 0/0 is NaN, with
+    scikit-learn's UndefinedMetricWarning, and boosters are stopped by it: Matthews' of one
+    true class and F-beta without any positive, true or predicted, which scikit-learn calls 0.
+    Matthews' coefficient is no ratio of sums: its optimal thresholds are exact for two
+    classes only.
+
+    References
+    ----------
+    Gorodkin (2004), Computational Biology and Chemistry 28, for Matthews' coefficient of K
+    classes.
+
     Examples
     --------
     >>> from gbdt_objectives import threshold_metric
@@ -560,6 +652,8 @@ def threshold_metric(
     'dynamic program'
     """
     fields = class_fields(label_range, thresholds)
+    if isinstance(metric, str) and metric in OTHER_NAMES:
+        raise ValueError(f"metric {metric!r} has another name here: pass {OTHER_NAMES[metric]}")
     if not isinstance(metric, ClassMetric):
         metric = NAMED[_checks.choice("metric", metric, tuple(NAMED))]
     if fields and metric.thresholds is not None and thresholds is None:

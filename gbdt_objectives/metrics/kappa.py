@@ -42,7 +42,8 @@ def quadratic_weighted_kappa(
         a missing class changes nothing.
     labels : array-like of shape (K,), optional
         All classes in ascending order, of any type (strings, unevenly spaced codes); i-j
-        is then the difference of their positions in this list.
+        is then the difference of their positions in this list. None: also the order of a
+        pandas Categorical ``y_true`` that has one.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
@@ -71,10 +72,10 @@ def quadratic_weighted_kappa(
     >>> quadratic_weighted_kappa(["low", "high"], ["low", "high"], labels=["low", "mid", "high"])
     1.0
     """
-    if labels is None:
+    order = _checks.category_order("y_true", y_true) if labels is None else check_order(labels)
+    if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
-        order = check_order(labels)
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))

@@ -49,7 +49,29 @@ def _pyplot() -> Any:
 
 def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
     """Inside the axes, where least is hidden: beside them it would lie on a neighbouring panel."""
-    ax.legend(*args, loc="best", fontsize="small", title_fontsize="small", **options)
+    usual = {"loc": "best", "fontsize": "small", "title_fontsize": "small"}
+    ax.legend(*args, **(usual | options))
+
+
+MOST_NAMED = 7
+"""Classes that a legend names: of more, evenly spaced ones, whose colours tell the others."""
+
+
+def named(count: int) -> list[int]:
+    """Which of ``count`` things in order to name: the first, the last, some in between."""
+    places: list[int] = some(0, count - 1, MOST_NAMED, np.empty(0, int)).tolist()
+    return places
+
+
+def short_names(labels: Array, width: int) -> list[str]:
+    """Labels of at most ``width`` characters, with an ellipsis in the middle of longer ones;
+    their positions instead where that would make two of them equal."""
+    head, tail = (width - 1) // 2, width // 2
+    full = [str(label) for label in labels]
+    names = [x if len(x) <= width else f"{x[:head].rstrip()}…{x[-tail:].lstrip()}" for x in full]
+    if len(set(names)) == len(names):
+        return names
+    return [f"class {k}" for k in range(len(names))]
 
 
 def some(first: int, last: int, count: int, always: Array) -> Array:

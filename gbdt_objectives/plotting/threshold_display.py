@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,7 +11,17 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_thresholds
 from gbdt_objectives._marked import mark_of
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, add_legend, axes_or_new, some
+from gbdt_objectives.plotting.axes import (
+    BLUE,
+    GRAY,
+    ORANGE,
+    POINTS,
+    add_legend,
+    axes_or_new,
+    named,
+    short_names,
+    some,
+)
 from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
@@ -218,21 +229,23 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     _name_intervals(ax, rows.labels, thresholds)
     ax.set_xlabel("score")
     ax.set_ylabel("rows" if rows.weight is None else "weight")
-    handles = [*bars[::-1], *lines[:1]]  # as they are stacked
-    names = [*map(str, rows.labels[::-1]), *["threshold"][: len(lines)]]
+    shown, names = named(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
+    handles = [*(bars[k] for k in shown), *lines[:1]]
+    names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
     add_legend(ax, handles, names, title="label")
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     """Above the axes: the class of the rows between two thresholds, where there is room."""
     low, high = ax.get_xlim()
+    letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
-    for label, left, right in zip(labels, borders[:-1], borders[1:], strict=True):
-        if right - left > 0.012 * (high - low) * (len(str(label)) + 1):
+    for name, left, right in zip(short_names(labels, 16), borders[:-1], borders[1:], strict=True):
+        if right - left > letter * (len(name) + 0.5):
             ax.text(
                 (left + right) / 2,
                 1.01,
-                str(label),
+                name,
                 transform=ax.get_xaxis_transform(),
                 ha="center",
                 va="bottom",
@@ -246,10 +259,11 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     curve = rows.label_curve
     cuts = threshold_to_cut(curve.low, thresholds)
     kappa = 1 - qwk_ratio(curve, cuts)
-    colors = _colors(len(cuts))
+    colors, names = _colors(len(cuts)), _borders(rows.labels)
+    profiles = []
     for k, color in enumerate(colors):
         at, values = _along(curve, cuts, k)
-        ax.plot(at, values, color=color, lw=1.8, label=_border(rows.labels, k))
+        profiles += ax.plot(at, values, color=color, lw=1.8, label=names[k])
     for threshold, color in zip(thresholds, colors, strict=True):
         if np.isfinite(threshold):
             ax.axvline(threshold, color=color, lw=1, ls="--")
@@ -257,7 +271,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_xlabel("one threshold, in score units")
     ax.set_ylabel("quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    add_legend(ax, title="threshold between")
+    add_legend(ax, handles=[profiles[k] for k in named(len(cuts))], title="threshold between")
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
@@ -274,11 +288,15 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
     return at, values
 
 
-def _border(labels: Array, k: int) -> str:
-    return f"{labels[k]} | {labels[k + 1]}"
+def _borders(labels: Array) -> list[str]:
+    """What each threshold separates."""
+    names = short_names(labels, 9)
+    return [f"{below} | {above}" for below, above in pairwise(names)]
 
 
 def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
+    from matplotlib import patheffects
+
     curve = rows.label_curve
     mu, _ = moments(curve)
     W = curve.N[-1]
@@ -289,24 +307,29 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
+    names, edged = _borders(rows.labels), patheffects.withStroke(linewidth=3, foreground="white")
     slopes = (np.arange(1, len(best) + 1) - 0.5 - mu) * (1 - R)
     for k, (cut, slope) in enumerate(zip(best, slopes, strict=True)):
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
-        name = "tangents at the optimal slopes" if k == 0 else None
+        name = "optimal tangents" if k == 0 else None
         ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
-        ax.annotate(
-            _border(rows.labels, k),
-            (N[cut], D[cut]),
-            xytext=(-8 if slope < 0 else 8, -10),  # the side below the tangent
-            textcoords="offset points",
-            ha="right" if slope < 0 else "left",
-            va="top",
-        )
+        if k in named(len(best)):  # above the hull, where the axes have room
+            side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
+            ax.annotate(
+                names[k],
+                (N[cut], D[cut]),
+                xytext=((10, 0, -10)[side], 12 if side == 1 else 2),
+                textcoords="offset points",
+                ha=("left", "center", "right")[side],
+                va="bottom",
+                fontsize="small",
+                path_effects=[edged],
+            )
     ax.plot(
         N[cuts], D[cuts], "o", color="black", mfc="none", mew=1.5, ms=8, label="thresholds shown"
     )
     ax.set_xlabel("share of rows with a lower score")
-    ax.set_ylabel("cumulative (label position - mean), per row")
+    ax.set_ylabel("cumulative label position\nminus mean, per row")
     ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
     ax.margins(y=0.1)
-    add_legend(ax)
+    add_legend(ax, loc="center")  # between the hull and the names at it

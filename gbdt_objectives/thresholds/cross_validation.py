@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,6 +123,7 @@ def cross_validate_thresholds(
     groups: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    target_prior: Mapping[Any, float] | None = None,
     metric: MetricArgument = "qwk",
     n_bootstrap: int = 200,
     confidence_level: float = 0.9,
@@ -149,6 +150,9 @@ def cross_validate_thresholds(
         Rows of one group stay on one side of each split, and are resampled together.
     labels, sample_weight, metric
         As in ``optimize_thresholds``.
+    target_prior : mapping of label to probability, optional
+        The label distribution where the thresholds will be used, if it differs: all rows are
+        reweighted once so that their label frequencies equal it, for placing and for scoring.
     n_bootstrap : int
         Resamples for the intervals of the thresholds; 0 for none. Resamples of a single
         class, or with fewer distinct rows than classes, are drawn again.
@@ -201,7 +205,7 @@ def cross_validate_thresholds(
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
     s, position, w, order = read_columns(
-        y_true, score, resolve_labels(labels, target), sample_weight
+        y_true, score, resolve_labels(labels, target), sample_weight, target_prior
     )
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)

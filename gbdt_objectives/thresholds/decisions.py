@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown
-from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.metrics import ClassMetric, RatioMetric
 from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
 
 
@@ -35,7 +35,7 @@ def decide(
     probability : array-like of shape (n, K)
         Calibrated, a column per class in ascending order.
     metric : str or Metric
-        As in ``optimize_thresholds``, but no functions.
+        As in ``optimize_thresholds``, but no functions, and not "matthews".
     labels : array-like of shape (K,), optional
         The classes in ascending order. None: those of the metric's ``label_range``, else
         0..K-1.
@@ -77,6 +77,11 @@ def decide(
             "metric is a function, whose costs are unknown: pass a metric of "
             "gbdt_objectives.metrics, such as 'mae' or cost_metric(matrix)"
         )
+    if not isinstance(target, RatioMetric):
+        raise ValueError(
+            f"metric {target.name!r} is no ratio of sums over rows: pass one that is, such as "
+            "'kappa' or 'macro_recall'"
+        )
     P = _checks.probabilities("probability", probability)
     if P.ndim == 1:
         raise ValueError(
@@ -96,7 +101,7 @@ def decide(
     return classes
 
 
-def best_classes(P: Array, w: Array | None, metric: ClassMetric) -> Array:
+def best_classes(P: Array, w: Array | None, metric: RatioMetric) -> Array:
     """Positions (n,) of least F/G, whose weights of [true, predicted] are expected ones."""
     total = total_of(P, w)
     F, G = metric.ratio_costs(total)

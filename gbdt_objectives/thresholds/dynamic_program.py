@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.metrics import MatthewsMetric, RatioMetric
 
 
-def optimal_cuts(C: Array, metric: ClassMetric) -> Array:
+def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
     """The cuts of least F/G, given cumulative class weights C (K, d+1).
 
     Dinkelbach: for the best ratio R so far, minimise F - R G, which is a sum over
@@ -25,6 +25,17 @@ def optimal_cuts(C: Array, metric: ClassMetric) -> Array:
         if not lower < R:
             return best
         best, R = cuts, lower
+
+
+def best_of_every_cut(C: Array, metric: MatthewsMetric) -> Array:
+    """The cut of the best value, of all d+1, between two classes."""
+    if len(C) != 2:
+        raise ValueError(
+            f"metric {metric.name!r} has exact thresholds between two classes only, found "
+            f"{len(C)} classes: pass method='nelder-mead' to optimize_thresholds, which guarantees "
+            "nothing, or metric='kappa', which is exact for any number"
+        )
+    return np.array([np.argmax(metric.of_every_cut(C))])
 
 
 def additive_cuts(P: Array) -> Array:

@@ -12,10 +12,16 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.metrics import ClassMetric, Metric, threshold_metric
+from gbdt_objectives.metrics import (
+    ClassMetric,
+    MatthewsMetric,
+    Metric,
+    RatioMetric,
+    threshold_metric,
+)
 from gbdt_objectives.thresholds.curve import Bins, ClassCurve, LabelCurve, cut_to_threshold
 from gbdt_objectives.thresholds.curved import curved_thresholds
-from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
+from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, optimal_cuts
 from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
 from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
 from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
@@ -43,13 +49,18 @@ def curved(rows: Scored, metric: Target) -> Array:
 
 def exact(rows: Scored, metric: Target) -> Array:
     """The global optimum of a metric of classes."""
-    assert isinstance(metric, ClassMetric)
-    if metric.exact_method == "isotonic":
-        curve: LabelCurve | ClassCurve = rows.label_curve
-        cuts = exact_cuts(rows.label_curve)
-    else:
+    curve: LabelCurve | ClassCurve
+    if isinstance(metric, MatthewsMetric):
         curve = rows.class_curve
-        cuts = optimal_cuts(rows.class_curve.C, metric)
+        cuts = best_of_every_cut(curve.C, metric)
+    else:
+        assert isinstance(metric, RatioMetric)
+        if metric.exact_method == "isotonic":
+            curve = rows.label_curve
+            cuts = exact_cuts(curve)
+        else:
+            curve = rows.class_curve
+            cuts = optimal_cuts(curve.C, metric)
     return cut_to_threshold(curve.low, curve.high, cuts)
 
 

@@ -13,7 +13,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import ClassCurve, threshold_to_cut
-from gbdt_objectives.thresholds.dynamic_program import cost_ratio
+from gbdt_objectives.thresholds.dynamic_program import confusion
 from gbdt_objectives.thresholds.rows import ScoredRows, midpoints
 
 Loss = Callable[[Array], float]
@@ -43,11 +43,12 @@ def nelder_mead_thresholds(
 
 
 def class_metric_loss(curve: ClassCurve, metric: ClassMetric) -> Loss:
-    """F/G as a function of sorted thresholds."""
-    F, G = metric.ratio_costs(curve.class_weight)
+    """The metric, negated if greater is better, as a function of sorted thresholds."""
+    sign = -1 if metric.greater_is_better else 1
 
     def loss(thresholds: Array) -> float:
-        return cost_ratio(curve.C, threshold_to_cut(curve.low, thresholds), F, G)
+        cuts = threshold_to_cut(curve.low, thresholds)
+        return sign * metric.of_counts(confusion(curve.C, cuts))
 
     return loss
 

@@ -66,20 +66,23 @@ def optimize_thresholds(
         functions. "plugin" and "curved" are for QWK only; the folds of "curved" are random,
         with a fixed seed. "exact" solves every metric but a function:
         those other than QWK by a dynamic program over all cuts, with Dinkelbach's
-        iteration for ratios, O(n K) in time and memory. "nelder-mead" accepts everything
+        iteration for ratios, O(n K) in time and memory; "matthews" by looking at every cut
+        between two classes (of more, use "nelder-mead"). "nelder-mead" accepts everything
         and guarantees nothing. "rounding" needs labels that are rising numbers, and
         scores in their units.
     labels : array-like of shape (K,), optional
         All classes in ascending order, of any type; their positions count, so
-        neighbours are 1 apart. None: those of the metric's ``label_range``, else the
-        integers from min to max of ``y_true``.
+        neighbours are 1 apart. None: those of the metric's ``label_range``, else the order
+        of a pandas Categorical that has one, else the integers from min to max of
+        ``y_true``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row, 0 that there is none.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs: the
         rows are reweighted so that their label frequencies equal it.
     metric : str, Metric or callable
-        "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "youden";
+        "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1",
+        "youden";
         ``qwk_metric()``, ``cost_metric(matrix)``, ``kappa_cost(matrix)``,
         ``f_beta(beta)``, without thresholds of their own; or a function
         ``metric(y_true, y_pred, sample_weight) -> float`` of labels, greater is better
@@ -119,9 +122,9 @@ def optimize_thresholds(
     ----------
     Harrell (2015), Regression Modeling Strategies, section 2.4.5, for natural splines and
     their knots; Nadeau & Bengio (2003), Machine Learning 52, for the standard error of folds
-    that share rows; Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972),
-    Statistical Inference under Order Restrictions, for the isotonic fit as the slopes
-    of the cumulative curve's convex hull.
+    that share rows; Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et
+    al. (1972), Statistical Inference under Order Restrictions, for the isotonic fit as the
+    slopes of the cumulative curve's convex hull.
 
     Examples
     --------

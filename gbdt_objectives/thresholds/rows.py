@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import (
-    INTEGER_HINT,
     Array,
+    category_order,
     check_order,
     positions,
     shown,
@@ -81,7 +81,8 @@ class ScoredRows:
         if len(self.score) < len(self.labels):
             raise ValueError(
                 f"y_true has {len(self.score)} rows that count for {len(self.labels)} classes: at "
-                "least one row per class is needed to fit thresholds"
+                "least one row per class is needed to fit thresholds; merge classes, or list in "
+                "labels= only those that occur"
             )
         check_several_classes(self.class_weight, self.labels)
 
@@ -122,13 +123,15 @@ def read_columns(
     score: ArrayLike,
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
+    target_prior: Mapping[Any, float] | None = None,
 ) -> tuple[Array, Array, Array | None, Array]:
     """Scores, class positions, weights and labels from the arguments of a public function."""
     s = _checks.vector("score", score)
     order = consecutive_labels(y_true) if labels is None else check_order(labels)
     position = positions("y_true", y_true, order)
     _checks.same_length("score", s, "the labels", len(position))
-    return s, position, _checks.weights("sample_weight", sample_weight, len(s)), order
+    w = _checks.weights("sample_weight", sample_weight, len(s))
+    return s, position, weights_of_prior(target_prior, order, position, w), order
 
 
 def read_scored_rows(
@@ -141,10 +144,7 @@ def read_scored_rows(
     keep_order: bool = False,
 ) -> ScoredRows:
     """Rows from the arguments of ``optimize_thresholds``."""
-    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
-    if target_prior is not None:
-        factor = prior_factors(target_prior, order, class_weights(position, w, len(order)))
-        w = factor[position] if w is None else factor[position] * w
+    s, position, w, order = read_columns(y_true, score, labels, sample_weight, target_prior)
     return sort_rows(s, position, w, order, keep_order=keep_order)
 
 
@@ -170,7 +170,10 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
 
 
 def consecutive_labels(y_true: ArrayLike) -> Array:
-    """min..max of whole numbers."""
+    """min..max of whole numbers, or the order that a pandas Categorical carries."""
+    order = category_order("y_true", y_true)
+    if order is not None:
+        return check_order(order)
     y = whole_numbers("y_true", y_true)
     low, high = int(y.min()), int(y.max())
     if high == low:
@@ -181,7 +184,8 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     if high - low >= len(y):
         raise ValueError(
             f"y_true has {len(y)} rows for the {high - low + 1} classes {low} to {high}: there "
-            f"must be at least one row per class; {INTEGER_HINT}"
+            "must be at least one row per class; merge classes into fewer grades, or pass "
+            "labels=[...], those that occur, in ascending order"
         )
     return np.arange(low, high + 1)
 
@@ -195,6 +199,16 @@ def midpoints(labels: Array) -> Array:
 def are_rising_numbers(labels: Array) -> bool:
     """Whether rounding a score to the nearest label makes sense."""
     return labels.dtype.kind in "iuf" and bool((labels[1:] > labels[:-1]).all())
+
+
+def weights_of_prior(
+    target_prior: Mapping[Any, float] | None, labels: Array, position: Array, w: Array | None
+) -> Array | None:
+    """Weights with which the label frequencies are those of the prior; without one, w."""
+    if target_prior is None:
+        return w
+    factor = prior_factors(target_prior, labels, class_weights(position, w, len(labels)))
+    return factor[position] if w is None else factor[position] * w
 
 
 def prior_factors(target_prior: Mapping[Any, float], labels: Array, class_weight: Array) -> Array:

@@ -133,14 +133,23 @@ class ThresholdStatistics:
         y_true, score, sample_weight : array-like of shape (n,)
             As in ``optimize_thresholds``.
 
+            A chunk without rows, or whose weights are all 0, adds nothing.
+
         Raises
         ------
         ValueError
             Labels that are not in ``labels``, scores that are not finite, bad weights.
         """
+        columns = [y_true, score, *([] if sample_weight is None else [sample_weight])]
+        if all(np.shape(column) == (0,) for column in columns):
+            return self
         s = _checks.vector("score", score).astype(np.float64)
         y = positions("y_true", y_true, self.labels)
         _checks.same_length("score", s, "the labels", len(y))
+        if sample_weight is not None:
+            given = _checks.vector("sample_weight", sample_weight)
+            if len(given) == len(s) and not given.any():
+                return self
         w = _checks.weights("sample_weight", sample_weight, len(s))
         s, y, w, _ = without_zero_weights(s, y, w)
         K = len(self.labels)
@@ -179,6 +188,10 @@ class ThresholdStatistics:
         counts[np.searchsorted(score, self.score)] += self.counts
         counts[np.searchsorted(score, other.score)] += other.counts
         return replace(self, low=score, high=score, score=score, counts=counts)
+
+    def __radd__(self, other: object) -> ThresholdStatistics:
+        """``sum`` starts at 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def thresholds(
         self,
@@ -242,6 +255,11 @@ class ThresholdStatistics:
     def _bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
+        if not total.any():
+            raise ValueError(
+                "the statistics hold no rows yet: statistics.add(y_true, score) returns new ones "
+                "with a chunk of rows"
+            )
         check_several_classes(total, self.labels)
         factor: Any = 1.0
         if target_prior is not None:

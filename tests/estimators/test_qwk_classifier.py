@@ -643,3 +643,30 @@ def test_what_would_override_or_misread_the_objective_is_refused(data) -> None:
         QWKClassifier(LGBM(), objective=qwk_objective(y), cv=2).fit(X, y)
     with pytest.raises(ValueError, match="no feature can be split"):
         QWKClassifier(LGBM(), cv=5).fit(X[:30], np.arange(30) % 3)
+
+
+@pytest.mark.parametrize("thresholds", ["plugin", "exact"])
+def test_target_prior_places_the_thresholds_and_leaves_the_regressor(thresholds):
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 0, 0, 1, 1, 2], 600)
+    X, prior = (y + rng.normal(size=600))[:, None], {0: 0.1, 1: 0.3, 2: 0.6}
+    options = {"objective": None, "thresholds": thresholds}
+    plain = QWKClassifier(Ridge(), **options).fit(X, y)
+    found = QWKClassifier(Ridge(), target_prior=prior, **options).fit(X, y)
+    np.testing.assert_array_equal(found.oof_score_, plain.oof_score_)
+    expected = optimize_thresholds(y, plain.oof_score_, method=thresholds, target_prior=prior)
+    np.testing.assert_allclose(found.thresholds_, expected)
+    assert (found.thresholds_ < plain.thresholds_).all()
+    with pytest.raises(ValueError, match="target_prior"):
+        QWKClassifier(Ridge(), target_prior={0: 0.5, 1: 0.5}, **options).fit(X, y)
+
+
+def test_a_random_forest_is_refused_with_the_remedy():
+    X = np.random.default_rng(0).random((200, 2))
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    forest = lgb.LGBMRegressor(
+        boosting_type="rf", subsample=0.7, subsample_freq=1, n_estimators=5, verbose=-1
+    )
+    with pytest.raises(ValueError, match="random forests.*QWKClassifier: objective=None"):
+        QWKClassifier(forest).fit(X, y)
+    assert QWKClassifier(forest, objective=None).fit(X, y).score(X, y) > 0.8

@@ -261,3 +261,14 @@ def test_a_number_beyond_floats_in_json_is_refused():
     data = json.loads(text) | {"thresholds": [10**400]}
     with pytest.raises(ValueError, match="thresholds must be numbers"):
         ThresholdClassifier.from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize("method", ["plugin", "exact"])
+def test_target_prior_is_that_of_optimize_thresholds(method):
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 0, 0, 1, 1, 2], 600)
+    score, prior = y + rng.normal(size=600), {0: 0.1, 1: 0.3, 2: 0.6}
+    found = clone(ThresholdClassifier(method, target_prior=prior)).fit(score, y).thresholds_
+    expected = optimize_thresholds(y, score, method=method, target_prior=prior)
+    assert found.tolist() == expected.tolist()
+    assert (found < ThresholdClassifier(method).fit(score, y).thresholds_).all()

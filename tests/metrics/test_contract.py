@@ -8,6 +8,7 @@ import pickle
 import lightgbm as lgb
 import numpy as np
 import pytest
+import scipy.special
 import xgboost as xgb
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -43,10 +44,7 @@ def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
 @every_metric
 def test_direction(case: MetricCase) -> None:
     y, p, _ = case.rows(400)
-    truth = np.where(y == 1, 0.999, 0.001) if case.metric.input_space == "probability" else y
-    if case.labels == (0, 1) and truth is y:  # log-odds
-        truth = np.where(y == 1, 9.5, -9.5)
-    good, bad = case.metric(y, truth), case.metric(y, p)
+    good, bad = case.metric(y, case.truth(y)), case.metric(y, p)
     assert (good > bad) is case.metric.greater_is_better
     assert isinstance(bad, float)
 
@@ -72,18 +70,22 @@ def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool)
     X = np.column_stack([y + rng.normal(0, 1, 500), rng.random(500)])
     weight = w if weighted else None
     name = case.metric.name
-    obj = go.objective(squared_error)  # a custom objective: metrics get margins
+    # a custom objective: metrics get margins
+    obj = go.objective(squared_error if case.columns is None else softmax)
+    outputs = {} if case.columns is None else {"num_class": case.columns}
 
     data = xgb.DMatrix(X, y, weight=weight)
     native: dict = {}
     booster = xgb.train(
-        {"disable_default_eval_metric": 1}, data, 4, obj=obj, custom_metric=case.metric.xgboost,
-        evals=[(data, "t")], evals_result=native, verbose_eval=False,
+        {"disable_default_eval_metric": 1, **outputs}, data, 4, obj=obj,
+        custom_metric=case.metric.xgboost, evals=[(data, "t")], evals_result=native,
+        verbose_eval=False,
     )  # fmt: skip
-    prediction = booster.predict(data)
+    prediction = booster.predict(data, output_margin=True)
     expected = case.metric(y, prediction, weight)
     assert native["t"][name][-1] == pytest.approx(expected, abs=1e-6)  # XGBoost prints with %f
-    estimator = xgb.XGBRegressor(n_estimators=4, objective=obj, eval_metric=case.metric.xgboost)
+    Regressor = xgb.XGBRegressor if case.columns is None else xgb.XGBClassifier
+    estimator = Regressor(n_estimators=4, objective=obj, eval_metric=case.metric.xgboost)
     estimator.fit(
         X, y, sample_weight=weight, eval_set=[(X, y)], verbose=False,
         sample_weight_eval_set=None if weight is None else [weight],
@@ -93,13 +95,14 @@ def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool)
     record: dict = {}
     dataset = lgb.Dataset(X, y, weight=weight)
     booster = lgb.train(
-        {"objective": obj, "metric": "None", "verbose": -1}, dataset, 4,
+        {"objective": obj, "metric": "None", "verbose": -1, **outputs}, dataset, 4,
         feval=case.metric.lightgbm, valid_sets=[dataset], valid_names=["t"],
         callbacks=[lgb.record_evaluation(record)],
     )  # fmt: skip
     expected = case.metric(y, booster.predict(X), weight)
     assert record["t"][name][-1] == pytest.approx(expected, rel=1e-9)
-    estimator = lgb.LGBMRegressor(n_estimators=4, objective=obj, verbose=-1)
+    Regressor = lgb.LGBMRegressor if case.columns is None else lgb.LGBMClassifier
+    estimator = Regressor(n_estimators=4, objective=obj, verbose=-1)
     estimator.fit(
         X, y, sample_weight=weight, eval_set=[(X, y)], eval_metric=case.metric.lightgbm,
         eval_sample_weight=None if weight is None else [weight],
@@ -151,6 +154,27 @@ def test_a_metric_of_classes_stops_scores_and_places_thresholds(name: str) -> No
     assert metric.exact_method == ("isotonic" if name == "qwk" else "dynamic program")
 
 
+@pytest.mark.parametrize("name", ["matthews", "f1", "youden"])
+def test_a_metric_of_two_classes_stops_scores_and_places_a_threshold(name: str) -> None:
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 0, 1], 300)
+    score = y + rng.normal(0, 0.8, 300)
+    w = rng.integers(0, 3, 300).astype(float)
+    metric = go.threshold_metric(name)
+    thresholds = go.optimize_thresholds(y, score, metric=metric, sample_weight=w)
+    cut = go.threshold_metric(metric, (0, 1), thresholds=thresholds)
+    values = [metric(y, (score >= t).astype(int), w) for t in score]
+    assert cut(y, score, w) == pytest.approx(max(values))
+    assert cut(y, score, w) > metric(y, score, w)
+    assert cut.lightgbm(y, score, w) == (name if name != "f1" else "f_beta", max(values), True)
+    merged = go.ThresholdStatistics.empty([0, 1]).add(y, score, w).thresholds(metric=metric)
+    assert merged == pytest.approx(thresholds)
+    classifier = go.ThresholdClassifier(metric=name).fit(score, y, w)
+    assert classifier.score(score, y, w) == pytest.approx(max(values))
+    report = go.cross_validate_thresholds(y, score, metric=name, n_bootstrap=5, random_state=0)
+    assert report.score[0] <= report.in_sample_score[0]
+
+
 def test_integers_are_classes_and_floats_are_scores() -> None:
     accuracy = go.threshold_metric("accuracy")
     assert accuracy([0, 1], [0, 2]) == 0.5  # a class that does not occur is wrong
@@ -193,18 +217,27 @@ def squared_error(y_true, margin, sample_weight):
     return w * (margin - y_true), w
 
 
+def softmax(y_true, margin, sample_weight):
+    w = np.ones((len(margin), 1)) if sample_weight is None else sample_weight[:, None]
+    p = scipy.special.softmax(margin, axis=1)
+    return w * (p - np.eye(margin.shape[1])[y_true.astype(int)]), w * p * (1 - p) + 1e-6
+
+
 @every_metric
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda y, p, w: (y[:-1], p, None), "y_pred has 60 rows, but the labels have 59"),
         (lambda y, p, w: (y, p, w[:-1]), "sample_weight has 59 rows"),
-        (lambda y, p, w: (y, np.where(y == y[0], np.nan, p), None), "y_pred must be finite"),
+        (lambda y, p, w: (y, np.where(p == p[0], np.nan, p), None), "y_pred must be finite"),
         (lambda y, p, w: (np.where(y == y[0], np.inf, y), p, None), "y_true must be finite"),
         (lambda y, p, w: (y, p, -w), "sample_weight must not be negative"),
         (lambda y, p, w: (y, p, 0 * w), "sample_weight is 0 in all"),
         (lambda y, p, w: ([], [], None), "y_true is empty"),
-        (lambda y, p, w: (y, p[:, None], None), "y_pred must be one-dimensional"),
+        (
+            lambda y, p, w: (y, p[:, None], None),
+            r"y_pred must be (one-dimensional|\(n)",
+        ),
         (lambda y, p, w: (y.astype(str), p, None), "y_true (must hold real numbers|has dtype <U)"),
     ],
 )

@@ -8,9 +8,11 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Annotation
 
 from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_weighted_kappa
 from gbdt_objectives.plotting import ThresholdDisplay
+from gbdt_objectives.plotting.axes import short_names
 
 KINDS = ("histogram", "profile", "hull")
 
@@ -180,3 +182,68 @@ def test_histogram_without_a_finite_threshold() -> None:
     display = ThresholdDisplay.from_predictions([0, 1, 1, 1], [0.5] * 4)
     low, high = display.ax_.get_xlim()
     assert low < 0.5 < high
+
+
+WORDS = np.array([
+    "no visible damage to the surface", "slight scratches only, cosmetic",
+    "moderate wear, still functional", "severe damage, to be replaced",
+])  # fmt: skip
+
+
+def many_classes(K: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=2000)
+    y = np.searchsorted(np.linspace(-1.8, 1.8, K - 1), latent)
+    return y, latent + 0.5 * rng.normal(size=2000)
+
+
+def inside(display: ThresholdDisplay) -> bool:
+    """Whether legend and names at the hull lie within the axes."""
+    ax = display.ax_
+    display.figure_.canvas.draw()
+    boxes = [ax.get_legend().get_window_extent()]
+    boxes += [text.get_window_extent() for text in ax.texts if isinstance(text, Annotation)]
+    room = ax.get_window_extent().padded(8)  # pixels: the legend's own margin
+    return all(room.contains(*corner) for box in boxes for corner in box.corners())
+
+
+@pytest.mark.filterwarnings("error:constrained_layout")
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_labels_leave_the_axes_their_room(kind):
+    y, score = many_classes(4)
+    short = ThresholdDisplay.from_predictions(y, score, kind=kind)
+    long = ThresholdDisplay.from_predictions(WORDS[y], score, labels=WORDS, kind=kind)
+    assert inside(short)
+    assert inside(long)
+    assert long.ax_.get_position().width > 0.95 * short.ax_.get_position().width
+    axes = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")[1]
+    for ax in axes.flat:
+        ThresholdDisplay.from_predictions(WORDS[y], score, labels=WORDS, kind=kind, ax=ax)
+    assert inside(long.plot(ax=axes[0, 1]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_many_classes_some_are_named(kind):
+    y, score = many_classes(16)
+    display = ThresholdDisplay.from_predictions(y, score, kind=kind)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert len(names) <= 8
+    first, last = {"histogram": ("15", "0"), "profile": ("0 | 1", "14 | 15")}.get(
+        kind, (names[0], names[-1])
+    )
+    assert {first, last} <= set(names)
+    annotated = [text for text in display.ax_.texts if isinstance(text, Annotation)]
+    assert len(annotated) == (7 if kind == "hull" else 0)
+    axes = plt.subplots(2, 3, figsize=(13, 8))[1]
+    assert inside(display.plot(ax=axes[1, 1]))
+    assert inside(ThresholdDisplay.from_predictions(y, score, kind=kind))
+
+
+def test_short_names_differ():
+    assert short_names(WORDS, 16) == [
+        "no visi…surface", "slight…cosmetic", "moderat…nctional", "severe…replaced",
+    ]  # fmt: skip
+    assert max(map(len, short_names(WORDS, 9))) <= 9
+    assert short_names(np.arange(3), 9) == ["0", "1", "2"]
+    alike = np.array(["severity grade one of them", "severity grade two of them"])
+    assert short_names(alike, 9) == ["class 0", "class 1"]

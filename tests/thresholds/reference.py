@@ -25,6 +25,15 @@ def value(metric, y, p, w, K):
         return -(O * abs(i - j)).sum() / n
     if metric == "macro_recall":
         return (right[true > 0] / true[true > 0]).mean()
+    if metric == "matthews":  # the correlation of class indicators
+        X, Y = np.eye(K)[p], np.eye(K)[y]
+        X, Y = (V - np.average(V, axis=0, weights=w) for V in (X, Y))
+        constant = len(np.unique(p[w > 0])) < 2
+        return (
+            0
+            if constant
+            else w @ (X * Y).sum(1) / np.sqrt(w @ (X * X).sum(1) * (w @ (Y * Y).sum(1)))
+        )
     if metric == "youden":
         return O[1, 1] / true[1] - O[0, 1] / true[0]
     name, parameter = metric

@@ -265,3 +265,30 @@ def test_unusable_row_numbers_are_refused(splits, message):
     cv = [tuple(np.array(part, int) for part in split) for split in splits]
     with pytest.raises(ValueError, match=message):
         cross_validate_thresholds(y, y + 0.1, cv=cv)
+
+
+def test_target_prior_weighs_all_rows():
+    rng = np.random.default_rng(0)
+    y = np.resize([0, 0, 0, 1, 1, 2], 600)
+    score = y + rng.normal(size=600)
+    w = rng.exponential(size=600)
+    prior = {0: 0.1, 1: 0.3, 2: 0.6}
+    for weight in (None, w):
+        options = {"random_state": 0, "method": ["plugin", "exact"], "n_bootstrap": 10}
+        found = cross_validate_thresholds(
+            y, score, sample_weight=weight, target_prior=prior, **options
+        )
+        totals = np.bincount(y, weight)
+        by_hand = np.array([prior[k] for k in range(3)])[y] / totals[y]
+        by_hand *= (1 if weight is None else weight) * totals.sum()
+        same = cross_validate_thresholds(y, score, sample_weight=by_hand, **options)
+        for name in ("score", "fold_score", "thresholds", "interval"):
+            np.testing.assert_allclose(getattr(found, name), getattr(same, name), rtol=1e-9)
+        plain = cross_validate_thresholds(y, score, sample_weight=weight, **options)
+        assert (found.thresholds < plain.thresholds).all()  # higher classes are more frequent
+        optimal = optimize_thresholds(
+            y, score, method="exact", sample_weight=weight, target_prior=prior
+        )
+        np.testing.assert_allclose(found.thresholds[1], optimal)
+    with pytest.raises(ValueError, match="target_prior"):
+        cross_validate_thresholds(y, score, target_prior={0: 0.5, 1: 0.5})

@@ -93,6 +93,7 @@ def test_labels() -> None:
         ({"metric": lambda y, p, w: 0.0}, ValueError, "metric is a function"),
         ({"metric": f_beta(1)}, ValueError, "is for two classes, found 3"),
         ({"metric": cost_metric([[0, 1], [1, 0]])}, ValueError, "but there are 3 classes"),
+        ({"metric": "matthews"}, ValueError, "metric 'matthews' is no ratio of sums"),
         ({"metric": "auc"}, ValueError, "metric must be one of"),
         ({"metric": threshold_metric("mae", (0, 3))}, ValueError, "labels must be 3 classes"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn import metrics as sk
@@ -17,8 +19,9 @@ COSTS = {K: RNG.uniform(-1, 3, (K, K)) for K in (2, 3, 4)}
 DISTANCES = {K: RNG.uniform(0.1, 3, (K, K)) * (1 - np.eye(K)) for K in (2, 3, 4)}
 
 ORDINAL = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "cost", "kappa_cost"]
-BINARY = ["youden", ("f_beta", 0.5), ("f_beta", 1.0), ("f_beta", 3.0)]
+BINARY = ["matthews", "youden", ("f_beta", 0.5), ("f_beta", 1.0), ("f_beta", 3.0)]
 CASES = [(name, K) for name in ORDINAL for K in (2, 3, 4)] + [(name, 2) for name in BINARY]
+MATTHEWS = [("matthews", 3), ("matthews", 4)]
 
 
 def pair(name, K):
@@ -57,7 +60,7 @@ def test_equals_brute_force(name, K):
         assert reached == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "K"), CASES)
+@pytest.mark.parametrize(("name", "K"), CASES + MATTHEWS)
 def test_value_is_the_definition(name, K):
     ours, reference = pair(name, K)
     rng = np.random.default_rng(K)
@@ -76,9 +79,69 @@ def test_values_equal_scikit_learn():
         assert threshold_metric(name)(y, p, w) == pytest.approx(theirs)
     theirs = sk.balanced_accuracy_score(y, p, sample_weight=w)
     assert threshold_metric("macro_recall")(y, p, w) == pytest.approx(theirs)
+    theirs = sk.matthews_corrcoef(y, p, sample_weight=w)
+    assert threshold_metric("matthews")(y, p, w) == pytest.approx(theirs)
     y, p = y > 1, p > 1
     theirs = sk.fbeta_score(y, p, beta=2, sample_weight=w)
     assert f_beta(2)(y, p, w, labels=[False, True]) == pytest.approx(theirs)
+    assert threshold_metric("f1")(y, p, w) == pytest.approx(sk.f1_score(y, p, sample_weight=w))
+
+
+THEIRS = {
+    "accuracy": sk.accuracy_score,
+    "mae": sk.mean_absolute_error,
+    "macro_recall": sk.balanced_accuracy_score,
+    "matthews": sk.matthews_corrcoef,
+    "f1": partial(sk.f1_score, zero_division=np.nan),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # what is 0/0, and classes that only y_pred holds
+@pytest.mark.parametrize("name", THEIRS)
+def test_values_of_few_rows_and_absent_classes_equal_scikit_learn(name):
+    K = 2 if name == "f1" else 4
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        n = int(rng.integers(1, 9))
+        y, p = rng.integers(0, K, (2, n))
+        w = rng.choice([0, 0.5, 1, 3], n)
+        w[rng.integers(n)] = 1
+        theirs = THEIRS[name](y, p, sample_weight=w)
+        if name == "matthews" and len(set(y[w > 0])) < 2:
+            theirs = np.nan  # they call it 0
+        ours = threshold_metric(name)(y, p, w, labels=range(K))
+        assert ours == pytest.approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True)
+
+
+def test_matthews_has_exact_thresholds_between_two_classes_only():
+    y, score = np.repeat([0, 1, 2], 30), np.random.default_rng(0).normal(size=90)
+    score += y
+    with pytest.raises(ValueError, match="two classes only, found 3 classes: pass method='nelder"):
+        optimize_thresholds(y, score, metric="matthews")
+    found = optimize_thresholds(y, score, metric="matthews", method="nelder-mead")
+    reached = value("matthews", y, apply_thresholds(score, found), np.ones(90), 3)
+    at_labels = value("matthews", y, np.digitize(score, [0.5, 1.5]), np.ones(90), 3)
+    assert reached >= at_labels > 0.3
+
+
+def test_matthews_of_one_class():
+    metric = threshold_metric("matthews", (0, 1))
+    assert metric([0, 1, 1], [1, 1, 1]) == 0
+    with pytest.warns(UserWarning, match="matthews is 0/0"):
+        assert np.isnan(metric([1, 1], [0, 1]))
+    tiny = [1e-80, 1e-80, 3e-80]  # whose products would vanish
+    assert metric([0, 1, 1], [0, 1, 0], tiny) == pytest.approx(
+        metric([0, 1, 1], [0, 1, 0], [1, 1, 3])
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("mcc", "'matthews'"), ("balanced_accuracy", "'macro_recall'"), ("f2", r"f_beta\(2\)")],
+)
+def test_other_names_of_a_metric_are_refused_with_ours(name, remedy):
+    with pytest.raises(ValueError, match=f"{name}' has another name here: pass {remedy}"):
+        optimize_thresholds([0, 1], [0.0, 1.0], metric=name)
 
 
 def test_linear_kappa_at_2000_rows_beats_every_single_move():

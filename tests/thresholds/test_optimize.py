@@ -524,7 +524,7 @@ BAD = [
         "no row of y_true has that label",
     ),
     (dict(method="best"), ValueError, "method must be one of 'plugin', 'exact', 'nelder-mead'"),
-    (dict(metric="f1"), ValueError, "metric must be one of 'qwk'"),
+    (dict(metric="f3"), ValueError, "metric must be one of 'qwk'"),
     (dict(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
     (dict(metric=f_beta(1), method="plugin"), ValueError, "pass method='exact'"),
     (dict(metric=f_beta(1)), ValueError, "is for two classes, found 3"),

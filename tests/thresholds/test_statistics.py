@@ -166,12 +166,10 @@ def test_a_gap_of_empty_bins_is_cut_in_the_middle():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda s: s.thresholds(), ValueError, "single class"),
         (lambda s: s.add([0, 0], [1.0, 2.0]).thresholds(), ValueError, "single class"),
         (lambda s: s.add([0, 5], [1.0, 2.0]), ValueError, "not in labels"),
         (lambda s: s.add([0, 1], [1.0, np.nan]), ValueError, "score must be finite"),
         (lambda s: s.add([0, 1], [1.0]), ValueError, "score has 1 rows"),
-        (lambda s: s.add([0, 1], [1.0, 2.0], [0, 0]), ValueError, "sample_weight is 0"),
         (lambda s: s.thresholds(method="nelder-mead"), ValueError, "method must be one of"),
         (lambda s: s.thresholds(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
         (lambda s: s.thresholds(metric=print, method="exact"), ValueError, "metric is a function"),
@@ -210,3 +208,43 @@ def test_binned_means_stay_in_their_bins_in_any_order():
     assert (binned.score[1:] >= edges).all()
     huge = ThresholdStatistics.empty([0, 1], edges=[0.0]).add([1, 0, 1], [1.0, 1e308, 1.7e308])
     assert huge.score[-1] == pytest.approx(0.9e308)
+
+
+@pytest.mark.parametrize("edges", [None, np.linspace(9_998, 10_002, 50)])
+def test_chunks_without_rows_or_weight_add_nothing(edges):
+    """As of a worker whose rows are all elsewhere."""
+    y, score, w = sample()
+    empty = ThresholdStatistics.empty(range(4), edges=edges)
+    whole = empty.add(y, score, w)
+    for statistics in (
+        whole.add([], []),
+        whole.add([], [], []),
+        empty.add([], []).add(y, score, w),
+        whole.add(y[:5], score[:5], np.zeros(5)),
+        sum([empty, whole, empty]),
+        sum([whole], empty),
+    ):
+        np.testing.assert_array_equal(statistics.counts, whole.counts)
+        assert statistics.thresholds().tolist() == whole.thresholds().tolist()
+    for wrong in (
+        lambda: empty.add([], [1.0]),
+        lambda: empty.add([0], []),
+        lambda: empty.add([0], [1.0], []),
+        lambda: empty.add([], [], [0]),
+        lambda: empty.add([0, 1], [1.0, 2.0], [0]),
+        lambda: empty.add([7], [1.0], [0]),
+        lambda: 1 + whole,
+        lambda: whole + 0,
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
+
+
+@pytest.mark.parametrize("edges", [None, [0.0, 1.0]])
+def test_statistics_of_no_rows_say_so(edges):
+    empty = ThresholdStatistics.empty(range(3), edges=edges)
+    for use in (empty.thresholds, empty.qwk_loss_bound):
+        with pytest.raises(ValueError, match=r"hold no rows yet: statistics.add\(y_true, score\)"):
+            use()
+    with pytest.raises(ValueError, match=r"single class \[1\]"):
+        empty.add([1], [0.5]).thresholds()

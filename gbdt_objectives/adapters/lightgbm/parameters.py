@@ -246,7 +246,8 @@ def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = Fal
     """
     _arguments.refuse(
         params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
-        "LightGBM's random forests do not take custom objectives; write 'gbdt', or leave it out",
+        "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "
+        "forest on its own objective (in QWKClassifier: objective=None)",
     )  # fmt: skip
     TABLE.check(params, stops_early, _in_lightgbm)
     if not from_file:

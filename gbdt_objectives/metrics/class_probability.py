@@ -1,0 +1,214 @@
+"""Scores of class probabilities (n, K), or of the softmax margins that give them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.metrics.base import InputSpace, Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassProbabilityMetric(Metric):
+    """A mean over the rows of (n, K) predictions; labels are 0..K-1."""
+
+    greater_is_better: ClassVar[bool] = False
+    n_classes: int | None = None
+
+    def _row_values(self, y: Array, p: Array) -> Array:
+        """The metric of each row, of margins or probabilities float64 (K, n): columns are fast."""
+        raise NotImplementedError
+
+    def _check_and_score(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        y = _checks.whole_numbers("y_true", y_true)
+        _checks.finite("y_true", y)
+        p = self._read_columns(y_pred)
+        _checks.same_length("y_pred", p, "the labels", len(y))
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        self._check_labels(y, p.shape[1])
+        total = n = 0.0
+        for rows in blocks(p):
+            at = rows if w is None else rows.start + np.flatnonzero(w[rows])
+            columns = np.ascontiguousarray(p[at].T, np.float64)
+            values = self._row_values(y[at].astype(np.intp), columns)
+            weight = np.ones(len(values)) if w is None else w[at].astype(np.float64)
+            total += float(weight @ values)
+            n += float(weight.sum())
+        return total / n
+
+    def _read_columns(self, y_pred: ArrayLike) -> Array:
+        p = _checks.real_array("y_pred", y_pred)
+        if p.ndim != 2 or p.shape[1] < 2:
+            raise ValueError(
+                f"y_pred must be (n, K), a column per class, found shape {p.shape}: for log-odds "
+                "or probabilities of label 1 use weighted_logloss_metric(1)"
+            )
+        if self.n_classes not in (None, p.shape[1]):
+            raise ValueError(
+                f"y_pred has {p.shape[1]} columns, but n_classes is {self.n_classes}: they must "
+                "match, as must num_class of the booster"
+            )
+        _checks.finite("y_pred", p)
+        unit = p.size > 0 and p.min() >= 0 and p.max() <= 1
+        if self.input_space == "probability":
+            if not unit:
+                row = int(np.argwhere((p < 0) | (p > 1))[0][0])
+                raise ValueError(
+                    f"y_pred must hold probabilities in [0, 1], found {p[row].tolist()} at row "
+                    f'{row}: for margins use input_space="margin"'
+                )
+            _checks.rows_sum_to_one("y_pred", p)
+        elif unit and p.shape[1] > 2 and np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-5):
+            raise ValueError(  # two margins that start at 1/2 can be such
+                "y_pred holds rows in [0, 1] that sum to 1, which are probabilities, as boosters "
+                'hand out under a built-in objective: use input_space="probability"'
+            )
+        return p
+
+    def _check_labels(self, y: Array, K: int) -> None:
+        wrong = (y < 0) | (y >= K)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"y_true must be a class 0 to {K - 1}, as y_pred has {K} columns, found {y[row]} "
+                f"at row {row}: encode the classes as 0..K-1 in the order of the columns"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassLoglossMetric(ClassProbabilityMetric):
+    """Mean logloss of class probabilities; made by :func:`class_logloss_metric`."""
+
+    name: ClassVar[str] = "class_logloss"
+
+    def _row_values(self, y: Array, p: Array) -> Array:
+        from scipy.special import log_softmax
+
+        row = np.arange(len(y))
+        if self.input_space == "margin":
+            log_p: Array = log_softmax(p, axis=0)[y, row]
+        else:
+            with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong
+                log_p = np.log(p[y, row])
+        return -log_p
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedProbabilityScoreMetric(ClassProbabilityMetric):
+    """Mean squared error of cumulative probabilities; see
+    :func:`ranked_probability_score_metric`."""
+
+    name: ClassVar[str] = "ranked_probability_score"
+
+    def _row_values(self, y: Array, p: Array) -> Array:
+        from scipy.special import softmax
+
+        if self.input_space == "margin":
+            p = softmax(p, axis=0)
+        error = np.cumsum(p, axis=0)[:-1]
+        error -= y <= np.arange(len(error))[:, np.newaxis]
+        squares: Array = np.einsum("kn,kn->n", error, error)
+        return squares
+
+
+def _fields(n_classes: int | None, input_space: InputSpace) -> dict[str, object]:
+    if n_classes is not None:
+        n_classes = _checks.whole_number("n_classes", n_classes, 2)
+    _checks.choice("input_space", input_space, ("margin", "probability"))
+    return {"n_classes": n_classes, "input_space": input_space}
+
+
+def class_logloss_metric(
+    n_classes: int | None = None, *, input_space: InputSpace = "margin"
+) -> ClassLoglossMetric:
+    """Mean logloss of the probabilities of K classes.
+
+    ::
+
+        -sum w log P[y] / sum w,   P[k] = exp(z_k) / sum_j exp(z_j) for margins z
+
+    Of probabilities it is scikit-learn's ``log_loss``, but a certain prediction that is wrong
+    costs inf, not the logarithm of the least float.
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        K; labels are 0..K-1, in the order of the columns, and need not all occur. None: the
+        number of columns.
+    input_space : {"margin", "probability"}
+        What the (n, K) predictions are: margins of a softmax, as boosters hand out under a
+        custom objective with K outputs, or probabilities, as under a built-in one.
+
+    Returns
+    -------
+    Metric
+        ``name`` "class_logloss", smaller is better. For one log-odds per row use
+        ``weighted_logloss_metric(1)``, for an ordinal objective's score ``loss_metric``.
+
+    Raises
+    ------
+    ValueError
+        ``n_classes`` below 2; when called, predictions that are not (n, K), that are not
+        finite, or whose K is another; probabilities that are negative or do not sum to 1;
+        margins of three or more classes that are probabilities; labels that are not 0..K-1.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import class_logloss_metric
+    >>> metric = class_logloss_metric(3, input_space="probability")
+    >>> round(metric([0, 2], [[0.7, 0.2, 0.1], [0.5, 0.25, 0.25]]), 4)
+    0.8715
+    """
+    return ClassLoglossMetric(**_fields(n_classes, input_space))  # type: ignore[arg-type]
+
+
+def ranked_probability_score_metric(
+    n_classes: int | None = None, *, input_space: InputSpace = "margin"
+) -> RankedProbabilityScoreMetric:
+    """Mean squared error of the cumulative probabilities of K ordered classes.
+
+    ::
+
+        sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
+
+    Unlike logloss it knows the order: probability on a class near the true one costs less. Of
+    a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
+    score.
+
+    Parameters
+    ----------
+    n_classes, input_space
+        As in :func:`class_logloss_metric`.
+
+    Returns
+    -------
+    Metric
+        ``name`` "ranked_probability_score", smaller is better; between 0 and K-1, as it is
+        not divided by K-1.
+
+    Raises
+    ------
+    ValueError
+        As :func:`class_logloss_metric`.
+
+    References
+    ----------
+    Epstein (1969), Journal of Applied Meteorology 8(6), divided by K-1; Gneiting & Raftery
+    (2007), Journal of the American Statistical Association 102(477), as a sum.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import ranked_probability_score_metric
+    >>> metric = ranked_probability_score_metric(input_space="probability")
+    >>> metric([0, 2], [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]])
+    0.375
+    """
+    return RankedProbabilityScoreMetric(**_fields(n_classes, input_space))  # type: ignore[arg-type]

@@ -1,0 +1,98 @@
+"""An objective's own loss, as a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.objectives import Objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossMetric(Metric):
+    """Mean loss of an objective; made by :func:`loss_metric`."""
+
+    name: ClassVar[str] = "loss"
+    greater_is_better: ClassVar[bool] = False
+    objective: Objective
+
+    def _check_and_score(
+        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
+    ) -> float:
+        y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)
+        if f.ndim not in (1, 2) or f.shape[1:] == (1,):  # with (n, 1) - (n,) a loss is (n, n)
+            raise ValueError(
+                f"y_pred must be (n,), or (n, K) of K outputs, found shape {f.shape}: pass "
+                "y_pred.ravel() of one output"
+            )
+        _checks.same_length("y_pred", f, "the labels", len(y))
+        _checks.finite("y_pred", f)
+        w = _checks.weights("sample_weight", sample_weight, len(y))
+        if w is None:
+            return self.objective.loss(y, f) / len(y)
+        counts = w > 0
+        y, f, w = y[counts], f[counts], w[counts].astype(float)
+        return self.objective.loss(y, f, w) / float(w.sum())
+
+
+def loss_metric(objective: Objective) -> LossMetric:
+    """The mean loss of an objective, as a metric: stop early on what is trained.
+
+    ::
+
+        objective.loss(y, margin, w) / sum w
+
+    It changes with every round, unlike a metric of classes, and is right for any objective.
+
+    Parameters
+    ----------
+    objective : Objective
+        Any of this package, or ``objective(function, loss=loss)`` of your own. What it
+        measures on labels, or fits to margins, and does not hold yet, comes from the rows that
+        are scored: of ``qwk_objective()`` the loss is 1 minus the concordance correlation
+        coefficient there, with scores clipped to the labels. To score with what the training
+        rows say, pass ``objective.measured(y_train)``.
+
+    Returns
+    -------
+    Metric
+        ``name`` "loss", smaller is better, input space "margin": (n,), or (n, K) if the
+        objective has K outputs.
+
+    Raises
+    ------
+    ValueError
+        An objective without a loss, or one that holds a value of each training row; when
+        called, labels or margins that the objective refuses.
+    TypeError
+        What is not an objective of this package.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import loss_metric, weighted_logloss_objective
+    >>> round(loss_metric(weighted_logloss_objective(1))([1, 0], [0.0, 0.0]), 4)
+    0.6931
+    """
+    if not isinstance(objective, Objective):
+        raise TypeError(
+            f"objective must be an objective, found {_checks.shown(objective)}: call the factory, "
+            "as in loss_metric(qwk_objective()), or wrap your own function, "
+            "objective(function, loss=loss)"
+        )
+    kind = type(objective)
+    written = kind._loss is not Objective._loss or kind._row_loss is not Objective._row_loss
+    if not written or getattr(objective, "loss_function", kind) is None:
+        raise ValueError(
+            f"{objective!r} has no loss, only a gradient: pass loss= to objective(), or stop on "
+            "another metric"
+        )
+    if objective.rows is not None:
+        raise ValueError(
+            f"objective is for {objective.rows} training rows, and has no loss on others: stop on "
+            "a metric of its margins, such as weighted_logloss_metric(1) for log-odds"
+        )
+    return LossMetric(objective=objective)

@@ -1,0 +1,200 @@
+"""Metrics of (n, K) predictions: scikit-learn's log_loss, the definition of the ranked score."""
+
+from __future__ import annotations
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from scipy.special import softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss, make_scorer, mean_absolute_error
+from sklearn.model_selection import cross_val_score
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier
+from gbdt_objectives.adapters.xgboost import XGBClassifier
+
+METRICS = [go.class_logloss_metric, go.ranked_probability_score_metric]
+
+
+def ranked_probability_score(y, P, w):
+    """By its definition, term by term."""
+    total = 0.0
+    for label, row, weight in zip(y, P, w, strict=True):
+        for k in range(len(row) - 1):
+            total += weight * (sum(row[: k + 1]) - (label <= k)) ** 2
+    return total / sum(w)
+
+
+def sample(n, K, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, K, n), rng.normal(0, 3, (n, K)), rng.exponential(size=n)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])  # XGBoost's and LightGBM's
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("n", "K"), [(300, 2), (300, 5), (140_000, 3)])  # more than a block
+def test_equal_the_references(n, K, dtype, order):
+    y, z, w = sample(n, K)
+    z = np.asarray(z, dtype, order)
+    P = softmax(z.astype(float), axis=1)
+    for weight in (None, w):
+        expected = log_loss(y, P, sample_weight=weight, labels=range(K))
+        assert go.class_logloss_metric()(y, z, weight) == pytest.approx(expected, rel=1e-11)
+        in_probability = go.class_logloss_metric(K, input_space="probability")
+        assert in_probability(y, P, weight) == pytest.approx(expected, rel=1e-11)
+        if n > 300:
+            continue
+        expected = ranked_probability_score(y, P, np.ones(n) if weight is None else w)
+        metric = go.ranked_probability_score_metric
+        assert metric()(y, z, weight) == pytest.approx(expected, rel=1e-11)
+        assert metric(K, input_space="probability")(y, P, weight) == pytest.approx(
+            expected, rel=1e-11
+        )
+
+
+def test_float32_probabilities_lose_only_their_own_rounding():
+    y, z, _ = sample(500, 4)
+    P = softmax(z, axis=1)
+    found = go.class_logloss_metric(input_space="probability")(y, P.astype(np.float32))
+    # a relative error of 6e-8 in P is as much in log P
+    assert found == pytest.approx(log_loss(y, P), abs=1e-6)
+
+
+def test_a_class_that_does_not_occur_counts_as_one():
+    P = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    found = go.class_logloss_metric(3, input_space="probability")([0, 0], P)
+    assert found == pytest.approx(log_loss([0, 0], P, labels=[0, 1, 2]))
+
+
+def test_certain_predictions():
+    P, y = np.eye(3), [0, 1, 2]
+    logloss = go.class_logloss_metric(input_space="probability")
+    ranked = go.ranked_probability_score_metric(input_space="probability")
+    assert logloss(y, P) == ranked(y, P) == 0
+    assert logloss([0, 1, 0], P) == np.inf
+    assert logloss([0, 1, 0], P, [1, 1, 0]) == 0  # a row of weight 0 does not exist
+    assert ranked([0, 1, 0], P) == pytest.approx(mean_absolute_error([0, 1, 0], [0, 1, 2]))
+    far = go.class_logloss_metric()
+    assert far([0, 1], [[0.0, 1e4], [0.0, 1e4]]) == 5e3  # beyond what probabilities can hold
+    assert far([0], np.array([[3e38, -3e38]], np.float32)) == 0
+
+
+def test_ranked_score_of_two_classes_is_the_brier_score():
+    y, z, w = sample(200, 2)
+    P = softmax(z, axis=1)
+    found = go.ranked_probability_score_metric()(y, z, w)
+    assert found == pytest.approx(brier_score_loss(y, P[:, 1], sample_weight=w))
+
+
+def test_ranked_score_knows_the_order_and_logloss_does_not():
+    near, far = [[0.5, 0.5, 0.0]], [[0.5, 0.0, 0.5]]
+    for make, differs in zip(METRICS, (False, True), strict=True):
+        metric = make(input_space="probability")
+        assert (metric([0], near) < metric([0], far)) is differs
+
+
+@pytest.mark.parametrize("make", METRICS)
+@pytest.mark.parametrize(
+    ("arguments", "y", "p", "message"),
+    [
+        ({}, [0, 1], [0.2, 0.3], r"must be \(n, K\), a column per class, found shape \(2,\): for"),
+        ({}, [0, 1], [[0.2], [0.3]], r"must be \(n, K\).*weighted_logloss_metric\(1\)"),
+        ({"n_classes": 3}, [0, 1], [[1, 2], [3, 4]], "2 columns, but n_classes is 3: .*num_class"),
+        ({}, [0, 2], [[1, 2], [3, 4]], "must be a class 0 to 1, as .*found 2 at row 1: encode"),
+        ({}, [-1, 0], [[1, 2], [3, 4]], "must be a class 0 to 1"),
+        ({}, [0.5, 0], [[1, 2], [3, 4]], "y_true must hold classes, found 0.5"),
+        ({}, [0, 1], [[1, np.inf], [3, 4]], "y_pred must be finite"),
+        ({}, [0, 1], [[0.2, 0.3, 0.5], [0, 0, 1]], 'probabilities, as.*input_space="probability"'),
+        (
+            {"input_space": "probability"},
+            [0, 1],
+            [[0, 1], [-1.5, 1]],
+            r'found \[-1.5, 1.0\] at row 1: for margins use input_space="margin"',
+        ),
+        ({"input_space": "probability"}, [0, 1], [[0.5, 0.4], [1, 0]], "must sum to 1, found 0.9"),
+    ],
+)  # fmt: skip
+def test_bad_predictions_and_labels(make, arguments, y, p, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)(y, p)
+
+
+@pytest.mark.parametrize("make", METRICS)
+def test_bad_arguments(make):
+    with pytest.raises(ValueError, match="n_classes must be a whole number >= 2, found 1"):
+        make(1)
+    with pytest.raises(TypeError, match="n_classes must be a whole number"):
+        make([0, 1, 2])
+    with pytest.raises(ValueError, match="input_space must be one of"):
+        make(input_space="label")
+
+
+@pytest.mark.parametrize("make", METRICS)
+def test_stops_the_built_in_objectives_of_both_boosters_early(make):
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
+    train, stop = slice(0, 300), slice(300, 600)
+    metric = make(3, input_space="probability")
+    data = xgb.DMatrix(X[train], y[train])
+    held_out = xgb.DMatrix(X[stop], y[stop])
+    settings = {"objective": "multi:softprob", "num_class": 3, "disable_default_eval_metric": 1}
+    booster = xgb.train(
+        settings, data, 200, custom_metric=metric.xgboost, evals=[(held_out, "v")],
+        early_stopping_rounds=5, verbose_eval=False,
+    )  # fmt: skip
+    best = booster.predict(held_out, iteration_range=(0, booster.best_iteration + 1))
+    assert 0 < booster.best_iteration < 190
+    assert booster.best_score == pytest.approx(metric(y[stop], best), abs=1e-6)  # printed with %f
+    dataset = lgb.Dataset(X[train], y[train])
+    model = lgb.train(
+        {"objective": "multiclass", "num_class": 3, "metric": "None", "verbose": -1}, dataset, 200,
+        feval=metric.lightgbm, valid_sets=[lgb.Dataset(X[stop], y[stop], reference=dataset)],
+        callbacks=[lgb.early_stopping(5, verbose=False)],
+    )  # fmt: skip
+    assert 0 < model.best_iteration < 190
+    score = model.best_score["valid_0"][metric.name]
+    assert score == pytest.approx(metric(y[stop], model.predict(X[stop])))
+    with pytest.raises(ValueError, match='input_space="probability"'):  # not taken for margins
+        xgb.train(settings, data, 2, custom_metric=make(3).xgboost, evals=[(held_out, "v")])
+    with pytest.raises(ValueError, match="y_pred has 3 columns, but n_classes is 4"):
+        lgb.train(
+            {"objective": "multiclass", "num_class": 3, "metric": "None", "verbose": -1}, dataset,
+            2, feval=make(4, input_space="probability").lightgbm, valid_sets=[dataset],
+        )  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
+def test_drop_in_classifiers_stop_on_probabilities_and_refuse_margins():
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 3))
+    y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
+    given, stop = (X[:300], y[:300]), [(X[300:], y[300:])]
+    metric = go.class_logloss_metric(3, input_space="probability")
+    xgb_model = XGBClassifier(n_estimators=200, eval_metric=metric, early_stopping_rounds=5)
+    xgb_model.fit(*given, eval_set=stop, verbose=False)
+    assert xgb_model.best_iteration < 190
+    lgb_model = LGBMClassifier(n_estimators=200, verbose=-1, early_stopping_rounds=5)
+    lgb_model.fit(*given, eval_set=stop, eval_metric=metric)
+    assert lgb_model.best_iteration_ < 190
+    for wrong in (go.class_logloss_metric(3), go.loss_metric(go.weighted_logloss_objective(1))):
+        with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
+            XGBClassifier(eval_metric=wrong).fit(*given, eval_set=stop)
+        with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
+            LGBMClassifier(verbose=-1).fit(*given, eval_set=stop, eval_metric=wrong)
+
+
+def test_is_a_scorer_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 2))
+    y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=200), [0.3, 0.7])
+    ours = make_scorer(
+        go.class_logloss_metric(3, input_space="probability"),
+        response_method="predict_proba",
+        greater_is_better=False,
+    )
+    found = cross_val_score(LogisticRegression(), X, y, scoring=ours)
+    theirs = cross_val_score(LogisticRegression(), X, y, scoring="neg_log_loss")
+    assert found == pytest.approx(theirs)
