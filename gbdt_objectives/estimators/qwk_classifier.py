@@ -39,13 +39,12 @@ from gbdt_objectives.estimators._base import (
 )
 from gbdt_objectives.metrics import (
     Metric,
-    extended_qwk_metric,
+    loss_metric,
     quadratic_weighted_kappa,
     qwk_metric,
     squared_error_metric,
 )
 from gbdt_objectives.objectives import Objective, qwk_objective
-from gbdt_objectives.objectives.qwk import QWKObjective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
@@ -361,7 +360,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                     "labels (centre and spread are of positions, too)"
                 )
             objective = objective.measured(position, w)
-        metric = stopping_metric(objective)
+        metric: Metric = squared_error_metric()
+        if objective is not None and held_out is not None:
+            metric = loss_metric(objective)
         return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
     def _place(self, position: Array, oof: Array, w: Array | None, K: int) -> Array:
@@ -454,13 +455,6 @@ def last_step(estimator: Any) -> Any:
     while isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return estimator
-
-
-def stopping_metric(objective: Objective | None) -> Metric:
-    """The loss that is trained on, by which to stop: it moves in every round."""
-    if isinstance(objective, QWKObjective):
-        return extended_qwk_metric(center=objective.center, spread=objective.spread)
-    return squared_error_metric()
 
 
 def positions_to_labels(t: Array, labels: Array) -> Array:
