@@ -36,7 +36,7 @@ from sklearn.utils.fixes import parse_version
 from gbdt_objectives import (
     QWKClassifier,
     extended_qwk_metric,
-    objective,
+    objective as user_objective,
     optimize_thresholds,
     quadratic_weighted_kappa,
     qwk_objective,
@@ -232,10 +232,10 @@ def half_squared_error_loss(y, p, w):
 def test_stops_on_the_loss_of_a_users_objective(data, booster) -> None:
     X, y = data
     regressor = booster(n_estimators=150, learning_rate=0.3)
-    with_loss = objective(half_squared_error, loss=half_squared_error_loss, intercept=1.5)
+    with_loss = user_objective(half_squared_error, loss=half_squared_error_loss, intercept=1.5)
     stopped = QWKClassifier(regressor, objective=with_loss, early_stopping_rounds=10).fit(X, y)
     assert 1 < max(stopped.best_iterations_) < 150
-    without = QWKClassifier(booster(), objective=objective(half_squared_error))
+    without = QWKClassifier(booster(), objective=user_objective(half_squared_error))
     assert without.fit(X, y).score(X, y) > 0.5
     with pytest.raises(ValueError, match="has no loss, only a gradient: pass loss="):
         without.set_params(early_stopping_rounds=10).fit(X, y)
