@@ -64,36 +64,50 @@ class MatrixCost:
         from scipy.interpolate import PchipInterpolator
 
         matrix = np.array(self.matrix)
-        return np.ascontiguousarray(
-            PchipInterpolator(np.arange(len(matrix)), matrix, axis=1).c.transpose(0, 2, 1)
-        )
+        curves = PchipInterpolator(np.arange(len(matrix)), matrix, axis=1)
+        return np.ascontiguousarray(curves.c.transpose(0, 2, 1))
 
     def __call__(self, y: Array, p: Array) -> tuple[Array, Array]:
         left, t = self._place(p)
-        left += (y - self.low).astype(np.intp) * (len(self.matrix) - 1)
+        left += (y - p.dtype.type(self.low)) * (len(self.matrix) - 1)
         return _cubic(self.pieces.reshape(4, -1), left, t)
+
+    def between(self, labels: Array) -> Array:
+        """The costs of some of the classes, [true, predicted]."""
+        at = self._positions(labels)
+        matrix: Array = np.array(self.matrix)[np.ix_(at, at)]
+        return matrix
 
     def expected(self, labels: Array, pi: Array, p: Array) -> tuple[Array, Array]:
         """sum_j pi_j c(j, p) and its derivative."""
-        rows = (labels - self.low).astype(np.intp)
-        return _cubic(np.einsum("j,cjk->ck", pi, self.pieces[:, rows]), *self._place(p))
+        pieces = self.pieces[:, self._positions(labels)]
+        return _cubic(np.einsum("j,cjk->ck", pi, pieces), *self._place(p))
+
+    def _positions(self, labels: Array) -> Array:
+        return (labels - self.low).astype(np.intp)
 
     def _place(self, p: Array) -> tuple[Array, Array]:
-        """The position of the class to the left of p, the last but one at most, and how far
-        p is from it."""
+        """The position of the class to the left of p, the last but one at most, as a float, and
+        how far p is from it."""
         t = p - p.dtype.type(self.low)
-        left = np.minimum(t.astype(np.intp), len(self.matrix) - 2)
-        t -= left.astype(t.dtype)
+        left = np.floor(t)
+        np.minimum(left, len(self.matrix) - 2, out=left)
+        t -= left
         return left, t
 
 
 def _cubic(coefficients: Array, at: Array, t: Array) -> tuple[Array, Array]:
-    """Cubics of the given columns, and their derivatives, at t."""
-    a, b, c, d = (row.take(at) for row in coefficients.astype(t.dtype))
-    value = ((a * t + b) * t + c) * t + d
-    a *= 3
-    b *= 2
-    return value, (a * t + b) * t + c
+    """Cubics of the given columns, and their derivatives, at t: Horner's scheme, in place."""
+    at = at.astype(np.intp)
+    slope, b, c, d = (row.take(at) for row in coefficients.astype(t.dtype))
+    value = slope * t
+    value += b
+    for coefficient in (c, d):
+        slope *= t
+        slope += value
+        value *= t
+        value += coefficient
+    return value, slope
 
 
 @dataclass(frozen=True)
@@ -192,8 +206,11 @@ def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -
             f"over them: at most {MOST_LABELS} are supported; bin them, or use qwk_objective, "
             "which needs their mean and variance only"
         )
-    costs = evaluate(cost, np.repeat(labels, K), np.tile(labels, K))[0].reshape(K, K)
-    _check_costs(f"cost {name_of(cost)}", costs, labels)
+    if isinstance(cost, MatrixCost):
+        costs = cost.between(labels)
+    else:
+        costs = evaluate(cost, np.repeat(labels, K), np.tile(labels, K))[0].reshape(K, K)
+        _check_costs(f"cost {name_of(cost)}", costs, labels)
     expected = pi @ costs
     if expected.min() <= 0:
         raise ValueError(

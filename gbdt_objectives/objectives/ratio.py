@@ -156,18 +156,14 @@ class RatioObjective(Objective):
         p = _read_only(f)
         c, c_slope = evaluate(self.numerator, y, p)
         d, d_slope = evaluate(self.denominator, y, p)
-        for function, values in (
-            (self.numerator, c),
-            (self.numerator, c_slope),
-            (self.denominator, d),
-            (self.denominator, d_slope),
-        ):
-            if not math.isfinite(dot(values, values)):
-                _checks.finite(f"what {name_of(function)} returned", values)
         if w is None:
             n, F, G = float(len(p)), c.sum(dtype=np.float64), d.sum(dtype=np.float64)
         else:
             n, F, G = w.sum(dtype=np.float64), dot(c, w), dot(d, w)
+        if not math.isfinite(F + G + dot(c_slope, c_slope) + dot(d_slope, d_slope)):
+            for function, part in (self.numerator, (c, c_slope)), (self.denominator, (d, d_slope)):
+                for values in part:
+                    _checks.finite(f"what {name_of(function)} returned", values)
         spare[:] = d_slope  # first: c_slope may be p, which is in the memory of kept
         kept[:] = c_slope
         return float(n), float(F), float(G)
