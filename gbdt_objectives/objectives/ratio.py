@@ -164,7 +164,7 @@ class RatioObjective(Objective):
             for function, part in (self.numerator, (c, c_slope)), (self.denominator, (d, d_slope)):
                 for values in part:
                     _checks.finite(f"what {name_of(function)} returned", values)
-        spare[:] = d_slope  # first: c_slope may be p, which is in the memory of kept
+        spare[:] = d_slope  # first: it may be p, which is in the memory of kept
         kept[:] = c_slope
         return float(n), float(F), float(G)
 
@@ -221,8 +221,8 @@ def kappa_objective(
 
     with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for
     the squared cost, with which this is :func:`qwk_objective`. For p in the classes, kappa~ is
-    the metric itself. No second derivative is positive everywhere, and that of the absolute cost
-    is 0 wherever it exists, so the hessian is a constant; see the notes.
+    the metric itself. The function is not convex even where the cost is, and the absolute cost
+    has no curvature between the labels, so the hessian is a constant, not the second derivative.
 
     Parameters
     ----------
@@ -275,15 +275,15 @@ def kappa_objective(
 
     Notes
     -----
-    At any constant prediction R = 1 and the gradients sum to 0, as in :func:`qwk_objective`:
-    start at ``intercept`` (``train`` of the adapters does). With the absolute cost and clip=False,
-    all gradients are 0 at a constant beyond the labels.
+    At any constant prediction R = 1 and the gradients sum to 0, if pi is the distribution of the
+    rows: nothing moves a bad start, so begin at ``intercept`` (``train`` of the adapters does).
+    With the absolute cost and clip=False, all gradients are 0 at a constant beyond the labels.
 
     u = v / (2 g(intercept)), v the variance of pi: the cost is measured so that the best constant
     costs as much as the mean does in squared error. A leaf's step is then learning_rate times the
     mean gradient of its rows, in label units, and at most learning_rate times u (1 + R) times the
-    steepest slope of the cost, which a residual is not. A cost that is the same for all
-    disagreements has no slope beyond the neighbouring classes, and says nothing to rows there.
+    steepest slope of the cost, while a residual grows with the distance. A cost that is the same
+    for all disagreements has no slope beyond the neighbouring classes and pulls no row from there.
 
     References
     ----------

@@ -207,6 +207,39 @@ def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
         assert abs(gradient.sum()) <= 1e-10 * max(np.abs(gradient).sum(), 1)
 
 
+@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
+def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None:
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    obj = go.kappa_objective(cost, y)
+    beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
+    edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(beyond, edge)
+    if cost is not COST:
+        unclipped = dataclasses.replace(obj, clip=False)
+        assert unclipped.loss(y, [-9.0, 1.0, 2.5, 40.0]) != obj.loss(y, [-9.0, 1.0, 2.5, 40.0])
+
+
+def test_far_from_all_labels_the_absolute_cost_has_no_gradient() -> None:
+    y = np.array([0.0, 1.0, 3.0])
+    gradient, _ = go.kappa_objective("absolute", y, clip=False).gradient_hessian(y, [-5.0] * 3)
+    np.testing.assert_allclose(gradient, 0, atol=1e-15)
+
+
+def slope_of_another(y, p):
+    return log_cosh(y, p)[0], p - y
+
+
+def test_a_wrong_derivative_is_found() -> None:
+    with pytest.raises(ValueError, match="it is not the derivative of the loss"):
+        go.check_objective(go.kappa_objective(slope_of_another, [0, 1, 2, 3]))
+    ratio = go.ratio_objective(slope_of_another, distance_from_one)
+    with pytest.raises(ValueError, match="it is not the derivative of the loss"):
+        go.check_objective(ratio)
+    f1 = go.ratio_objective(missed_and_false, positive_twice, link="logit", scale="loss")
+    with np.errstate(over="ignore"):  # exp(100) in float32, in the test's own function
+        assert go.check_objective(f1).passed
+
+
 # --- the start and the unit
 
 
@@ -668,3 +701,6 @@ def test_a_function_that_is_one_number_or_its_input_is_right() -> None:
     R = 0.5 * (p @ p) / (9 + p).sum()
     np.testing.assert_allclose(own.gradient_hessian(y, p)[0], p - R, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(own.bind(y)(p)[0], p - R, rtol=1e-5, atol=1e-6)  # float32
+    below = go.ratio_objective(squared, lambda y, p: (9 + 0.5 * p * p, p))
+    R = 0.5 * ((p - y) ** 2).sum() / (9 + 0.5 * p * p).sum()
+    np.testing.assert_allclose(below.bind(y)(p)[0], p - y - R * p, rtol=1e-5, atol=1e-5)
