@@ -294,6 +294,8 @@ def kappa_objective(
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
     ratio_objective : Any ratio of two sums over rows.
+    optimize_thresholds : Finds the best classes of any score for a cost,
+        ``metric=kappa_cost(matrix)``: compare with squared error and such thresholds.
 
     Examples
     --------
