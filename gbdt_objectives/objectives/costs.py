@@ -175,6 +175,18 @@ def evaluate(function: RowFunction, y: Array, p: Array) -> tuple[Array, Array]:
     return value, derivative
 
 
+def check_finite(function: RowFunction, y: Array, p: Array, *parts: Array) -> None:
+    """Raise if value or derivative is not finite somewhere."""
+    for part, values in zip(("value", "derivative"), parts, strict=True):
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"the {part} returned by {name_of(function)} is {values[row]} at label {y[row]:g}, "
+                f"prediction {p[row]:g}: it must be finite wherever margins get"
+            )
+
+
 def _per_row(what: str, values: Any, p: Array) -> Array:
     array = np.asarray(values)
     if array.dtype.kind not in "fiu" or array.shape not in ((), p.shape):

@@ -26,6 +26,7 @@ from gbdt_objectives.objectives.costs import (
     MatrixCost,
     RowFunction,
     SquaredCost,
+    check_finite,
     evaluate,
     expected_cost,
     label_weights,
@@ -161,9 +162,8 @@ class RatioObjective(Objective):
         else:
             n, F, G = w.sum(dtype=np.float64), dot(c, w), dot(d, w)
         if not math.isfinite(F + G + dot(c_slope, c_slope) + dot(d_slope, d_slope)):
-            for function, part in (self.numerator, (c, c_slope)), (self.denominator, (d, d_slope)):
-                for values in part:
-                    _checks.finite(f"what {name_of(function)} returned", values)
+            check_finite(self.numerator, y, p, c, c_slope)
+            check_finite(self.denominator, y, p, d, d_slope)
         spare[:] = d_slope  # first: it may be p, which is in the memory of kept
         kept[:] = c_slope
         return float(n), float(F), float(G)
