@@ -140,6 +140,29 @@ def bound(quick: bool) -> None:
     report("  times two plain passes", seconds["bound"] / seconds["plain"], 1.1)
 
 
+def any_cost(quick: bool) -> None:
+    """Weighted kappa with other costs against QWK, bound to their data; without a goal."""
+    n = 100_000 if quick else 1_000_000
+    y, p = rows(n)
+    distance = np.abs(np.subtract.outer(range(4), range(4)))
+    objectives = {
+        "qwk": go.qwk_objective(y),
+        "squared": go.kappa_objective("squared", y),
+        "absolute": go.kappa_objective("absolute", y),
+        "matrix": go.kappa_objective(distance**1.5, y),
+    }
+    bounds = {name: obj.bind(y) for name, obj in objectives.items()}
+    seconds = in_turns(
+        {name: lambda call=call: call(p) for name, call in bounds.items()},
+        turns=3 if quick else 15,
+    )
+    print(f"bound kappas of 4 classes, {n:,} rows: "
+          + ", ".join(f"{name} {1e3 * s:.2f} ms" for name, s in seconds.items()))  # fmt: skip
+    for name in ("squared", "absolute", "matrix"):
+        ratio = seconds[name] / seconds["qwk"]
+        print(f"{f'  times the QWK objective: kappa_objective, {name} cost':<78} {ratio:7.2f}")
+
+
 class OneLine:
     """The shortest objective that people write."""
 
@@ -396,6 +419,7 @@ def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     gradients(quick)
     bound(quick)
+    any_cost(quick)
     metrics(quick)
     peers(quick)
     small_training(quick)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import gbdt_objectives as go
+from gbdt_objectives.objectives.domain import REAL
 
 Array = np.ndarray[Any, Any]
 
@@ -31,6 +32,9 @@ def ones(y: Array, p: Array, w: Array) -> float:
     return 1.0
 
 
+COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
+"""What it costs to predict one class of four where another is true."""
+
 OTHER = (-1.0, 0.5, 2.0)
 """Labels that are neither 0 nor 1."""
 
@@ -43,6 +47,28 @@ def mean_expected_disagreement(a: float, b: float) -> Callable[[Array, Array, Ar
 def measured_expected_disagreement(y: Array, p: Array, w: Array) -> float:
     a = np.average(y, weights=w)
     return mean_expected_disagreement(a, np.average((y - a) ** 2, weights=w))(y, p, w)
+
+
+def expected_disagreement(objective: go.Objective) -> Callable[[Array, Array, Array], float]:
+    """u G/n, by which the residual scale of any kappa multiplies the gradient of the loss."""
+
+    def factor(y: Array, p: Array, w: Array) -> float:
+        measured: Any = objective.measured(y, w)
+        n, _, G = measured.sums(y, p, w)
+        return float(measured.unit * G / n)
+
+    return factor
+
+
+def log_cosh(y: Array, p: Array) -> tuple[Array, Array]:
+    """A cost that is smooth everywhere."""
+    r = p - y
+    return np.logaddexp(r, -r) - np.log(2.0), np.tanh(r)
+
+
+def distance_from_one(y: Array, p: Array) -> tuple[Array, Array]:
+    """A denominator of a user's own."""
+    return 1 + (p - 1) ** 2, 2 * (p - 1)
 
 
 @dataclass(frozen=True)
@@ -81,6 +107,18 @@ def qwk_case(
     return ObjectiveCase(name, objective, labels, margins, refused, factor)
 
 
+def kappa_case(
+    name: str, cost: Any, labels: tuple[float, ...], margins: tuple[float, float], **options: Any
+) -> ObjectiveCase:
+    """``options["measured"]``: False if the labels are left to the training data."""
+    given = list(labels) if options.pop("measured", True) else None
+    objective = go.kappa_objective(cost, given, **options)
+    residual = options.get("scale", "residual") == "residual"
+    refused = (labels[0] - 1, labels[-1] + 0.5) if objective.label_domain != REAL else ()
+    factor = expected_disagreement(objective) if residual else ones
+    return ObjectiveCase(name, objective, labels, margins, refused, factor)
+
+
 def labels_between(low: int, high: int) -> tuple[float, ...]:
     return tuple(float(label) for label in range(low, high + 1))
 
@@ -108,6 +146,21 @@ OBJECTIVES = [
         (0, 3),
         (),
         measured_expected_disagreement,
+    ),
+    kappa_case("kappa-squared", "squared", labels_between(0, 3), (0, 3)),
+    kappa_case("kappa-absolute", "absolute", labels_between(0, 3), (0, 3)),
+    kappa_case("kappa-absolute-kappa", "absolute", labels_between(1, 6), (1, 6), scale="kappa"),
+    kappa_case("kappa-unmeasured", "absolute", labels_between(0, 3), (0, 3), measured=False),
+    kappa_case("kappa-matrix", COST, labels_between(0, 3), (0, 3)),
+    kappa_case("kappa-matrix-from-1", COST, labels_between(1, 4), (1, 4), label_range=(1, 4)),
+    kappa_case("kappa-matrix-unmeasured", COST, labels_between(0, 3), (0, 3), measured=False),
+    kappa_case("kappa-function", log_cosh, labels_between(0, 3), (-9, 9), clip=False),
+    ObjectiveCase(
+        "ratio",
+        go.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss"),
+        labels_between(0, 3),
+        (-9, 9),
+        (),
     ),
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
@@ -166,8 +219,6 @@ class MetricCase:
             return y
         return np.where(y == 1, 0.999, 0.001) if probability else np.where(y == 1, 9.5, -9.5)
 
-
-COST = [[0, 1, 3, 4], [1, 0, 2, 4], [2, 1, 0, 1], [5, 4, 1, 0]]
 
 METRICS = [
     MetricCase("qwk", go.qwk_metric((0, 3)), labels_between(0, 3), (-1, 4)),

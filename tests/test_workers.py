@@ -11,6 +11,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.adapters.xgboost import train
+from tests.contract import COST
 
 WORKER = """
 import sys
@@ -31,11 +32,15 @@ with collective.CommunicatorContext(
     given = train({"max_depth": 3}, data, 10, objective=go.qwk_objective(
         center=float(rows["a"]), spread=float(rows["b"]), label_range=(0, 3)))
     measured = train({"max_depth": 3}, data, 10, objective=go.qwk_objective(label_range=(0, 3)))
+    absolute = train({"max_depth": 3}, data, 10,
+                     objective=go.kappa_objective("absolute", label_range=(0, 3)))
+    matrix = train({"max_depth": 3}, data, 10, objective=go.kappa_objective(rows["cost"]))
     logloss = train({"max_depth": 3}, xgb.DMatrix(X, y > 1, weight=w), 10,
                     objective=go.offset_logloss_objective(0.5))
     refusals = []
     for wrong in (
         lambda: train({}, data, 2, objective=go.qwk_objective()),
+        lambda: train({}, data, 2, objective=go.kappa_objective("absolute")),
         lambda: train({}, data, 2, objective=go.qwk_objective(label_range=(0, 3)),
                       metric=go.qwk_metric((0, 3)), evals=[(data, "v")]),
     ):
@@ -44,9 +49,10 @@ with collective.CommunicatorContext(
         except ValueError as error:
             refusals.append(str(error))
     assert "label_range is not given" in refusals[0], refusals
-    assert "metric is refused in distributed training" in refusals[1], refusals
+    assert "label_range=(lowest, highest) to kappa_objective" in refusals[1], refusals
+    assert "metric is refused in distributed training" in refusals[2], refusals
     if rank == 0:
-        for name in ("given", "measured", "logloss"):
+        for name in ("given", "measured", "absolute", "matrix", "logloss"):
             globals()[name].save_model(f"{folder}/{name}.ubj")
 """
 
@@ -58,7 +64,7 @@ def test_two_workers_train_the_model_of_one(tmp_path) -> None:
     order = np.argsort(y, kind="stable")
     X, y, w = X[order], y[order], rng.integers(1, 4, 1500).astype(float)
     whole = go.qwk_objective(y, sample_weight=w)
-    np.savez(tmp_path / "rows.npz", X=X, y=y, w=w, a=whole.center, b=whole.spread)
+    np.savez(tmp_path / "rows.npz", X=X, y=y, w=w, a=whole.center, b=whole.spread, cost=COST)
 
     from xgboost.tracker import RabitTracker
 
@@ -83,6 +89,8 @@ def test_two_workers_train_the_model_of_one(tmp_path) -> None:
     alone = {
         "given": train({"max_depth": 3}, data, 10, objective=whole),
         "measured": train({"max_depth": 3}, data, 10, objective=whole),
+        "absolute": train({"max_depth": 3}, data, 10, objective=go.kappa_objective("absolute")),
+        "matrix": train({"max_depth": 3}, data, 10, objective=go.kappa_objective(COST)),
         "logloss": train({"max_depth": 3}, binary, 10, objective=go.offset_logloss_objective(0.5)),
     }
     for name, booster in alone.items():

@@ -16,14 +16,17 @@ from gbdt_objectives.objectives.logloss import (
     weighted_logloss_objective,
 )
 from gbdt_objectives.objectives.qwk import qwk_objective
+from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
     "Objective",
     "ObjectiveError",
     "ObjectiveReport",
     "check_objective",
+    "kappa_objective",
     "objective",
     "offset_logloss_objective",
     "qwk_objective",
+    "ratio_objective",
     "weighted_logloss_objective",
 ]

@@ -8,7 +8,7 @@ disagreement, R = F/G, n the sum of the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,11 +18,21 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import sum_over_workers, workers
+from gbdt_objectives._workers import workers
 from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums
+from gbdt_objectives.objectives.coupled import (
+    Reduce,
+    alone,
+    check_prior_covers,
+    check_reduce,
+    check_weights_have_labels,
+    constant_labels,
+    measure_range,
+    range_of_labels,
+    reducer,
+    unchanged,
+)
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
-
-Reduce = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,18 +84,16 @@ class QWKObjective(Objective):
         """With centre, spread and label range where they are not given."""
         if self._is_complete:
             return self
-        if self._needs_range and self._reduce(np.ones(1))[0] != 1:  # there are other workers
-            raise ValueError(
-                "label_range is not given and no worker sees all labels: "
-                "pass label_range=(lowest, highest) to qwk_objective"
-            )
-        found = (float(y.min()), float(y.max())) if self._needs_range else self.label_range
+        reduce, found = reducer(self.reduce), self.label_range
+        if self._needs_range:
+            found = measure_range(y, reduce, "qwk_objective")
         if found is not None:
             origin = found[0]
+        elif alone(reduce):
+            origin = float(y[0])
         else:  # the same on every worker
-            alone = self._reduce(np.ones(1))[0] == 1
-            origin = float(y[0]) if alone else 0.0 if self.center is None else self.center
-        a, b = _mean_variance("y_true", y, w, origin, self._reduce)
+            origin = 0.0 if self.center is None else self.center
+        a, b = _mean_variance("y_true", y, w, origin, reduce)
         return replace(
             self,
             center=a if self.center is None else self.center,
@@ -102,7 +110,7 @@ class QWKObjective(Objective):
         self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         if lasting and self.reduce is None and not workers():  # ask once, not in every call
-            return replace(self, reduce=_unchanged)._bind(y, w, start, dtype, lasting)
+            return replace(self, reduce=unchanged)._bind(y, w, start, dtype, lasting)
         return super()._bind(y, w, start, dtype, lasting)
 
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
@@ -138,7 +146,9 @@ class QWKObjective(Objective):
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = sums if self.reduce is _unchanged else self._reduce(np.array(sums)).tolist()
+        n, F, D = (
+            sums if self.reduce is unchanged else reducer(self.reduce)(np.array(sums)).tolist()
+        )
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -161,9 +171,6 @@ class QWKObjective(Objective):
             gradient *= w
         if not lasting:
             hessian[:] = 1 if w is None else w
-
-    def _reduce(self, sums: Array) -> Array:
-        return sum_over_workers(sums) if self.reduce is None else self.reduce(sums)
 
 
 def qwk_objective(
@@ -257,16 +264,14 @@ def qwk_objective(
     clip = _checks.flag("clip", clip)
     if label_range is not None:
         label_range = _checks.label_range("label_range", label_range)
-    if reduce is not None and not callable(reduce):
-        raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
+    check_reduce(reduce)
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
         spread = _checks.number("spread", spread)
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
-    if labels is None and sample_weight is not None:
-        raise ValueError("sample_weight is given without labels: it would be ignored")
+    check_weights_have_labels(labels, sample_weight)
     if target_prior is not None:
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
@@ -276,20 +281,9 @@ def qwk_objective(
     if labels is not None:
         y = _checks.vector("labels", labels)
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        if label_range is None:
-            low, high = float(y.min()), float(y.max())
-            if low == high:
-                raise ValueError(
-                    f"labels are constant, all {low:g}: kappa is undefined for a single class"
-                )
-            label_range = (low, high)
-        _checks.in_label_range("labels", y, label_range)
-        if target_prior is not None and not np.isin(y, prior_labels).all():
-            missing = float(y[~np.isin(y, prior_labels)][0])
-            raise ValueError(
-                f"label {missing:g} occurs in labels but not in target_prior: give its "
-                "probability, 0 if it will never occur"
-            )
+        label_range = range_of_labels(y, label_range)
+        if target_prior is not None:
+            check_prior_covers(y, prior_labels)
         if center is None or spread is None:
             a, b = _mean_variance("labels", y, w, label_range[0])
             center, spread = a if center is None else center, b if spread is None else spread
@@ -306,12 +300,8 @@ def qwk_objective(
     )
 
 
-def _unchanged(sums: Array) -> Array:
-    return sums
-
-
 def _mean_variance(
-    name: str, y: Array, w: Array | None, origin: float, reduce: Reduce = _unchanged
+    name: str, y: Array, w: Array | None, origin: float, reduce: Reduce = unchanged
 ) -> tuple[float, float]:
     """Of the labels of all workers, from sums over d = y - origin."""
     own = np.zeros(3)
@@ -322,10 +312,7 @@ def _mean_variance(
     n, s1, s2 = map(float, reduce(own))
     mean, variance = origin + s1 / n, s2 / n - (s1 / n) ** 2
     if not variance > 1e-12 * s2 / n:  # more than rounding
-        raise ValueError(
-            f"{name}: the labels of positive weight are constant, all {mean:g}: kappa is undefined "
-            "for a single class"
-        )
+        raise constant_labels(name, mean)
     return mean, variance
 
 

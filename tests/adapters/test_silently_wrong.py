@@ -531,8 +531,8 @@ mine, ports = int(sys.argv[1]), sys.argv[2:]
 rng = np.random.default_rng(mine)
 X = rng.random((200, 3))
 y = np.digitize(X[:, 0], [0.3, 0.6]) + 1.0
-obj = go.qwk_objective([1, 2, 3])
-for how in ("train", "adapter", "estimator"):
+obj, kappa = go.qwk_objective([1, 2, 3]), go.kappa_objective("absolute", [1, 2, 3])
+for how in ("train", "kappa", "adapter", "estimator"):
     pair, ports = ports[:2], ports[2:]
     params = {
         "machines": ",".join(f"127.0.0.1:{port}" for port in pair),
@@ -540,8 +540,9 @@ for how in ("train", "adapter", "estimator"):
         "time_out": 1, "verbose": -1, "num_threads": 1,
     }
     try:
-        if how == "train":
-            lgb.train({**params, "objective": obj}, lgb.Dataset(X, y), 3)
+        if how in ("train", "kappa"):
+            given = kappa if how == "kappa" else obj
+            lgb.train({**params, "objective": given}, lgb.Dataset(X, y), 3)
         elif how == "adapter":
             adapter.train(params, lgb.Dataset(X, y), 3, objective=obj)
         else:
@@ -565,7 +566,7 @@ def free_ports(n: int) -> list[str]:
 
 def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
     """Two real workers, each of which would see the sums of its own rows only."""
-    ports = free_ports(6)
+    ports = free_ports(8)
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", WORKER, str(rank), *ports],
@@ -576,8 +577,9 @@ def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
     try:
         for worker in workers:
             out, err = worker.communicate(timeout=100)
-            for how in ("train", "adapter", "estimator"):
+            for how in ("train", "kappa", "adapter", "estimator"):
                 assert f"{how} refused: " in out, (out, err)
+            assert "kappa refused: RatioObjective is called in distributed LightGBM" in out
             assert out.count("refused: QWKObjective is called in distributed LightGBM") >= 2
             assert "train on one machine, or use XGBoost" in out
     finally:

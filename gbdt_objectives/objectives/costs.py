@@ -1,0 +1,306 @@
+"""What a prediction costs, row by row, and what it is expected to cost.
+
+In the code: y labels, p predictions, pi the probability of each label. A cost gives
+its value and its derivative by p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._blocks import blocks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.objectives.coupled import LabelRange, Reduce, alone, constant_labels
+from gbdt_objectives.objectives.domain import Values
+
+RowFunction = Callable[[Array, Array], tuple[Any, Any]]
+"""(y, p), each (n,), to the value and its derivative by p, each (n,) or one number."""
+
+MOST_LABELS = 1000
+"""Of which each costs a pass over the predictions."""
+
+
+@dataclass(frozen=True)
+class SquaredCost:
+    """(p-y)^2 / 2."""
+
+    def __call__(self, y: Array, p: Array) -> tuple[Array, Array]:
+        r = p - y
+        return 0.5 * r * r, r
+
+
+@dataclass(frozen=True)
+class AbsoluteCost:
+    """|p-y|, with the derivative 0 at p = y."""
+
+    def __call__(self, y: Array, p: Array) -> tuple[Array, Array]:
+        r = p - y
+        return np.abs(r), np.sign(r)
+
+
+@dataclass(frozen=True)
+class MatrixCost:
+    """A cost between the classes low, low+1, ...: through each row of the matrix a monotone
+    piecewise cubic (PCHIP), whose first derivative is continuous, for p in their range."""
+
+    matrix: tuple[tuple[float, ...], ...]
+    low: float
+
+    @property
+    def label_range(self) -> LabelRange:
+        return self.low, self.low + len(self.matrix) - 1
+
+    @cached_property
+    def pieces(self) -> Array:
+        """The coefficients, highest power first, of each true class between each two
+        neighbouring predicted ones: (4, K, K-1)."""
+        from scipy.interpolate import PchipInterpolator
+
+        matrix = np.array(self.matrix)
+        curves = PchipInterpolator(np.arange(len(matrix)), matrix, axis=1)
+        return np.ascontiguousarray(curves.c.transpose(0, 2, 1))
+
+    def __call__(self, y: Array, p: Array) -> tuple[Array, Array]:
+        left, t = self._place(p)
+        left += (y - p.dtype.type(self.low)) * (len(self.matrix) - 1)
+        return _cubic(self.pieces.reshape(4, -1), left, t)
+
+    def between(self, labels: Array) -> Array:
+        """The costs of some of the classes, [true, predicted]."""
+        at = self._positions(labels)
+        matrix: Array = np.array(self.matrix)[np.ix_(at, at)]
+        return matrix
+
+    def expected(self, labels: Array, pi: Array, p: Array) -> tuple[Array, Array]:
+        """sum_j pi_j c(j, p) and its derivative."""
+        pieces = self.pieces[:, self._positions(labels)]
+        return _cubic(np.einsum("j,cjk->ck", pi, pieces), *self._place(p))
+
+    def _positions(self, labels: Array) -> Array:
+        return (labels - self.low).astype(np.intp)
+
+    def _place(self, p: Array) -> tuple[Array, Array]:
+        """The position of the class to the left of p, the last but one at most, as a float, and
+        how far p is from it."""
+        t = p - p.dtype.type(self.low)
+        left = np.floor(t)
+        np.minimum(left, len(self.matrix) - 2, out=left)
+        t -= left
+        return left, t
+
+
+def _cubic(coefficients: Array, at: Array, t: Array) -> tuple[Array, Array]:
+    """Cubics of the given columns, and their derivatives, at t: Horner's scheme, in place."""
+    at = at.astype(np.intp)
+    slope, b, c, d = (row.take(at) for row in coefficients.astype(t.dtype))
+    value = slope * t
+    value += b
+    for coefficient in (c, d):
+        slope *= t
+        slope += value
+        value *= t
+        value += coefficient
+    return value, slope
+
+
+@dataclass(frozen=True)
+class ExpectedCost:
+    """g(p) = sum_j pi_j c(j, p): what p costs if labels are drawn from their distribution."""
+
+    cost: RowFunction
+    labels: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __call__(self, y: Array, p: Array) -> tuple[Array, Array]:
+        if isinstance(self.cost, MatrixCost):
+            return self.cost.expected(np.array(self.labels), np.array(self.probabilities), p)
+        value, derivative = np.zeros((2, len(p)), p.dtype)
+        for label, pi in zip(self.labels, self.probabilities, strict=True):
+            v, d = evaluate(self.cost, np.broadcast_to(p.dtype.type(label), p.shape), p)
+            value += pi * v
+            derivative += pi * d
+        return value, derivative
+
+    @property
+    def mean(self) -> float:
+        """Of the labels."""
+        return float(np.dot(self.labels, self.probabilities))
+
+    @property
+    def variance(self) -> float:
+        """Of the labels."""
+        d = np.array(self.labels) - self.mean
+        return float(np.dot(d * d, self.probabilities))
+
+    def best_constant(self) -> float:
+        """The p of least cost among the labels, the middles between neighbours and the
+        stationary points there; of equal ones the nearest to the mean label."""
+        from scipy.optimize import brentq
+
+        def slope(p: float) -> float:
+            at = np.array([p])
+            return float(self(at, at)[1][0])
+
+        labels = np.array(self.labels)
+        candidates = [*labels, *(labels[1:] + labels[:-1]) / 2]
+        slopes = self(labels, labels)[1]
+        for k in np.flatnonzero((slopes[:-1] < 0) & (slopes[1:] > 0)):
+            low, high = labels[k : k + 2]
+            candidates.append(brentq(slope, low, high, xtol=1e-15 * (high - low)))
+        p = np.array(candidates)
+        values = self(p, p)[0]
+        least = p[values <= values.min() * (1 + 1e-12)]
+        return float(least[np.argmin(np.abs(least - self.mean))])
+
+
+def evaluate(function: RowFunction, y: Array, p: Array) -> tuple[Array, Array]:
+    """Value and derivative of each row, in the precision of p; they may be p's own memory."""
+    returned = function(y, p)
+    if not isinstance(returned, tuple) or len(returned) != 2:
+        raise TypeError(
+            f"{name_of(function)} must return a tuple (value, derivative by p), found "
+            f"{type(returned).__name__}"
+        )
+    value, derivative = (
+        _per_row(f"the {part} returned by {name_of(function)}", values, p)
+        for part, values in zip(("value", "derivative"), returned, strict=True)
+    )
+    return value, derivative
+
+
+def check_finite(function: RowFunction, y: Array, p: Array, *parts: Array) -> None:
+    """Raise if value or derivative is not finite somewhere."""
+    for part, values in zip(("value", "derivative"), parts, strict=True):
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"the {part} returned by {name_of(function)} is {values[row]} at label {y[row]:g}, "
+                f"prediction {p[row]:g}: it must be finite wherever margins get"
+            )
+
+
+def _per_row(what: str, values: Any, p: Array) -> Array:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.shape not in ((), p.shape):
+        raise ValueError(
+            f"{what} must hold a real number per row, shape {p.shape}, or be one number, found "
+            f"dtype {array.dtype} and shape {array.shape}"
+        )
+    with np.errstate(over="ignore"):  # seen in the sums
+        return np.broadcast_to(array.astype(p.dtype, copy=False), p.shape)
+
+
+def name_of(function: RowFunction) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -> ExpectedCost:
+    """The expectation over a distribution of labels, if kappa is defined there.
+
+    ``labels`` ascending, ``weights`` >= 0 of any sum; ``name``: where they come from.
+    """
+    counts = weights > 0
+    labels, pi = labels[counts], weights[counts] / weights.sum()
+    K = len(labels)
+    if K == 1:
+        raise constant_labels(name, float(labels[0]))
+    if K > MOST_LABELS:
+        raise ValueError(
+            f"{name} holds {K} different labels, and the expected cost of a prediction is a sum "
+            f"over them: at most {MOST_LABELS} are supported; bin them, or use qwk_objective, "
+            "which needs their mean and variance only"
+        )
+    if isinstance(cost, MatrixCost):
+        costs = cost.between(labels)
+    else:
+        costs = evaluate(cost, np.repeat(labels, K), np.tile(labels, K))[0].reshape(K, K)
+        _check_costs(f"cost {name_of(cost)}", costs, labels)
+    expected = pi @ costs
+    if expected.min() <= 0:
+        raise ValueError(
+            f"cost: always predicting {labels[expected.argmin()]:g} costs nothing, so kappa is 0/0 "
+            "there: give confusions of labels that occur a cost > 0"
+        )
+    return ExpectedCost(cost, tuple(labels.tolist()), tuple(pi.tolist()))
+
+
+def _check_costs(name: str, costs: Array, labels: Array) -> None:
+    """Raise unless costs [true, predicted] are finite, >= 0, and 0 for agreement."""
+    for wrong, must in (
+        (~np.isfinite(costs), "be finite"),
+        (costs < 0, "be >= 0"),
+        ((costs != 0) & np.eye(len(labels), dtype=bool), "be 0 for agreement, on the diagonal"),
+    ):
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"{name} must {must}, found {costs[i, j]:g} for true label {labels[i]:g}, "
+                f"predicted {labels[j]:g}"
+            )
+
+
+def matrix_cost(matrix: ArrayLike, label_range: LabelRange | None) -> MatrixCost:
+    """The cost between the classes of ``label_range``, or 0 to K-1."""
+    array = _checks.real_array("cost", matrix).astype(np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        raise ValueError(
+            f"cost must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
+        )
+    K = len(array)
+    low, high = (0.0, K - 1.0) if label_range is None else label_range
+    if not (low.is_integer() and high.is_integer() and high - low == K - 1):
+        raise ValueError(
+            f"cost has shape {array.shape}, but label_range is {label_range}: give the {K} "
+            "consecutive integers that its rows and columns stand for"
+        )
+    _check_costs("cost", array, low + np.arange(K))
+    return MatrixCost(tuple(map(tuple, array.tolist())), low)
+
+
+@dataclass(frozen=True)
+class MatrixClasses(Values):
+    """The classes of a cost matrix."""
+
+    def check(self, name: str, values: Array) -> None:
+        _checks.finite(name, values)
+        found = self._find(values)
+        if not found.all():
+            row = int(np.argmin(found))
+            low, high = self.values[0], self.values[-1]
+            raise ValueError(
+                f"{name} must be one of the {len(self.values)} classes of the cost matrix, {low:g} "
+                f"to {high:g}, found {values[row]} at row {row}: pass label_range=(lowest, "
+                "highest) if it is for others, or a matrix with a row and column for each"
+            )
+
+
+def label_weights(
+    name: str, y: Array, w: Array | None, label_range: LabelRange | None, reduce: Reduce
+) -> tuple[Array, Array]:
+    """The different labels of all workers, ascending, and the weight of each.
+
+    ``label_range``: None on the only worker.
+    """
+    only = alone(reduce)  # asked by every worker, whatever its labels are
+    low, high = (float(y.min()), float(y.max())) if label_range is None else label_range
+    whole = low.is_integer() and high.is_integer() and high - low < MOST_LABELS
+    if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
+        positions = np.subtract(y, low).astype(np.intp)
+        K = int(high - low) + 1
+        return low + np.arange(K), reduce(np.bincount(positions, w, K).astype(np.float64))
+    if not only:
+        raise ValueError(
+            f"{name} must be integers, fewer than {MOST_LABELS}, where no worker sees all labels: "
+            f"found {shown(y[:3].tolist())} in label_range {label_range}; pass labels= or "
+            "target_prior="
+        )
+    labels, at = np.unique(y, return_inverse=True)
+    return labels.astype(np.float64), np.bincount(at, w).astype(np.float64)

@@ -1,0 +1,459 @@
+"""Ratios of two sums over rows as losses; extended weighted kappa with any cost is one.
+
+Symbols, as in the equations: p margin, y label, w weight, c and d the row-wise functions
+with their derivatives c', d' by p, F = sum w c, G = sum w d, R = F/G, n the sum of the weights.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _callers, _checks, _versions
+from gbdt_objectives._blocks import dot
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.objectives.base import Constants, Link, Objective, Sums, _read_only
+from gbdt_objectives.objectives.costs import (
+    AbsoluteCost,
+    ExpectedCost,
+    MatrixClasses,
+    MatrixCost,
+    RowFunction,
+    SquaredCost,
+    check_finite,
+    evaluate,
+    expected_cost,
+    label_weights,
+    matrix_cost,
+    name_of,
+)
+from gbdt_objectives.objectives.coupled import (
+    LabelRange,
+    Reduce,
+    check_prior_covers,
+    check_reduce,
+    check_weights_have_labels,
+    measure_range,
+    range_of_labels,
+    reducer,
+    unchanged,
+)
+from gbdt_objectives.objectives.domain import BINARY, REAL, Domain, MeasuredRange
+
+NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioObjective(Objective):
+    """n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain it.
+
+    Without ``denominator`` it is what the numerator is expected to be over the training labels.
+    """
+
+    hessian_kind = "constant"
+    couples_rows = True
+    numerator: RowFunction
+    denominator: RowFunction | None = None
+    intercept: float | None = None
+    link: Link = "identity"  # type: ignore[misc]  # a class variable elsewhere
+    label_range: LabelRange | None = None
+    unit: float = 1.0
+    scale: Literal["residual", "kappa", "loss"] = "residual"
+    clip: bool = False
+    reduce: Reduce | None = None
+
+    @property
+    def label_domain(self) -> Domain:
+        if isinstance(self.numerator, MatrixCost):
+            low, high = self.numerator.label_range
+            return MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
+        if self.link == "logit":
+            return BINARY
+        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
+
+    @property
+    def scale_free(self) -> bool:
+        return self.scale == "residual"
+
+    @property
+    def start_tolerance(self) -> float | None:
+        if not isinstance(self.denominator, ExpectedCost):
+            return None
+        return 0.5 * math.sqrt(self.denominator.variance)
+
+    def sums(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Array:
+        """The additive part: float64 (n, F, G), to be summed over workers."""
+        y, p, w = self._read(y_true, margin, sample_weight)
+        return np.array(self._measure_if_needed(y, w)._sum_blocks(y, p, w))
+
+    @property
+    def _needs_range(self) -> bool:
+        return self.clip and self.label_range is None
+
+    @property
+    def _is_complete(self) -> bool:
+        return self.denominator is not None and not self._needs_range
+
+    def _measure(self, y: Array, w: Array | None) -> RatioObjective:
+        """With denominator and label range where they are not given."""
+        if self._is_complete:
+            return self
+        reduce = reducer(self.reduce)
+        if isinstance(self.numerator, MatrixCost):
+            within = self.numerator.label_range
+        else:
+            within = self.label_range or measure_range(y, reduce, "kappa_objective")
+        label_range = within if self.clip else self.label_range
+        if self.denominator is not None:
+            return replace(self, label_range=label_range)
+        found = label_weights("y_true", y, w, within, reduce)
+        return replace(self._expecting("y_true", *found), label_range=label_range)
+
+    def _expecting(self, name: str, labels: Array, weights: Array) -> RatioObjective:
+        """With the denominator, and what follows from it, for this distribution of labels."""
+        if isinstance(self.numerator, MatrixCost) and self.label_range is None:
+            K = len(self.numerator.matrix)
+            if not weights[labels == 0].any():
+                raise ValueError(
+                    f"{name}: no label is 0, but the cost matrix is for the classes 0 to {K - 1} "
+                    "if label_range is not given: pass label_range=(lowest, highest)"
+                )
+        expected = expected_cost(self.numerator, name, labels, weights)
+        start = expected.best_constant()
+        at = np.array([start])
+        unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
+        return replace(self, denominator=expected, intercept=start, unit=unit)
+
+    def _check_caller(self) -> None:
+        _versions.check_loaded()
+        reduces = self.reduce is not None
+        _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
+
+    def _loss(self, y: Array, p: Array, w: Array | None) -> float:
+        n, F, G = self._totals(self._sum_blocks(y, p, w))
+        return n * F / G
+
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """y, w, and the hessian, whose memory holds d' until it is written."""
+        dtype = hessian.dtype
+        w = None if w is None else w.astype(dtype, copy=False)
+        return _read_only(y.astype(dtype)), w, hessian
+
+    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
+        """n, F and G; c' is kept."""
+        y, w, spare = constants
+        assert self.denominator is not None
+        if self.clip:
+            assert self.label_range is not None
+            f = f.clip(*self.label_range, out=kept)
+        p = _read_only(f)
+        c, c_slope = evaluate(self.numerator, y, p)
+        d, d_slope = evaluate(self.denominator, y, p)
+        if w is None:
+            n, F, G = float(len(p)), c.sum(dtype=np.float64), d.sum(dtype=np.float64)
+        else:
+            n, F, G = w.sum(dtype=np.float64), dot(c, w), dot(d, w)
+        if not math.isfinite(F + G + dot(c_slope, c_slope) + dot(d_slope, d_slope)):
+            check_finite(self.numerator, y, p, c, c_slope)
+            check_finite(self.denominator, y, p, d, d_slope)
+        spare[:] = d_slope  # first: it may be p, which is in the memory of kept
+        kept[:] = c_slope
+        return float(n), float(F), float(G)
+
+    def _totals(self, sums: Sums) -> tuple[float, float, float]:
+        """n, F, G over all rows of all workers."""
+        n, F, G = reducer(self.reduce)(np.array(sums)).tolist()
+        if not math.isfinite(F + G):
+            raise ValueError(
+                f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
+                "overflow: lower the learning rate, or divide the labels or weights by a constant"
+            )
+        if G <= 0:
+            raise ValueError(
+                f"the denominator sums to {G:g} over the rows, but must be > 0: "
+                f"{name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
+            )
+        return n, F, G
+
+    def _write(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        """w (c' - R d'), scaled; c' is found in the gradient, d' in the hessian."""
+        n, F, G = totals
+        _, w, _ = constants
+        hessian *= F / G
+        gradient -= hessian
+        gradient *= self.unit if self.scale == "residual" else n / G
+        if w is not None:
+            gradient *= w
+        hessian[:] = 1 if w is None else w
+
+
+def kappa_objective(
+    cost: str | ArrayLike | RowFunction,
+    labels: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    target_prior: Mapping[float, float] | None = None,
+    label_range: tuple[float, float] | None = None,
+    scale: Literal["residual", "kappa"] = "residual",
+    clip: bool = True,
+    reduce: Reduce | None = None,
+) -> RatioObjective:
+    """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
+
+    ::
+
+        kappa~ = 1 - F/G,   F = sum w c(y, p),   G = sum w g(p),   g(p) = sum_j pi_j c(j, p)
+
+        loss      n F/G,   n = sum w
+        gradient  u w (c'(y, p) - R g'(p)),  R = F/G     scale="residual"
+                  w (c'(y, p) - R g'(p)) n/G             scale="kappa"
+        hessian   w
+
+    with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for
+    the squared cost, with which this is :func:`qwk_objective`. For p in the classes, kappa~ is
+    the metric itself. The function is not convex even where the cost is, and the absolute cost
+    has no curvature between the labels, so the hessian is a constant, not the second derivative.
+
+    Parameters
+    ----------
+    cost : "squared", "absolute", array-like of shape (K, K) or callable
+        c, the cost of a disagreement.
+
+        - "squared", (p-y)^2 / 2: quadratic weighted kappa.
+        - "absolute", abs(p-y): linear weighted kappa. Its derivative jumps at the labels, from
+          -1 to 1 through 0.
+        - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
+          as in :func:`kappa_cost`; the classes are the K integers of ``label_range``, or 0 to
+          K-1. Between classes each row is a monotone piecewise cubic (PCHIP): exact at the
+          classes, its first derivative is continuous, the second jumps there.
+        - ``cost(y, p) -> (value, derivative by p)``, arrays (n,) in and out, defined at module
+          level if the objective is to be pickled; finite, and as smooth as it is.
+    labels : array-like of shape (n,), optional
+        The training labels, at most 1000 different ones. They give pi and, except for a matrix,
+        ``label_range`` = (min, max). None: taken from the training data in each call.
+    sample_weight : array-like of shape (n,), optional
+        Weights of ``labels``; pass them if the booster gets weights.
+    target_prior : mapping of label to probability, optional
+        pi where the model will be used, if it differs from training.
+    label_range : (float, float), optional
+        Lowest and highest label. Labels outside it are refused.
+    scale : {"residual", "kappa"}
+        "residual": multiplying the costs by a constant changes nothing, and multiplying labels
+        and scores by one neither. Its gradient is that of the loss times u G/n. "kappa" is the
+        loss's own.
+    clip : bool
+        Evaluate at p clipped to ``label_range``: rows beyond it get the gradient of its edge.
+        A matrix knows no other.
+    reduce : callable, optional
+        Sums a float64 array over workers. None is right on one machine and under XGBoost's
+        collective; there, labels are integers and ``label_range`` is needed.
+
+    Returns
+    -------
+    RatioObjective
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
+        the constant that costs least, g(p) least: the mean label for the squared cost, the median
+        for the absolute one.
+
+    Raises
+    ------
+    ValueError
+        A cost that is negative, not square, not 0 for agreement, not finite or of other classes,
+        or of which one constant prediction costs nothing; labels as in :func:`qwk_objective`.
+    TypeError
+        Arguments of the wrong kind; a function that does not return two arrays.
+
+    Notes
+    -----
+    At any constant prediction R = 1 and the gradients sum to 0, if pi is the distribution of the
+    rows: nothing moves a bad start, so begin at ``intercept`` (``train`` of the adapters does).
+    With the absolute cost and clip=False, all gradients are 0 at a constant beyond the labels.
+
+    u = v / (2 g(intercept)), v the variance of pi: the cost is measured so that the best constant
+    costs as much as the mean does in squared error. A leaf's step is then learning_rate times the
+    mean gradient of its rows, in label units, and at most learning_rate times u (1 + R) times the
+    steepest slope of the cost, while a residual grows with the distance. A cost that is the same
+    for all disagreements has no slope beyond the neighbouring classes and pulls no row from there.
+
+    References
+    ----------
+    Cohen (1968), Psychological Bulletin 70(4), for weighted kappa. Fritsch & Butland (1984), SIAM
+    Journal on Scientific and Statistical Computing 5(2), for the interpolation.
+
+    See Also
+    --------
+    qwk_objective : The squared cost in fewer passes, and for any number of labels.
+    ratio_objective : Any ratio of two sums over rows.
+    optimize_thresholds : Finds the best classes of any score for a cost,
+        ``metric=kappa_cost(matrix)``: compare with squared error and such thresholds.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import kappa_objective
+    >>> y = [0, 1, 2, 3, 3]
+    >>> obj = kappa_objective("absolute", y)
+    >>> obj.intercept
+    2.0
+    >>> gradient, hessian = obj(y, [0.5, 1.5, 1.5, 2.5, 2.5])
+    >>> missed_top_is_worse = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [9, 6, 3, 0]]
+    >>> kappa = kappa_objective(missed_top_is_worse, y)
+    >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
+    0.918
+    """
+    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
+    clip = _checks.flag("clip", clip)
+    if label_range is not None:
+        label_range = _checks.label_range("label_range", label_range)
+    check_reduce(reduce)
+    check_weights_have_labels(labels, sample_weight)
+    numerator = _cost(cost, label_range)
+    if isinstance(numerator, MatrixCost) and not clip:
+        raise ValueError(
+            "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
+            "leave clip out, or pass a function"
+        )
+    obj = RatioObjective(
+        numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
+    )
+    if target_prior is not None:
+        prior_labels, pi = _checks.prior("target_prior", target_prior)
+        obj.label_domain.check("a label of target_prior", prior_labels[pi > 0])
+        obj = obj._expecting("target_prior", prior_labels, pi)
+    if labels is None:
+        return obj
+    y = _checks.vector("labels", labels)
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    obj.label_domain.check("labels", y)
+    if isinstance(numerator, MatrixCost):
+        within = numerator.label_range
+    else:
+        within = range_of_labels(y, label_range)
+    if target_prior is None:
+        obj = obj._expecting("labels", *label_weights("labels", y, w, within, unchanged))
+    ranged = replace(obj, label_range=within)
+    if target_prior is not None:
+        check_prior_covers(y, prior_labels)
+        ranged.label_domain.check("a label of target_prior", prior_labels[pi > 0])
+    return ranged
+
+
+def _cost(cost: str | ArrayLike | RowFunction, label_range: LabelRange | None) -> RowFunction:
+    if isinstance(cost, str):
+        if cost not in NAMED:
+            raise ValueError(
+                f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
+                f"matrix or a function, found {shown(cost)}"
+            )
+        return NAMED[cost]
+    if callable(cost):
+        return _row_function("cost", cost)
+    return matrix_cost(cost, label_range)
+
+
+def _row_function(name: str, function: RowFunction) -> RowFunction:
+    if not callable(function):
+        raise TypeError(f"{name} must be a function of (y, p), found {shown(function)}")
+    if isinstance(function, Objective):
+        raise TypeError(f"{name} is an objective, {shown(function)}: pass it to the booster")
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        raise TypeError(
+            f"{name} must take (y, p), arrays of labels and predictions, and return (value, "
+            f"derivative by p), found the parameters {inspect.signature(function)}"
+        ) from None
+    return function
+
+
+def ratio_objective(
+    numerator: RowFunction,
+    denominator: RowFunction,
+    *,
+    intercept: float | None = None,
+    link: Literal["identity", "logit"] = "identity",
+    scale: Literal["residual", "loss"] = "residual",
+    reduce: Reduce | None = None,
+) -> RatioObjective:
+    """Minimise the ratio of two sums over rows.
+
+    ::
+
+        loss      n F/G,   F = sum w c(y, p),   G = sum w d(y, p),   n = sum w
+        gradient  w (c'(y, p) - R d'(y, p)),  R = F/G     scale="residual"
+                  that times n/G                          scale="loss"
+        hessian   w
+
+    with ' the derivative by p. A ratio is not convex even if c and d are, so the hessian is a
+    constant by declaration: a leaf's step is learning_rate times the mean gradient of its rows,
+    and the start matters.
+
+    Parameters
+    ----------
+    numerator, denominator : callable
+        c and d: ``function(y, p) -> (value, derivative by p)``, of labels and margins, arrays (n,)
+        in and out (or one number for all rows), without weights. Defined at module level they can
+        be pickled. The denominator's sum must be > 0.
+    intercept : float, optional
+        Where ``train`` starts boosting, in margin units; 0 if None.
+    link : {"identity", "logit"}
+        What a margin is: a score in label units, or the log-odds of label 1, of labels 0 and 1.
+    scale : {"residual", "loss"}
+        "residual" has the units of c': its gradient is that of the loss times G/n. "loss": the
+        loss's own.
+    reduce : callable, optional
+        As in :func:`kappa_objective`.
+
+    Returns
+    -------
+    RatioObjective
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
+
+    Raises
+    ------
+    TypeError
+        What is no function of (y, p); while training, a function that does not return a tuple.
+    ValueError
+        While training: values that are not finite, not one a row, or a denominator whose sum is
+        not > 0.
+
+    See Also
+    --------
+    kappa_objective : Whose denominator is what the numerator costs by chance.
+
+    Examples
+    --------
+    1 - F1 of probabilities, from log-odds:
+
+    >>> import numpy as np
+    >>> from gbdt_objectives import ratio_objective
+    >>> def missed_and_false(y, z):
+    ...     q = 1 / (1 + np.exp(-z))
+    ...     return y + q - 2 * y * q, (1 - 2 * y) * q * (1 - q)
+    >>> def positive_twice(y, z):
+    ...     q = 1 / (1 + np.exp(-z))
+    ...     return y + q, q * (1 - q)
+    >>> f1 = ratio_objective(missed_and_false, positive_twice, link="logit")
+    >>> round(f1.loss([1, 0, 0, 1], [0.0, 0.0, 0.0, 0.0]) / 4, 4)
+    0.5
+    """
+    if intercept is not None:
+        intercept = _checks.number("intercept", intercept)
+    check_reduce(reduce)
+    return RatioObjective(
+        numerator=_row_function("numerator", numerator),
+        denominator=_row_function("denominator", denominator),
+        intercept=intercept,
+        link=_checks.choice("link", link, ("identity", "logit")),  # type: ignore[arg-type]
+        scale=_checks.choice("scale", scale, ("residual", "loss")),  # type: ignore[arg-type]
+        reduce=reduce,
+    )

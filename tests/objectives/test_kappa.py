@@ -1,0 +1,707 @@
+"""Weighted kappa with any cost, and ratios of sums: against QWK, scikit-learn and brute force."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.interpolate import PchipInterpolator
+from sklearn.metrics import cohen_kappa_score, f1_score
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters.lightgbm import LGBMClassifier, train as lightgbm_train
+from gbdt_objectives.adapters.xgboost import XGBClassifier, train as xgboost_train
+from tests.contract import COST, distance_from_one, log_cosh
+
+NAN, INF = float("nan"), float("inf")
+
+
+def rows(n: int, K: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels, scores well beyond them, whole weights."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.resize(np.arange(K), n)).astype(float)
+    return y, rng.normal(K / 2, K / 2, n), rng.integers(1, 4, n).astype(float)
+
+
+def random_matrix(K: int, seed: int) -> np.ndarray:
+    matrix = np.random.default_rng(seed).uniform(0.1, 5, (K, K))
+    np.fill_diagonal(matrix, 0)
+    return matrix
+
+
+# --- what it is a generalisation of
+
+
+@pytest.mark.parametrize("scale", ["residual", "kappa"])
+@pytest.mark.parametrize("clip", [True, False])
+@pytest.mark.parametrize("prior", [None, {0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4}])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("measured", [True, False])
+def test_the_squared_cost_is_qwk(scale, clip, prior, weighted, measured) -> None:
+    y, p, w = rows(500, 4, seed=0)
+    w = w if weighted else None
+    given = {"labels": y, "sample_weight": w} if measured else {}
+    options = {"target_prior": prior, "scale": scale, "clip": clip} | given
+    qwk, kappa = go.qwk_objective(**options), go.kappa_objective("squared", **options)
+    for ours, theirs in zip(
+        kappa.gradient_hessian(y, p, w), qwk.gradient_hessian(y, p, w), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    assert kappa.loss(y, p, w) == pytest.approx(qwk.loss(y, p, w), rel=1e-12)
+    if measured:
+        assert kappa.intercept == pytest.approx(qwk.intercept, rel=1e-12)
+        assert kappa.start_tolerance == pytest.approx(qwk.start_tolerance, rel=1e-12)
+        assert kappa.label_range == qwk.label_range
+
+
+@given(
+    p=hnp.arrays(float, 30, elements=st.floats(-20, 20)),
+    labels=hnp.arrays(float, 30, elements=st.integers(-3, 9)),
+    clip=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_squared_cost_is_qwk_for_any_rows(p, labels, clip) -> None:
+    labels[:2] = -1, 4
+    qwk, kappa = go.qwk_objective(labels, clip=clip), go.kappa_objective(
+        "squared", labels, clip=clip
+    )  # fmt: skip
+    found, expected = kappa.gradient_hessian(labels, p)[0], qwk.gradient_hessian(labels, p)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * (9 + np.abs(p).max()))
+    assert kappa.loss(labels, p) == pytest.approx(qwk.loss(labels, p), rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("low", [0, 1, -3])
+def test_the_absolute_cost_of_classes_is_linear_kappa(weighted: bool, low: int) -> None:
+    y, p, w = rows(400, 5, seed=1)
+    y, p, w = y + low, p.round().clip(0, 4) + low, w if weighted else None
+    n = 400 if w is None else w.sum()
+    expected = cohen_kappa_score(y, p, weights="linear", sample_weight=w)
+    for obj in (go.kappa_objective("absolute", y, sample_weight=w), go.kappa_objective("absolute")):
+        assert 1 - obj.loss(y, p, w) / n == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("K", [2, 3, 5, 8])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_matrix_on_classes_is_kappa_cost(K: int, weighted: bool) -> None:
+    y, p, w = rows(300, K, seed=K)
+    p, w, matrix = p.round().clip(0, K - 1), w if weighted else None, random_matrix(K, seed=K)
+    expected = go.kappa_cost(matrix)(y.astype(int), p.astype(int), w)
+    n = 300 if w is None else w.sum()
+    for low in (0, 1):
+        obj = go.kappa_objective(matrix, label_range=(low, low + K - 1))
+        assert 1 - obj.loss(y + low, p + low, w) / n == pytest.approx(expected, abs=1e-12)
+
+
+def test_absent_classes_are_right() -> None:
+    """Classes 0 and 3 of five do not occur among the labels of a fold."""
+    y, p = np.resize([1, 2, 4], 90), np.resize([0, 1, 2, 3, 4, 2, 2], 90)
+    matrix = random_matrix(5, seed=0)
+    obj = go.kappa_objective(matrix, y, label_range=(0, 4))
+    metric = go.kappa_cost(matrix)
+    expected = metric(y, p, labels=range(5))
+    assert 1 - obj.loss(y, p) / 90 == pytest.approx(expected, abs=1e-12)
+    linear = go.kappa_objective("absolute", y, label_range=(0, 4))
+    expected = cohen_kappa_score(y, p, weights="linear", labels=range(5))
+    assert 1 - linear.loss(y, p) / 90 == pytest.approx(expected, abs=1e-12)
+
+
+# --- gradients, by hand
+
+
+def test_the_gradient_of_the_absolute_cost() -> None:
+    y, p, w = rows(60, 4, seed=2)
+    p[:4] = 0, 1, 2, 3  # on the labels: between the two slopes
+    obj = go.kappa_objective("absolute", y, sample_weight=w, scale="kappa")
+    q = p.clip(0, 3)
+    F = sum(w[i] * abs(q[i] - y[i]) for i in range(60))
+    G = sum(w[i] * w[j] / w.sum() * abs(q[i] - y[j]) for i in range(60) for j in range(60))
+    for i in range(60):
+        chance = sum(w[j] / w.sum() * np.sign(q[i] - y[j]) for j in range(60))
+        expected = w[i] * w.sum() * (np.sign(q[i] - y[i]) / G - F * chance / G**2)
+        assert obj.gradient_hessian(y, p, w)[0][i] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    assert obj.loss(y, p, w) == pytest.approx(w.sum() * F / G, rel=1e-12)
+    residual = dataclasses.replace(obj, scale="residual")
+    variance = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
+    best = min(np.average(np.abs(c - y), weights=w) for c in range(4))
+    factor = residual.gradient_hessian(y, p, w)[0] / obj.gradient_hessian(y, p, w)[0]
+    np.testing.assert_allclose(factor, 0.5 * variance / best * G / w.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("low", [0, 2])
+def test_the_gradient_of_a_matrix_is_scipys_interpolation(low: int) -> None:
+    y, p, w = rows(80, 5, seed=3)
+    matrix = random_matrix(5, seed=3)
+    curves = [PchipInterpolator(np.arange(5) + low, row) for row in matrix]
+    obj = go.kappa_objective(
+        matrix, y + low, sample_weight=w, label_range=(low, low + 4), scale="kappa"
+    )
+    q = (p + low).clip(low, low + 4)
+    pi = np.bincount(y.astype(int), w) / w.sum()
+    c = np.array([curves[int(y[i])](q[i]) for i in range(80)])
+    slope = np.array([curves[int(y[i])](q[i], 1) for i in range(80)])
+    g = sum(pi[j] * curves[j](q) for j in range(5))
+    g_slope = sum(pi[j] * curves[j](q, 1) for j in range(5))
+    F, G = w @ c, w @ g
+    assert obj.loss(y + low, p + low, w) == pytest.approx(w.sum() * F / G, rel=1e-12)
+    found, hessian = obj.gradient_hessian(y + low, p + low, w)
+    expected = w.sum() * w * (slope / G - F * g_slope / G**2)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(hessian, w)
+
+
+def test_where_it_is_smooth() -> None:
+    """At the class 2, one row among many: slopes from both sides, and their change."""
+    y, p = np.resize([0.0, 1.0, 2.0, 3.0, 4.0], 2000), np.full(2000, 1.3)
+
+    def slope(obj: go.Objective, label: int, at: float) -> float:
+        p[label] = at
+        return obj.gradient_hessian(y, p)[0][label]
+
+    def second(obj: go.Objective, label: int, at: float, side: int) -> float:
+        near, far = (slope(obj, label, at + side * step) for step in (1e-5, 2e-5))
+        return side * (far - near) / 1e-5
+
+    matrix, absolute = go.kappa_objective(random_matrix(5, seed=4), y), go.kappa_objective(
+        "absolute", y
+    )  # fmt: skip
+    for label in range(5):
+        below, above = (slope(matrix, label, 2 + side * 1e-9) for side in (-1, 1))
+        assert above == pytest.approx(below, abs=1e-6)  # 2e-9 times second derivatives below 100
+    assert abs(second(matrix, 0, 2, 1) - second(matrix, 0, 2, -1)) > 0.1
+    below, at, above = (slope(absolute, 2, 2 + step) for step in (-1e-9, 0, 1e-9))
+    assert above - below > 1
+    assert at == pytest.approx((below + above) / 2, abs=2e-2)  # R moves a little, one row of 2000
+
+
+def test_a_matrix_of_distances_is_the_absolute_cost_at_the_classes_only() -> None:
+    y = np.resize(np.arange(5.0), 100)
+    distances = np.abs(np.subtract.outer(range(5), range(5)))
+    matrix, absolute = go.kappa_objective(distances, y), go.kappa_objective("absolute", y)
+    p = np.random.default_rng(0).permutation(y)
+    assert matrix.loss(y, p) == pytest.approx(absolute.loss(y, p), rel=1e-12)
+    assert matrix.loss(y, p + 0.3) != pytest.approx(absolute.loss(y, p + 0.3), rel=1e-5)
+
+
+@given(
+    matrix=hnp.arrays(float, (4, 4), elements=st.floats(0.125, 8)),
+    constant=st.floats(0, 3),
+    weights=hnp.arrays(float, 12, elements=st.integers(1, 5)),
+)
+@settings(max_examples=200, deadline=None)
+def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
+    """R = 1 and gradients that sum to 0, whatever the cost."""
+    np.fill_diagonal(matrix, 0)
+    y, p = np.resize(np.arange(4.0), 12), np.full(12, constant)
+    for cost in (matrix, "absolute", "squared", log_cosh):
+        obj = go.kappa_objective(cost, y, sample_weight=weights, scale="kappa")
+        gradient, _ = obj.gradient_hessian(y, p, weights)
+        assert obj.loss(y, p, weights) == pytest.approx(weights.sum(), rel=1e-10)
+        assert abs(gradient.sum()) <= 1e-10 * max(np.abs(gradient).sum(), 1)
+
+
+@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
+def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None:
+    y = np.array([0.0, 1.0, 2.0, 3.0])
+    obj = go.kappa_objective(cost, y)
+    beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
+    edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(beyond, edge)
+    if cost is not COST:
+        unclipped = dataclasses.replace(obj, clip=False)
+        assert unclipped.loss(y, [-9.0, 1.0, 2.5, 40.0]) != obj.loss(y, [-9.0, 1.0, 2.5, 40.0])
+
+
+def test_far_from_all_labels_the_absolute_cost_has_no_gradient() -> None:
+    y = np.array([0.0, 1.0, 3.0])
+    gradient, _ = go.kappa_objective("absolute", y, clip=False).gradient_hessian(y, [-5.0] * 3)
+    np.testing.assert_allclose(gradient, 0, atol=1e-15)
+
+
+def slope_of_another(y, p):
+    return log_cosh(y, p)[0], p - y
+
+
+def test_a_wrong_derivative_is_found() -> None:
+    with pytest.raises(ValueError, match="it is not the derivative of the loss"):
+        go.check_objective(go.kappa_objective(slope_of_another, [0, 1, 2, 3]))
+    ratio = go.ratio_objective(slope_of_another, distance_from_one)
+    with pytest.raises(ValueError, match="it is not the derivative of the loss"):
+        go.check_objective(ratio)
+    f1 = go.ratio_objective(missed_and_false, positive_twice, link="logit", scale="loss")
+    with np.errstate(over="ignore"):  # exp(100) in float32, in the test's own function
+        assert go.check_objective(f1).passed
+
+
+# --- the start and the unit
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("cost", ["squared", "absolute", COST, log_cosh])
+def test_the_intercept_is_the_best_constant(cost, weighted: bool) -> None:
+    rng = np.random.default_rng(5)
+    y, w = rng.choice(4, 50, p=[0.4, 0.15, 0.15, 0.3]).astype(float), rng.integers(1, 4, 50)
+    w = w if weighted else None
+    obj = go.kappa_objective(cost, y, sample_weight=w, clip=cost is COST)
+    grid = np.linspace(0, 3, 30_001)
+    cost_of = obj.denominator(grid, grid)[0]
+    least = obj.denominator(np.zeros(1), np.array([obj.intercept]))[0][0]
+    assert least <= cost_of.min() * (1 + 1e-12)
+    # steps of 1e-4, and cost_of is flat to 1e-9 around its least
+    assert obj.intercept == pytest.approx(grid[cost_of.argmin()], abs=2e-4)
+    counted = y if w is None else np.repeat(y, w)
+    if cost == "squared":
+        assert obj.intercept == pytest.approx(counted.mean(), rel=1e-12)
+    if cost == "absolute":
+        assert obj.intercept == np.median(counted)
+
+
+def test_of_equally_good_constants_the_one_nearest_to_the_mean() -> None:
+    assert go.kappa_objective("absolute", [0, 0, 1, 1]).intercept == 0.5
+    assert go.kappa_objective("absolute", [0, 1, 4, 5]).intercept == 2.5
+
+
+@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
+def test_the_unit_of_the_cost_changes_nothing(cost) -> None:
+    y, p, w = rows(200, 4, seed=6)
+    if cost is COST:
+        scaled = 16 * np.array(COST)
+    else:
+        plain = np.abs if cost == "absolute" else None
+
+        def scaled(y, p):
+            value, slope = (plain(p - y), np.sign(p - y)) if plain else log_cosh(y, p)
+            return 16 * value, 16 * slope
+
+    one, other = (go.kappa_objective(c, y, sample_weight=w) for c in (cost, scaled))
+    for ours, theirs in zip(
+        one.gradient_hessian(y, p, w), other.gradient_hessian(y, p, w), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_absolute_cost_on_scaled_labels_gives_the_scaled_model(ordinal) -> None:
+    X, y, _ = ordinal
+    scores = []
+    for scale in (1.0, 8.0):  # a power of two: no rounding at all
+        obj = go.kappa_objective("absolute", scale * y)
+        booster = xgboost_train({}, xgb.DMatrix(X, scale * y), 20, objective=obj)
+        scores.append(booster.predict(xgb.DMatrix(X)) / scale)
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)
+
+
+start_warning = "boosting starts at .* far from the labels' centre"
+
+
+@pytest.mark.parametrize("cost", ["absolute", COST])
+def test_far_start_warns(cost) -> None:
+    y, _, _ = rows(40, 4, seed=14)
+    obj = go.kappa_objective(cost, y)
+    near = obj.intercept + 0.49 * y.std()
+    with pytest.warns(UserWarning, match=start_warning):
+        obj(y, np.full(40, obj.intercept + 0.51 * y.std()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        obj(y, np.full(40, near))
+
+
+# --- where the labels come from
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
+def test_without_labels_it_measures_the_training_data(cost, weighted: bool) -> None:
+    y, p, w = rows(300, 4, seed=7)
+    w = w if weighted else None
+    now, later = go.kappa_objective(cost, y, sample_weight=w), go.kappa_objective(cost)
+    np.testing.assert_array_equal(later(y, p, w)[0], now(y, p, w)[0])
+    assert later.loss(y, p, w) == now.loss(y, p, w)
+    assert later.measured(y, w) == now
+    assert later.intercept is None
+
+
+def test_the_distribution_of_labels_is_weighted_or_that_of_deployment() -> None:
+    weighted = go.kappa_objective("absolute", [0, 1, 5], sample_weight=[2, 1, 1])
+    assert weighted.denominator.labels == (0, 1, 5)
+    assert weighted.denominator.probabilities == (0.5, 0.25, 0.25)
+    repeated = go.kappa_objective("absolute", [0, 0, 1, 5])
+    assert repeated == weighted
+    prior = go.kappa_objective("absolute", [0, 1, 5], target_prior={0: 0.75, 1: 0, 5: 0.25})
+    assert prior.denominator.labels == (0, 5)  # 1 never occurs
+    assert prior.denominator.probabilities == (0.75, 0.25)
+    assert prior.label_range == (0, 5)
+    # F of the rows, g of deployment
+    assert prior.loss([0, 1], [1.0, 1.0]) == pytest.approx(2 * 1 / (2 * (0.75 + 0.25 * 4)))
+
+
+def test_labels_may_be_any_numbers() -> None:
+    rng = np.random.default_rng(8)
+    y, p = rng.choice([-1.5, 0.25, 2.0, 7.5], 100), rng.normal(1, 3, 100)
+    obj = go.kappa_objective("absolute", y, clip=False)
+    G = np.abs(np.subtract.outer(p, y)).mean(axis=1).sum()
+    assert obj.loss(y, p) == pytest.approx(100 * np.abs(p - y).sum() / G, rel=1e-12)
+    assert obj.intercept in (-1.5, 0.25, 2.0, 7.5)
+
+
+def test_sums_add_up_over_parts() -> None:
+    y, p, w = rows(90, 4, seed=9)
+    parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
+    for cost in ("absolute", COST):
+        obj = go.kappa_objective(cost, y, sample_weight=w)
+        total = sum(obj.sums(y[i], p[i], w[i]) for i in parts)
+        np.testing.assert_allclose(total, obj.sums(y, p, w), rtol=1e-13)
+        whole, _ = obj.gradient_hessian(y, p, w)
+        worker = dataclasses.replace(obj, reduce=lambda own, total=total: total)
+        for i in parts:
+            part, _ = worker.gradient_hessian(y[i], p[i], w[i])
+            np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
+
+
+def of_two(own: np.ndarray) -> np.ndarray:
+    """Two workers with the same rows."""
+    return 2 * own
+
+
+def test_workers_measure_the_labels_of_all() -> None:
+    y, p, _ = rows(60, 4, seed=10)
+    for cost in ("absolute", COST):
+        both = go.kappa_objective(cost, label_range=(0, 3), reduce=of_two)
+        alone = go.kappa_objective(cost, label_range=(0, 3))
+        np.testing.assert_allclose(both(y, p)[0], alone(y, p)[0], rtol=1e-6)
+        assert both.measured(y).intercept == alone.measured(y).intercept
+    with pytest.raises(ValueError, match="label_range is not given and no worker sees all"):
+        go.kappa_objective("absolute", reduce=of_two)(y, p)
+    with pytest.raises(ValueError, match="must be integers, fewer than 1000, where no worker"):
+        go.kappa_objective("absolute", label_range=(0, 3), reduce=of_two)(y / 2, p)
+    # given labels are those of all workers
+    given = go.kappa_objective("absolute", y, reduce=of_two)
+    assert given.denominator == go.kappa_objective("absolute", y).denominator
+
+
+# --- a value
+
+
+def test_costs_compare_hash_and_pickle() -> None:
+    y = [0, 1, 2, 3]
+    objects = [
+        go.kappa_objective("absolute", y), go.kappa_objective(COST, y),
+        go.kappa_objective(log_cosh, y), go.ratio_objective(log_cosh, distance_from_one),
+    ]  # fmt: skip
+    for obj in objects:
+        obj(y, [0.5, 1.5, 1.5, 2.5])  # what was computed on the way is no part of the value
+        again = pickle.loads(pickle.dumps(obj))
+        assert again == obj
+        assert hash(again) == hash(obj)
+        np.testing.assert_array_equal(again(y, [0, 1, 1, 3])[0], obj(y, [0, 1, 1, 3])[0])
+    assert len(set(objects)) == 4
+    assert go.kappa_objective(np.array(COST, np.float32), y) == go.kappa_objective(COST, y)
+
+
+# --- training
+
+
+TRAINERS = {
+    "xgboost": lambda X, y, w, obj, rounds: xgboost_train(
+        {"max_depth": 3}, xgb.DMatrix(X, y, weight=w), rounds, objective=obj
+    ).predict(xgb.DMatrix(X)),
+    "lightgbm": lambda X, y, w, obj, rounds: lightgbm_train(
+        {"verbose": -1, "num_leaves": 7}, lgb.Dataset(X, y, weight=w), rounds, objective=obj
+    ).predict(X),
+}
+
+
+@pytest.mark.parametrize("library", TRAINERS)
+@pytest.mark.parametrize("weighted", [True, False])
+def test_training_on_the_squared_cost_gives_the_model_of_qwk(library, weighted, ordinal) -> None:
+    X, y, w = ordinal
+    w = w if weighted else None
+    qwk, kappa = (
+        TRAINERS[library](X, y, w, obj, 20)
+        for obj in (go.qwk_objective(), go.kappa_objective("squared"))
+    )
+    # float32 gradients that differ in the last digit
+    np.testing.assert_allclose(kappa, qwk, atol=1e-5)
+
+
+@pytest.mark.parametrize("library", TRAINERS)
+@pytest.mark.parametrize("cost", ["absolute", "matrix", log_cosh])
+def test_training_raises_kappa(library, cost, ordinal) -> None:
+    X, y, w = ordinal
+    matrix = np.abs(np.subtract.outer(range(4), range(4))) ** 1.5
+    obj = go.kappa_objective(
+        matrix if cost == "matrix" else cost, y, sample_weight=w, label_range=(1, 4)
+    )
+    kappas = []
+    for rounds in (1, 5, 40):
+        score = TRAINERS[library](X, y, w, obj, rounds)
+        kappas.append(1 - obj.loss(y, score, w) / w.sum())
+    assert 0 < kappas[0] < kappas[1] < kappas[2]
+    rounded = score.round().clip(1, 4).astype(int)
+    metric = go.kappa_cost(matrix) if cost == "matrix" else go.threshold_metric("linear")
+    assert metric(y.astype(int), rounded, w) > 0.5
+
+
+def squared(y, p):
+    return 0.5 * (p - y) ** 2, p - y
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpectedSquare:
+    a: float
+    b: float
+
+    def __call__(self, y, p):
+        return 0.5 * ((p - self.a) ** 2 + self.b), p - self.a
+
+
+@pytest.mark.parametrize("scale", ["residual", "kappa"])
+def test_a_ratio_of_the_users_own_is_qwk(scale) -> None:
+    y, p, w = rows(300, 4, seed=11)
+    qwk = go.qwk_objective(y, sample_weight=w, clip=False, scale=scale)
+    ratio = go.ratio_objective(
+        squared, ExpectedSquare(qwk.center, qwk.spread), scale=scale.replace("kappa", "loss")
+    )
+    for ours, theirs in zip(
+        ratio.gradient_hessian(y, p, w), qwk.gradient_hessian(y, p, w), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    assert ratio.loss(y, p, w) == pytest.approx(qwk.loss(y, p, w), rel=1e-12)
+
+
+def gradient_of_log_cosh_ratio(y_true, margin, sample_weight):
+    """The quotient rule, written out."""
+    w = np.ones_like(margin) if sample_weight is None else sample_weight
+    c, c_slope = log_cosh(y_true, margin)
+    d, d_slope = distance_from_one(y_true, margin)
+    F, G = (w * c).sum(), (w * d).sum()
+    return w * (G * c_slope - F * d_slope) / G**2 * w.sum(), w
+
+
+@pytest.mark.parametrize("library", TRAINERS)
+def test_a_ratio_trains_as_the_users_gradient_does(library, ordinal) -> None:
+    X, y, w = ordinal
+    ours = go.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss")
+    theirs = go.objective(gradient_of_log_cosh_ratio, intercept=1.0)
+    predictions = [TRAINERS[library](X, y, w, obj, 15) for obj in (ours, theirs)]
+    np.testing.assert_allclose(*predictions, atol=1e-5)  # float32 margins
+
+
+def missed_and_false(y, z):
+    q = 1 / (1 + np.exp(-z))
+    return y + q - 2 * y * q, (1 - 2 * y) * q * (1 - q)
+
+
+def positive_twice(y, z):
+    q = 1 / (1 + np.exp(-z))
+    return y + q, q * (1 - q)
+
+
+@pytest.mark.parametrize("estimator", [XGBClassifier, LGBMClassifier])
+def test_the_ratio_of_f1_on_log_odds(estimator) -> None:
+    rng = np.random.default_rng(12)
+    X = rng.random((800, 4))
+    y = (rng.random(800) < X[:, 0] ** 3).astype(int)
+    f1 = go.ratio_objective(missed_and_false, positive_twice, intercept=-1.0, link="logit")
+    certain = np.where(rng.random(800) < 0.7, y, 1 - y) * 80.0 - 40
+    assert 1 - f1.loss(y, certain) / 800 == pytest.approx(f1_score(y, certain > 0), abs=1e-12)
+    options = {"verbose": -1} if estimator is LGBMClassifier else {"max_depth": 3}
+    options |= {"n_estimators": 60, "learning_rate": 0.3, "n_jobs": 1}
+    model = estimator(objective=f1, **options).fit(X, y)
+    probability = model.predict_proba(X)
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-6)
+    found = f1_score(y, model.predict(X))
+    assert found > f1_score(y, np.ones(800))  # the best constant
+    with pytest.raises(ValueError, match="must be 0 .* or 1"):
+        f1([0, 2], [0.0, 0.0])
+
+
+# --- bad input
+
+
+def with_diagonal(y, p):
+    return 1 + np.abs(p - y), np.sign(p - y)
+
+
+def negative(y, p):
+    return -np.abs(p - y), -np.sign(p - y)
+
+
+def nan(y, p):
+    return np.where(p == y, 0, NAN), p - y
+
+
+def only_value(y, p):
+    return np.abs(p - y)
+
+
+def one_array(y, p):
+    return float(np.abs(p - y).sum()), p - y
+
+
+def short(y, p):
+    return np.abs(p - y)[1:], p[1:]
+
+
+def writes(y, p):
+    p -= y
+    return np.abs(p), np.sign(p)
+
+
+def free(y, p):
+    return 0.0 * p, 0.0 * p
+
+
+@pytest.mark.parametrize(
+    ("cost", "arguments", "error", "message"),
+    [
+        ("linear", {}, ValueError, "cost must be 'squared' .* 'absolute' .linear kappa.*'linear'"),
+        (None, {}, TypeError, "cost must hold real numbers"),
+        ([[0, 1], [1, 0]], {"labels": [0, 1, 2]}, ValueError, "2 classes of the cost matrix, 0 to"),
+        ([[0, 1, 2], [1, 0, 1]], {}, ValueError, r"shape \(K, K\).*found shape \(2, 3\)"),
+        ([0, 1], {}, ValueError, r"shape \(K, K\) with K >= 2 classes, found shape \(2,\)"),
+        ([[0]], {}, ValueError, r"found shape \(1, 1\)"),
+        ([[0, 1], [-1, 0]], {}, ValueError, "be >= 0, found -1 for true label 1, predicted 0"),
+        ([[0, 1], [1, 2]], {}, ValueError, "on the diagonal, found 2 for true label 1"),
+        ([[0, NAN], [1, 0]], {}, ValueError, "cost must be finite, found nan for true label 0"),
+        ([[0, INF], [1, 0]], {}, ValueError, "cost must be finite, found inf"),
+        ([["0", "1"], ["1", "0"]], {}, TypeError, "cost must hold real numbers"),
+        (COST, {"label_range": (0, 4)}, ValueError, r"shape \(4, 4\), but label_range is \(0"),
+        (COST, {"label_range": (0.5, 3.5)}, ValueError, "give the 4 consecutive integers"),
+        (COST, {"clip": False}, ValueError, "a cost matrix says nothing about predictions beyond"),
+        (COST, {"labels": [1, 2, 3]}, ValueError, "no label is 0, but .* classes 0 to 3"),
+        (COST, {"labels": [1, 2, 3, 4]}, ValueError, "classes .*0 to 3, found 4.0 at row 3"),
+        (COST, {"labels": [0, 0.5]}, ValueError, "found 0.5 at row 1"),
+        (COST, {"labels": [0, 0]}, ValueError, "constant, all 0: kappa is undefined"),
+        (COST, {"target_prior": {0: 0.5, 7: 0.5}}, ValueError, "target_prior must be one of the 4"),
+        (COST, {"target_prior": {1: 0.5, 2: 0.5}}, ValueError, "target_prior: no label is 0"),
+        ([[0, 0], [0, 0]], {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
+        ([[0, 1], [0, 0]], {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
+        ("absolute", {"labels": [2, 2]}, ValueError, "labels are constant, all 2"),
+        ("absolute", {"labels": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
+        ("absolute", {"labels": []}, ValueError, "labels is empty"),
+        ("absolute", {"labels": [0, NAN]}, ValueError, "labels must be finite, found nan"),
+        ("absolute", {"labels": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
+        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without labels"),
+        ("absolute", {"labels": np.arange(1001)}, ValueError, "1001 different labels.*at most"),
+        ("absolute", {"labels": np.sqrt(np.arange(1500))}, ValueError, "1500 different labels"),
+        (
+            "absolute",
+            {"labels": [0, 2], "target_prior": {0: 0.5, 1: 0.5}},
+            ValueError,
+            "label 2 occurs",
+        ),
+        (
+            "absolute",
+            {"labels": [0, 1], "target_prior": {0: 0.4, 1: 0.4, 5: 0.2}},
+            ValueError,
+            "a label of target_prior must lie in label_range",
+        ),
+        ("absolute", {"scale": "loss"}, ValueError, "scale must be one of 'residual', 'kappa'"),
+        ("absolute", {"clip": 1}, TypeError, "clip must be True or False"),
+        ("absolute", {"reduce": 3}, TypeError, "reduce must be callable"),
+        (go.qwk_objective(), {}, TypeError, "cost is an objective"),
+        (go.threshold_metric("linear"), {"labels": [0, 1]}, TypeError, "must return a tuple"),
+        (lambda y: y, {}, TypeError, r"cost must take \(y, p\)"),
+        (with_diagonal, {"labels": [0, 1]}, ValueError, "cost with_diagonal must be 0 for agree"),
+        (negative, {"labels": [0, 1]}, ValueError, "cost negative must be >= 0, found -1"),
+        (nan, {"labels": [0, 1]}, ValueError, "cost nan must be finite"),
+        (only_value, {"labels": [0, 1]}, TypeError, "must return a tuple .value, derivative"),
+        (short, {"labels": [0, 1]}, ValueError, r"the value returned by short must hold"),
+        (free, {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
+    ],
+)
+def test_bad_arguments(cost, arguments, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.kappa_objective(cost, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("c", squared), TypeError, "numerator must be a function of .y, p., found 'c'"),
+        ((squared, None), TypeError, "denominator must be a function"),
+        ((squared, lambda: 1), TypeError, "denominator must take"),
+        ((go.qwk_objective(), squared), TypeError, "numerator is an objective"),
+    ],
+)
+def test_bad_functions_of_a_ratio(arguments, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.ratio_objective(*arguments)
+
+
+def test_bad_options_of_a_ratio() -> None:
+    for options, message in (
+        ({"intercept": NAN}, "intercept must be finite"),
+        ({"link": "score"}, "link must be one of 'identity', 'logit'"),
+        ({"scale": "kappa"}, "scale must be one of 'residual', 'loss'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            go.ratio_objective(squared, squared, **options)
+
+
+def nan_slope(y, p):
+    return np.abs(p - y), np.where(p >= 0, NAN, 0.0)
+
+
+X = np.random.default_rng(0).random((200, 2))
+GOOD = np.resize([0.0, 1.0, 2.0], 200)
+MATRIX = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+IN_TRAINING = [
+    ("no class", go.kappa_objective(MATRIX), np.where(np.arange(200) == 7, 3, GOOD),
+     "3 classes of the cost matrix, 0 to 2, found 3.0 at row 7"),
+    ("no label 0", go.kappa_objective(MATRIX), GOOD.clip(1), "no label is 0"),
+    ("constant labels", go.kappa_objective("absolute"), np.ones(200), "constant, all 1"),
+    ("too many labels", go.kappa_objective("absolute"), None, "different labels"),
+    ("nan cost", go.kappa_objective(nan), GOOD, "cost nan must be finite"),
+    ("nan slope", go.kappa_objective(nan_slope), GOOD,
+     "the derivative returned by nan_slope is nan at label 0, prediction"),
+    ("negative cost", go.kappa_objective(negative), GOOD, "must be >= 0"),
+    ("array for a number", go.ratio_objective(only_value, squared), GOOD, "must return a tuple"),
+    ("short", go.ratio_objective(short, squared), GOOD, "value returned by short must hold"),
+    ("writes to its input", go.ratio_objective(writes, squared), GOOD, "read-only"),
+    ("denominator 0", go.ratio_objective(squared, free), GOOD, "sums to 0 .* must be > 0: free"),
+    ("denominator < 0", go.ratio_objective(squared, negative), GOOD, "must be > 0: negative"),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:boosting starts at")
+@pytest.mark.parametrize(
+    ("obj", "y", "message"), [row[1:] for row in IN_TRAINING], ids=[row[0] for row in IN_TRAINING]
+)
+def test_raised_through_training(obj, y, message) -> None:
+    features = X
+    if y is None:
+        features, y = np.random.default_rng(1).random((1500, 2)), np.sqrt(np.arange(1500.0))
+    fits = [
+        lambda: xgb.train({}, xgb.DMatrix(features, y), 2, obj=obj),
+        lambda: lgb.train({"objective": obj, "verbose": -1}, lgb.Dataset(features, y), 2),
+        lambda: xgb.XGBRegressor(objective=obj).fit(features, y),
+        lambda: lgb.LGBMRegressor(objective=obj, verbose=-1).fit(features, y),
+        lambda: xgboost_train({}, xgb.DMatrix(features, y), 2, objective=obj),
+        lambda: lightgbm_train({"verbose": -1}, lgb.Dataset(features, y), 2, objective=obj),
+    ]
+    for fit in fits:
+        with pytest.raises((ValueError, TypeError), match=message):
+            fit()
+
+
+def test_a_function_that_is_one_number_or_its_input_is_right() -> None:
+    y, p, _ = rows(50, 4, seed=13)
+    plain = go.ratio_objective(squared, lambda y, p: (np.full(50, 2.0), np.zeros(50)))
+    number = go.ratio_objective(squared, lambda y, p: (2, 0))
+    np.testing.assert_array_equal(plain(y, p)[0], number(y, p)[0])
+    own = go.ratio_objective(lambda y, p: (0.5 * p * p, p), lambda y, p: (9 + p, 1))
+    R = 0.5 * (p @ p) / (9 + p).sum()
+    np.testing.assert_allclose(own.gradient_hessian(y, p)[0], p - R, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(own.bind(y)(p)[0], p - R, rtol=1e-5, atol=1e-6)  # float32
+    below = go.ratio_objective(squared, lambda y, p: (9 + 0.5 * p * p, p))
+    R = 0.5 * ((p - y) ** 2).sum() / (9 + 0.5 * p * p).sum()
+    np.testing.assert_allclose(below.bind(y)(p)[0], p - y - R * p, rtol=1e-5, atol=1e-5)
