@@ -304,7 +304,7 @@ def _start(
     Several outputs start at the intercept in each row, for all metrics to see it.
     """
     base_score, margins = estimator.base_score, given.get("base_margin")
-    if continues({"base_score": base_score}, given):
+    if continues({"base_score": base_score}, given, objective):
         return StartedObjective(objective, None), {}
     if given.get("eval_set"):
         others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
