@@ -196,7 +196,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
     given = name_arguments(library_fit, *args, **kwargs)
-    estimator.__dict__.pop("objective_", None)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))
@@ -237,6 +236,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
                 f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
                 "know one of the names, or accepts no other metric beside one of gbdt_objectives"
             ) from error
+    estimator.__dict__.pop("objective_", None)  # of an earlier fit
     if objective is None:
         return estimator
     if objective.outputs > 1 and own_margins is None and given.get("xgb_model") is None:
