@@ -51,6 +51,7 @@ from gbdt_objectives.metrics import (
 from gbdt_objectives.objectives import (
     Objective as Objective,
     check_objective as check_objective,
+    focal_objective as focal_objective,
     objective as objective,
     offset_logloss_objective as offset_logloss_objective,
     qwk_objective as qwk_objective,

@@ -68,7 +68,17 @@ class ObjectiveCase:
         """Labels, margins and weights, float64; every label occurs."""
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.resize(np.array(self.labels, float), n))
-        return y, rng.uniform(*self.margins, n), rng.integers(1, 4, n).astype(float)
+        f = rng.uniform(*self.margins, n if self.outputs == 1 else (n, self.outputs))
+        return y, f, rng.integers(1, 4, n).astype(float)
+
+    @property
+    def outputs(self) -> int:
+        return self.objective.outputs
+
+    def repeated(self, values: Any) -> Array:
+        """A value for each row as margins: the same in all outputs, (n,) or (n, K)."""
+        array = np.asarray(values, float)
+        return array if self.outputs == 1 else np.stack([array] * self.outputs, axis=-1)
 
 
 def qwk_case(
@@ -108,6 +118,23 @@ OBJECTIVES = [
         (0, 3),
         (),
         measured_expected_disagreement,
+    ),
+    ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-alpha", go.focal_objective(0.5, 0.25), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase(
+        "focal-3-classes",
+        go.focal_objective(2.0, n_classes=3),
+        labels_between(0, 2),
+        (-30, 30),
+        (-1.0, 0.5, 3.0),
+    ),
+    ObjectiveCase(
+        "focal-4-classes-alpha",
+        go.focal_objective(1.0, (0.2, 0.5, 1.0, 3.0), n_classes=4),
+        labels_between(0, 3),
+        (-30, 30),
+        (-1.0, 0.5, 4.0),
     ),
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(

@@ -11,6 +11,7 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 
 from gbdt_objectives.objectives.base import Objective, objective
 from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
+from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
@@ -22,6 +23,7 @@ __all__ = [
     "ObjectiveError",
     "ObjectiveReport",
     "check_objective",
+    "focal_objective",
     "objective",
     "offset_logloss_objective",
     "qwk_objective",

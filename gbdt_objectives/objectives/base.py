@@ -493,8 +493,8 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
 def _convert(f: Array, start: Start, out: Array) -> Array:
     """f + start in the precision of ``out`` and, if rows have several margins, in its order;
     without a copy if it can be."""
-    moved = isinstance(start, np.ndarray) or start
-    if moved or f.dtype != out.dtype or (f.ndim > 1 and not f.flags.c_contiguous):
+    moved = start if f.ndim == 1 else np.any(start) or not f.flags.c_contiguous
+    if moved or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
     return f
 
