@@ -15,15 +15,16 @@ Rows are worked on in the order of their classes, so that thresholds are numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Block, Constants, HessianKind, Objective, convert
@@ -33,14 +34,14 @@ from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, softplus
 FAR = 40.0
 """Up to such margins and thresholds exp(-f) exp(theta) is a float32, and one exp a row serves."""
 
-SAMPLE = 8192
+SAMPLE = 16384
 """Rows of a class in the sample on which the thresholds are fitted first."""
 
 STEPS = 200
 
 
 class Part(NamedTuple):
-    """Rows of one class: their margins, exp(-margin) unless one is too far, their weights."""
+    """Rows of one class: their margins, exp(margin) unless one is too far, their weights."""
 
     label: int
     f: Array
@@ -48,19 +49,19 @@ class Part(NamedTuple):
     w: Array | None
 
     def odds(self, theta: float, out: Array) -> Array:
-        """exp(theta - f), of a class below theta against one above."""
+        """exp(f - theta), of a class above theta against one below."""
         if self.E is not None and abs(theta) <= FAR:
-            return np.multiply(self.E, np.array(math.exp(theta), out.dtype), out=out)
-        np.subtract(np.array(theta, out.dtype), self.f, out=out)
+            return np.multiply(self.E, np.array(math.exp(-theta), out.dtype), out=out)
+        np.subtract(self.f, np.array(theta, out.dtype), out=out)
         np.minimum(out, LARGEST_EXPONENT[out.dtype], out=out)
         return np.exp(out, out=out)
 
-    def below(self, theta: float, F: Array, rest: Array) -> None:
+    def split(self, theta: float, below: Array, above: Array) -> None:
         """Write F = sigma(theta - f) and 1 - F, both without cancellation."""
-        odds = self.odds(theta, F)
-        np.add(odds, 1, out=rest)
-        np.reciprocal(rest, out=rest)
-        F *= rest
+        odds = self.odds(theta, above)
+        np.add(odds, 1, out=below)
+        np.reciprocal(below, out=below)
+        above *= below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ class OrdinalLogitObjective(Objective):
         if ready.thresholds != "refit":
             return ready
         parts = ready._read_parts(y, f.astype(np.float64), w)
-        return replace(ready, thresholds=tuple(fit_thresholds(parts, self.n_classes)))
+        return replace(ready, thresholds=tuple(fit_thresholds(parts, self.n_classes).tolist()))
 
     def class_probability(self, margin: ArrayLike) -> Array:
         """The probability of each class at a margin.
@@ -133,7 +134,7 @@ class OrdinalLogitObjective(Objective):
         p = np.ones((len(f), self.n_classes))
         p[:, :-1] = expit(theta - f)
         p[:, 1:] *= expit(f - theta)
-        p[:, 1:-1] *= [apart(low, high) for low, high in zip(theta, theta[1:], strict=False)]
+        p[:, 1:-1] *= [apart(low, high) for low, high in pairwise(theta)]
         return p
 
     def _measure(self, y: Array, w: Array | None) -> OrdinalLogitObjective:
@@ -143,7 +144,7 @@ class OrdinalLogitObjective(Objective):
         counts = np.bincount(y.astype(np.intp), w, minlength=self.n_classes)
         W = sum_over_workers(counts.astype(np.float64))
         present = present_classes(W)
-        return replace(self, thresholds=tuple(with_absent(log_odds(W[present]), present)))
+        return replace(self, thresholds=tuple(with_absent(log_odds(W[present]), present).tolist()))
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         parts = self._read_parts(y, f, w)
@@ -176,7 +177,7 @@ class OrdinalLogitObjective(Objective):
         for rows in blocks(f):
             margin = self._check_margins(f, f[rows])
             labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
-            constants = self._constants(labels, weights, sorted_f[rows], lasting=False)
+            constants = self._constants(labels, weights, margin, lasting=False)
             parts += place(constants, margin, sorted_f[rows], E[rows])
         return parts
 
@@ -189,20 +190,28 @@ class OrdinalLogitObjective(Objective):
         ends = np.cumsum(np.bincount(classes, minlength=self.n_classes)).tolist()
         return order, back, ends, None if w is None else w[order].astype(hessian.dtype)
 
+    def _prepare(
+        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
+    ) -> Iterator[Block]:
+        """With memory that all blocks share."""
+        spare = np.empty((4, min(len(y), BLOCK_BYTES // gradient.itemsize)), gradient.dtype)
+        for rows, constants, g, h in super()._prepare(y, w, gradient, hessian, lasting):
+            yield rows, (*constants, spare), g, h
+
     def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
         """With thresholds to refit, all blocks are read before any is written."""
         if not self.couples_rows:
             super()._fill(prepared, f, start, strict)
             return
-        seen, parts = [], []
+        seen: list[tuple[Block, list[Part]]] = []
         for block in prepared:
             rows, constants, gradient, hessian = block
             margin = self._check_margins(f, convert(f[rows], start, gradient))
-            parts.append(place(constants, margin, hessian, gradient))
-            seen.append(block)
-        theta = self._padded(fit_thresholds([p for own in parts for p in own], self.n_classes))
-        for (_, constants, gradient, hessian), own in zip(seen, parts, strict=True):
-            write(constants, own, theta, gradient, hessian)
+            seen.append((block, place(constants, margin, hessian, gradient)))
+        every = [part for _, parts in seen for part in parts]
+        theta = self._padded(fit_thresholds(every, self.n_classes, constants[-1]))
+        for (_, constants, gradient, hessian), parts in seen:
+            write(constants, parts, theta, gradient, hessian)
 
     def _write(
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
@@ -213,12 +222,11 @@ class OrdinalLogitObjective(Objective):
 
 def place(constants: Constants, f: Array, sorted_f: Array, E: Array) -> list[Part]:
     """The rows of a block by class, written to ``sorted_f`` and ``E``, which may hold ``f``."""
-    order, _, ends, w = constants
+    order, _, ends, w, *_ = constants
     np.take(f, order, out=sorted_f, mode="clip")  # indices are right: "clip" only saves a buffer
     near = max(-float(sorted_f.min()), float(sorted_f.max())) <= FAR
     if near:
-        np.negative(sorted_f, out=E)
-        np.exp(E, out=E)
+        np.exp(sorted_f, out=E)
     return [
         Part(label, sorted_f[at], E[at] if near else None, None if w is None else w[at])
         for label, at in enumerate(map(slice, [0, *ends], ends))
@@ -230,27 +238,27 @@ def write(
     constants: Constants, parts: Sequence[Part], theta: list[float], gradient: Array, hessian: Array
 ) -> None:
     """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l) of a block, in its own order."""
-    g, h = np.empty((2, len(gradient)), gradient.dtype)
+    _, back, _, _, spare = constants
+    g, h, low_below, low_above = spare[:, : len(gradient)]
     first = 0
     for part in parts:
         at = slice(first, first := first + len(part.f))
         low, high = theta[part.label], theta[part.label + 1]
         if high < math.inf:
-            F, rest = h[at], g[at]
-            part.below(high, F, rest)
-            F *= rest
+            below, above = h[at], g[at]
+            part.split(high, below, above)
+            below *= above
         else:
             g[at] = h[at] = 0
         if low > -math.inf:
-            F, rest = np.empty((2, len(part.f)), g.dtype)
-            part.below(low, F, rest)
-            g[at] -= F
-            F *= rest
-            h[at] += F
+            below, above = low_below[at], low_above[at]
+            part.split(low, below, above)
+            g[at] -= below
+            below *= above
+            h[at] += below
         if part.w is not None:
             g[at] *= part.w
             h[at] *= part.w
-    _, back, _, _ = constants
     np.take(g, back, out=gradient, mode="clip")
     np.take(h, back, out=hessian, mode="clip")
 
@@ -258,119 +266,122 @@ def write(
 # The thresholds of least loss.
 
 
-def fit_thresholds(parts: Sequence[Part], n_classes: int) -> Array:
+def fit_thresholds(parts: Sequence[Part], n_classes: int, spare: Array | None = None) -> Array:
     """theta_1 to theta_{K-1} of least loss at these margins, over the rows of all workers.
 
-    They are fitted to a sample of each class first, which leaves a pass or two over all rows.
+    They are fitted to samples of each class first, which mostly leaves one pass over all rows.
+    ``spare`` is memory for three times as many numbers as the largest part has.
     """
     W = sum_over_workers(class_weights(parts, n_classes))
     present = present_classes(W)
     position = np.cumsum(present) - 1
-    parts = [part._replace(label=int(position[part.label])) for part in parts if present[part.label]]
-    sample, W = thin(parts), W[present]
-    moments = np.zeros(2)
-    for part in sample:
+    rows = [part._replace(label=int(position[part.label])) for part in parts if present[part.label]]
+    W = W[present]
+    if spare is None:
+        spare = np.empty((3, sum(len(part.f) for part in rows)), rows[0].f.dtype)
+    large = thin(rows, SAMPLE)
+    small = thin(large, SAMPLE // 4)
+    theta = start(small, W)
+    for sample in (small, large):
+        seen = sum_over_workers(class_weights(sample, len(W)))
+        if (seen < W).any() and seen.min() > 0:
+            theta = minimize(sample, W, W / seen, theta, 0.2, spare)
+    enough = float(32 * np.finfo(spare.dtype).eps) ** (1 / 3)  # a step d leaves d^3/20 or less
+    return with_absent(minimize(rows, W, np.ones(len(W)), theta, enough, spare), present)
+
+
+def start(parts: Sequence[Part], W: Array) -> Array:
+    """Thresholds of the right order: if f is normal, the mean of sigma(theta - f) is about
+    sigma((theta - mean f) / spread), spread^2 = 1 + pi/8 var f."""
+    sums = np.zeros(3)
+    for part in parts:
         f = part.f.astype(np.float64)
-        moments += weighted_sum(f, part.w), weighted_sum(f * f, part.w)
-    seen = sum_over_workers(np.concatenate([moments, class_weights(sample, len(W))]))
-    (mean, square), seen = seen[:2] / seen[2:].sum(), seen[2:]
-    # the mean of sigma(theta - f) is about sigma((theta - mean f) / spread) if f is normal
-    spread = math.sqrt(1 + math.pi / 8 * max(square - mean**2, 0))
-    theta = mean + spread * log_odds(W)
-    if len(sample) < len(parts) or any(a.f is not b.f for a, b in zip(sample, parts, strict=True)):
-        if seen.min() > 0:
-            theta = minimize(sample, W, W / seen, theta)
-    return with_absent(minimize(parts, W, np.ones(len(W)), theta), present)
+        n = len(f) if part.w is None else part.w.sum(dtype=np.float64)
+        sums += n, weighted_sum(f, part.w), weighted_sum(f * f, part.w)
+    n, first, second = sum_over_workers(sums)
+    mean = first / n
+    return mean + math.sqrt(1 + math.pi / 8 * max(second / n - mean**2, 0)) * log_odds(W)
 
 
-def minimize(parts: Sequence[Part], W: Array, factor: Array, theta: Array) -> Array:
+def minimize(
+    parts: Sequence[Part], W: Array, factor: Array, theta: Array, enough: float, spare: Array
+) -> Array:
     """The thresholds of least loss, by Chebyshev's method: Newton's, with a second step for what
-    the third derivatives bend. ``factor`` multiplies the sums over each class."""
-    dtype = parts[0].f.dtype
-    enough = 0.5 * float(np.finfo(dtype).eps) ** (1 / 3)
-    matrix = np.zeros((2, len(theta)))
+    the third derivatives bend. A step of at most ``enough`` is the last.
+
+    ``factor`` multiplies the sums over each class.
+    """
+    i = np.arange(len(theta) - 1)
     last = math.inf
     for _ in range(STEPS):
-        sums = sum_over_workers(threshold_sums(parts, theta, dtype)) * factor[:, np.newaxis]
-        low, high = sums[1:, :3].T, sums[:-1, 3:].T  # of the class above and below each threshold
-        slope, curve, bend = low + high
+        sums = sum_over_workers(threshold_sums(parts, theta, spare)) * factor[:, np.newaxis]
+        slope, curve, bend = (sums[1:, :3] + sums[:-1, 3:]).T  # of the classes on both sides
         gap = np.diff(theta)
-        S = W[1:-1] / (2 * np.sinh(np.minimum(gap / 2, 300)))  # of -W log(1 - exp(-gap))
-        first, second = S * np.exp(-gap / 2), S / (2 * np.sinh(np.minimum(gap / 2, 300)))
+        wide = 2 * np.sinh(np.minimum(gap / 2, 300))
+        first = W[1:-1] * np.exp(-gap / 2) / wide  # of W log(1 - exp(-gap))
+        second, ratio = W[1:-1] / wide**2, 1 / np.tanh(gap / 2)
         slope[1:] -= first
         slope[:-1] += first
-        matrix[1] = curve
-        matrix[1, 1:] += second
-        matrix[1, :-1] += second
-        matrix[0, 1:] = -second
-        step = -solve(matrix, slope)
-        ratio = 1 / np.tanh(gap / 2)
+        curve[1:] += second
+        curve[:-1] += second
+        matrix = np.diag(curve + 1e-30)  # which is 0 for a threshold far from all rows
+        matrix[i, i + 1] = matrix[i + 1, i] = -second
+        step = -np.linalg.solve(matrix, slope)
         size = max(np.abs(step).max(), (np.abs(np.diff(step)) * ratio).max(initial=0))
-        if size > 0.5:  # far away: as far as the third derivatives let one trust the second
+        if size > 0.5:  # as far as the second derivatives tell, and in order
             theta = theta + step / (1 + size)
             continue
         third = second * ratio * np.diff(step) ** 2
         bend *= step**2
         bend[1:] -= third
         bend[:-1] += third
-        theta = theta + step - solve(matrix, bend / 2)
-        if size <= enough or size >= last / 2:  # cubic convergence; rounding
+        theta = theta + step - np.linalg.solve(matrix, bend / 2)
+        if size <= enough or size >= last / 2:  # no better: rounding
             return theta
         last = size
     raise ValueError(
         f"no thresholds of least loss were found for margins from "
-        f"{min(float(p.f.min()) for p in parts):g} to {max(float(p.f.max()) for p in parts):g}: "
-        "lower the learning rate, or pass thresholds to ordinal_logit_objective"
+        f"{min(float(part.f.min()) for part in parts):g} to "
+        f"{max(float(part.f.max()) for part in parts):g}: lower the learning rate, or pass "
+        "thresholds to ordinal_logit_objective"
     )
 
 
-def threshold_sums(parts: Sequence[Part], theta: Array, dtype: np.dtype[Any]) -> Array:
+def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
     """By class, for the threshold below it and the one above: the sums of w times the first,
     second and third derivatives of softplus(l - f) by l, and of softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
-    spare = np.empty((3, max(len(part.f) for part in parts)), dtype)
     for part in parts:
-        F, rest, h = spare[:, : len(part.f)]
+        below, above, h = spare[:3, : len(part.f)]
         for at, j in ((0, part.label - 1), (3, part.label)):
             if not 0 <= j < len(theta):
                 continue
-            part.below(float(theta[j]), F, rest)
-            np.multiply(F, rest, out=h)
+            part.split(float(theta[j]), below, above)
+            np.multiply(below, above, out=h)
             if part.w is not None:
                 h *= part.w
-            first = weighted_sum(F, part.w) if at == 0 else -weighted_sum(rest, part.w)
-            second = weighted_sum(h, None)
-            sums[part.label, at : at + 3] += first, second, second - 2 * dot(h, F)
+            first = weighted_sum(below, part.w) if at == 0 else -weighted_sum(above, part.w)
+            second = float(h.sum())
+            sums[part.label, at : at + 3] += first, second, second - 2 * dot(h, below)
     return sums
 
 
-def solve(matrix: Array, vector: Array) -> Array:
-    """Of a tridiagonal matrix, given as its upper diagonal and its diagonal."""
-    from scipy.linalg import solveh_banded
-
-    ridge = np.zeros_like(matrix)
-    ridge[1] = 1e-30
-    solution: Array = solveh_banded(matrix + ridge, vector, check_finite=False)
-    return solution
-
-
-def thin(parts: Sequence[Part]) -> list[Part]:
-    """About ``SAMPLE`` rows of each class, or all of a rarer one."""
+def thin(parts: Sequence[Part], size: int) -> list[Part]:
+    """At least ``size`` rows of each class, evenly spaced, or all of a rarer one."""
     by_class: dict[int, list[Part]] = {}
     for part in parts:
         by_class.setdefault(part.label, []).append(part)
     sample = []
     for label, own in by_class.items():
-        stride = sum(len(part.f) for part in own) // SAMPLE
-        if stride <= 1:
-            sample += own
-            continue
-        f, w = (
-            None if part[0] is None else np.concatenate([v[::stride] for v in part])
-            for part in ([p.f for p in own], [p.w for p in own])
-        )
-        assert f is not None
-        sample.append(Part(label, f, np.exp(-f) if np.abs(f).max() <= FAR else None, w))
+        every = max(1, sum(len(part.f) for part in own) // size)
+        f = np.concatenate([part.f[::every] for part in own])
+        E = None
+        if all(part.E is not None for part in own):
+            E = np.concatenate([part.E[::every] for part in own if part.E is not None])
+        w = None
+        if own[0].w is not None:
+            w = np.concatenate([part.w[::every] for part in own if part.w is not None])
+        sample.append(Part(label, f, E, w))
     return sample
 
 
@@ -410,7 +421,7 @@ def apart(low: float, high: float) -> float:
 
 
 def weighted_sum(values: Array, w: Array | None) -> float:
-    return float(values.sum(dtype=np.float64)) if w is None else dot(values, w)
+    return float(values.sum()) if w is None else dot(values, w)
 
 
 def ordinal_logit_objective(
