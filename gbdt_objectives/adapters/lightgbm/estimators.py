@@ -91,10 +91,16 @@ class LGBMClassifier(lgb.LGBMClassifier):
     probabilities that the objective aims at. ``eval_metric`` is as in :class:`LGBMRegressor`.
     Without either it is LightGBM's own estimator.
 
+    An objective with the link "score", such as ``focal_objective(2)`` or
+    ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
+    fitted to the training rows. Labels of two classes may be any, of K they are 0 to K-1, and a
+    class that does not occur keeps its column. ``predict`` gives the most probable class, with
+    ``raw_score=True`` the margins. A metric for early stopping is ``loss_metric(objective)``.
+
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+        An Objective must have class probabilities; for label units use :class:`LGBMRegressor`.
         What LightGBM would silently ignore under it is refused.
     **kwargs
         As for ``lightgbm.LGBMClassifier``.

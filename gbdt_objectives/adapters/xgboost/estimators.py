@@ -91,10 +91,18 @@ class XGBClassifier(xgb.XGBClassifier):
     gives the probabilities that the objective aims at. ``eval_metric`` is as in
     :class:`XGBRegressor`. Without either it is XGBoost's own estimator.
 
+    An objective with the link "score", such as ``focal_objective(2)`` or
+    ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
+    fitted to the training rows. Labels are 0 to K-1, and a class that does not occur keeps its
+    column. ``predict`` gives the most probable class, with ``output_margin=True`` the margins. A
+    metric for early stopping is ``loss_metric(objective)``. ``save_model`` saves a regressor of
+    margins, which ``xgboost.XGBClassifier`` refuses to load, and ``load_model`` here needs the
+    fitted objective: ``XGBClassifier(objective=model.objective_).load_model(...)``.
+
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+        An Objective must have class probabilities; for label units use :class:`XGBRegressor`.
         What XGBoost would silently ignore under it is refused.
     **kwargs
         As for ``xgboost.XGBClassifier``.
