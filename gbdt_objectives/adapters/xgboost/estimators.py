@@ -247,8 +247,10 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     estimator.__dict__.pop("objective_", None)  # of an earlier fit
     if objective is None:
         return estimator
-    if objective.outputs > 1 and own_margins is None and given.get("xgb_model") is None:
-        add_to_leaves(estimator.get_booster(), np.array(started.objective.intercept or 0.0))
+    if objective.outputs > 1 and own_margins is None and started.start is not None:
+        intercepts = np.broadcast_to(start_margin(started.objective), objective.outputs)
+        add_to_leaves(estimator.get_booster(), intercepts)
+    estimator.objective_ = started.objective  # for no margin to be read otherwise, whatever fails
     if scores:
         estimator.n_classes_ = objective.n_classes
 
