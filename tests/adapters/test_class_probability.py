@@ -297,21 +297,26 @@ def test_fits_in_turn_leave_nothing_behind(lib: Library, objective, ordinal) -> 
     first = model.fit(X, y).predict_proba(X)
     with pytest.raises((ValueError, TypeError)):
         model.fit(X, np.where(np.arange(600) == 9, 17, y))
+    with pytest.raises((ValueError, xgb.core.XGBoostError)):
+        model.fit(X[:50], y)  # the library's own error
     np.testing.assert_array_equal(model.predict_proba(X), first)
+    np.testing.assert_array_equal(model.predict(X), first.argmax(axis=1))
     assert model.get_params() == before
     for other in OBJECTIVES:
         model.set_params(objective=other).fit(X, labels(other, ordinal[1]))
         assert model.predict_proba(X).shape == (600, other.n_classes)
-    model.set_params(objective=go.weighted_logloss_objective(1)).fit(X, (y > 0).astype(int))
-    assert model.predict_proba(X).shape == (600, 2)
     own = "binary:logistic" if lib is XGB else None
-    model.set_params(objective=own).fit(X, ordinal[1] - 1)
     plain = make(lib, True, plain=True).fit(X, ordinal[1] - 1)
-    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
-    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
-    np.testing.assert_array_equal(
-        model.set_params(objective=objective).fit(X, y).predict_proba(X), first
-    )
+    for between in (False, True):
+        if between:
+            logistic = go.weighted_logloss_objective(1)
+            model.set_params(objective=logistic).fit(X, (y > 0).astype(int))
+            assert model.predict_proba(X).shape == (600, 2)
+        model.set_params(objective=own).fit(X, ordinal[1] - 1)
+        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+        np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+        model.set_params(objective=objective).fit(X, y)
+        np.testing.assert_array_equal(model.predict_proba(X), first)
 
 
 @both
@@ -428,6 +433,19 @@ def test_the_wrappers_see_probabilities(lib: Library, rare) -> None:
     assert uncorrected.predict_proba(X)[:, 1].mean() > y.mean() + 0.05
     with pytest.raises(ValueError, match="correction='offset' sets its own"):
         go.DownsampledClassifier(inner, 0.3, correction="offset").fit(X, y)
+
+
+@both
+@pytest.mark.parametrize("objective", OBJECTIVES[1:], ids=lambda o: type(o).__name__)
+def test_calibration_of_several_classes_sees_probabilities(
+    lib: Library, objective, ordinal
+) -> None:
+    """Those of the objective as fitted to the training rows."""
+    X, y, _ = ordinal
+    model = make(lib, True, objective=objective).fit(X[TRAIN], y[TRAIN] - 1)
+    calibrated = go.CalibratedClassifier(model, go.TemperatureCalibrator(), cv="prefit")
+    calibrated.fit(X[TEST], y[TEST] - 1)
+    np.testing.assert_array_equal(calibrated.oof_probability_, model.predict_proba(X[TEST]))
 
 
 @both
