@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 SLOW = (
+    "adapters/test_class_probability.py",
     "adapters/test_conversion.py",
     "adapters/test_imbalance.py",
     "adapters/test_intercept.py",
     "adapters/test_parameters.py",
+    "adapters/test_scores.py",
     "calibration/test_error_test.py",
     "calibration/test_hull.py",
     "calibration/test_refinement.py",

@@ -33,11 +33,11 @@ class Interval:
         _checks.finite(name, values)
         wrong = (values < self.low) | (values > self.high)
         if wrong.any():
-            row = int(np.argmax(wrong))
+            at = tuple(np.argwhere(wrong)[0].tolist())
             ends = ((">=", self.low), ("<=", self.high))
             must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
             raise ValueError(
-                f"{name} must be {must}, found {values[row]} at row {row}: correct these rows or "
+                f"{name} must be {must}, found {values[at]} at row {at[0]}: correct these rows or "
                 "leave them out"
             )
 
@@ -80,6 +80,30 @@ class Values:
 class _Binary(Values):
     def check(self, name: str, values: Array) -> None:
         _checks.binary_labels(name, values)
+
+
+@dataclass(frozen=True)
+class Classes(Values):
+    """The classes 0 to K-1."""
+
+    def __init__(self, n_classes: int) -> None:
+        super().__init__(tuple(map(float, range(n_classes))))
+
+    def check(self, name: str, values: Array) -> None:
+        found = self._find(values)
+        if not found.all():
+            row = int(np.argmin(found))
+            raise ValueError(
+                f"{name} must hold classes 0 to {len(self.values) - 1}, found {values[row]} at row "
+                f"{row}: subtract the lowest label, encode classes by their rank, or raise "
+                "n_classes"
+            )
+
+    def _find(self, values: Array) -> Array:
+        found: Array = values == np.rint(values)
+        found &= values >= 0
+        found &= values <= self.values[-1]
+        return found
 
 
 Domain = Interval | Values

@@ -379,7 +379,7 @@ def test_what_lightgbm_cannot_represent(X):
 def test_an_edit_that_does_not_take_is_noticed(lib: Library, X, monkeypatch):
     """As a version of the booster might do that ignores what is edited."""
     if lib is XGB:
-        monkeypatch.setattr(_xgboost_intercept, "_add_to_leaves", lambda booster, shift: None)
+        monkeypatch.setattr(_xgboost_intercept, "add_to_leaves", lambda booster, shift: None)
     else:
         monkeypatch.setattr(_lightgbm_intercept, "_add_to_tree", lambda tree, delta: tree)
     booster = next(m for m in MODELS if m.lib is lib).train(X)

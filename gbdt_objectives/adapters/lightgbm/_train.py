@@ -21,6 +21,7 @@ from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 
 def train(
@@ -68,11 +69,13 @@ def train(
     lightgbm.Booster
         A plain booster. ``predict`` gives natural units: the label's for an identity
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
-        also after saving and loading without this package. Predict from the first
+        also after saving and loading without this package. Of a link "score" it gives the
+        margin, (n,) or (n, K), for ``objective.class_probability``. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
         Its objective is called ``regression`` or ``binary``, so that converters accept it
         and ``refit`` works: on squared error, or on plain logloss without the objective's
-        rate.
+        rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
+        the score, and refuses.
 
     Raises
     ------
@@ -109,6 +112,7 @@ def train(
     stops_early = any_stops_early(callbacks)
     parameters.check(
         params,
+        objective,
         stops_early=stops_early,
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
@@ -122,20 +126,27 @@ def train(
     with one_at_a_time() as first_round:
         for name, dataset in datasets.items():
             check_label(dataset, name)
-        own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
+        K = objective.outputs
+        own_start = {name: init_score(dataset, K) for name, dataset in datasets.items()}
         has_score = {name: score is not None for name, score in own_start.items()}
         _arguments.check_same_starts("init_score", has_score)
         continues = kwargs.get("init_model") is not None
         started = start_objective(objective, own_start["data"], continues)
 
-        def shift(evaluated: lgb.Dataset) -> float:
+        def shift(evaluated: lgb.Dataset) -> Start:
             if has_score["data"] and evaluated.get_field("init_score") is None:
                 raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
             return started.shift
 
-        with explain_errors(), without_traces(list(datasets.values()), kwargs.get("init_model")):
+        every = list(datasets.values())
+        with explain_errors(), without_traces(every, kwargs.get("init_model"), K):
             booster = lgb.train(
-                {**params, "objective": started, "metric": "None"},
+                {
+                    **params,
+                    **_arguments.several_outputs(objective),
+                    "objective": started,
+                    "metric": "None",
+                },
                 data,
                 num_boost_round,
                 feval=None if metric is None else shift_metric(metric, shift),
@@ -145,7 +156,7 @@ def train(
                 keep_training_booster=True,  # else it would be written and read back twice
                 **kwargs,
             )
-    return finish(booster, objective.link, started.shift)
+    return finish(booster, objective, started.shift)
 
 
 _construction = RLock()
@@ -184,7 +195,7 @@ def start_objective(objective: Objective, score: Array | None, continues: bool) 
     return StartedObjective(objective, 0.0, shifts=True)
 
 
-def shift_metric(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
+def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Array, Any], Any]:
     """The metric of LightGBM's scores plus what the objective adds to them."""
 
     def measure(score: Array, data: Any) -> tuple[str, float, bool]:
@@ -193,22 +204,31 @@ def shift_metric(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Arr
     return measure
 
 
-def finish(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
-    """A complete model: the best rounds only, the intercept, and the name of the objective whose
-    prediction transform is ``link``, without which it could not be converted or refitted.
+OBJECTIVE_OF_LINK = {
+    "identity": ("regression", "regression"),
+    "logit": ("binary sigmoid:1", "binary"),
+    "score": ("regression", "none"),
+}
+"""LightGBM's objective whose prediction transform is our link, and the one to refit on: none where
+that would be the squared error of a score."""
+
+
+def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
+    """A complete model: the best rounds only, the intercept, and the name of LightGBM's objective
+    with the same prediction transform, without which it could not be converted.
 
     It is a new booster: one that was trained on a custom objective keeps "none" in its
     parameters, and refuses to refit, whatever model is loaded into it.
     """
-    name = "binary" if link == "logit" else "regression"
-    setting = "binary sigmoid:1" if link == "logit" else "regression"
+    transform, name = OBJECTIVE_OF_LINK[objective.link]
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
     trees, mark, rest = trees.rpartition("\nparameters:\n")
     rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
-    text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees + mark + rest
-    complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
+    text = "\n".join([*lines, f"objective={transform}"]) + "\n\n" + trees + mark + rest
+    intercepts = np.broadcast_to(intercept, objective.outputs)
+    complete = lgb.Booster(model_str=add_to_leaves(text, intercepts))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text
     return complete
@@ -240,19 +260,28 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
 
 
-def init_score(dataset: lgb.Dataset) -> Array | None:
-    """The user's own: not what an earlier init_model left there, nor the zeros to which LightGBM
-    resets that. A start of 0 in every row is the same as none."""
+def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
+    """The user's own, (n,) or (n, K): not what an earlier init_model left there, nor the zeros to
+    which LightGBM resets that. A start of 0 in every row is the same as none."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)
     if waits and dataset.init_score is None:
-        whole = init_score(dataset.reference)  # type: ignore[arg-type]  # a subset has one
+        whole = init_score(dataset.reference, outputs)  # type: ignore[arg-type]  # a subset has one
         return None if whole is None else whole[dataset.used_indices]
     score = _field(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    return _checks.vector("init_score", np.asarray(score))
+    if outputs == 1:
+        return _checks.vector("init_score", np.asarray(score))
+    values = _checks.real_array("init_score", np.asarray(score))
+    _checks.finite("init_score", values.ravel())
+    if values.size % outputs or (values.ndim > 1 and values.shape[1] != outputs):
+        raise ValueError(
+            f"init_score must have shape (n, {outputs}), a start for each output of the objective, "
+            f"found {values.shape}"
+        )
+    return values.reshape((-1, outputs), order="F")  # if it is flat, one output after the other
 
 
 @contextmanager
@@ -271,9 +300,11 @@ def explain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def without_traces(datasets: Sequence[lgb.Dataset], init_model: object) -> Iterator[None]:
+def without_traces(
+    datasets: Sequence[lgb.Dataset], init_model: object, outputs: int
+) -> Iterator[None]:
     """Remove the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
-    had = [init_score(dataset) for dataset in datasets] if init_model is not None else []
+    had = [init_score(dataset, outputs) for dataset in datasets] if init_model is not None else []
     try:
         yield
     finally:

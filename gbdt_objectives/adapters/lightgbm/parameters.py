@@ -9,6 +9,7 @@ from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
 
@@ -88,11 +89,6 @@ REFUSED: Refused = {
         (False,),
         "LightGBM ignores it under a custom objective; boosting starts at the objective's "
         "intercept anyway",
-    ),
-    "num_class": (
-        (1,),
-        "train() handles one margin per row; for several call lightgbm.train with the objective in "
-        "params",
     ),
     # built-in objectives
     "scale_pos_weight": ((1,), WEIGHTS),
@@ -233,13 +229,15 @@ FOREIGN = _arguments.by_name({
 """Names that are not parameters of LightGBM, and what to do instead."""
 
 TABLE = Table(
-    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset(FROM_FILE),
+    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
     refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
     foreign=FOREIGN,
 )  # fmt: skip
 
 
-def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = False) -> None:
+def check(
+    params: Mapping[str, Any], objective: Objective, *, stops_early: bool, from_file: bool = False
+) -> None:
     """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
 
     ``from_file``: whether the data is or may be read from a file.
@@ -249,6 +247,7 @@ def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = Fal
         "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "
         "forest on its own objective (in QWKClassifier: objective=None)",
     )  # fmt: skip
+    _arguments.check_num_class(params, ALIASES["num_class"], objective)
     TABLE.check(params, stops_early, _in_lightgbm)
     if not from_file:
         for name, (neutral, instead) in FROM_FILE.items():

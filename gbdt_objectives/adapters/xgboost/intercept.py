@@ -81,7 +81,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
-        _add_to_leaves(moved, rest)
+        add_to_leaves(moved, rest)
     _arguments.check_moved(_first_margin(moved), target, 1e-5 * unit)
     return moved
 
@@ -146,6 +146,12 @@ def _predict_margin(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | Non
     return margin.astype(np.float64)
 
 
+def count_outputs(booster: xgb.Booster) -> int:
+    """How many margins it predicts for a row."""
+    shape = _read_learner(booster)["learner_model_param"]
+    return max(1, int(shape["num_class"]), int(shape["num_target"]))
+
+
 def leaves(booster: xgb.Booster, X: Any) -> Array:
     """The leaf of each row in each tree, up to the best round if training stopped early."""
     data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
@@ -176,7 +182,7 @@ def _move_base_score(name: str, base_score: float, delta: Array) -> float:
     return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
-def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
+def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
     """Add to every leaf of each output's first tree, in place."""
     document = json.loads(booster.save_raw("json"))
     model = document["learner"]["gradient_booster"]
