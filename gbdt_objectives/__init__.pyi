@@ -54,6 +54,7 @@ from gbdt_objectives.objectives import (
     focal_objective as focal_objective,
     objective as objective,
     offset_logloss_objective as offset_logloss_objective,
+    ordinal_logit_objective as ordinal_logit_objective,
     qwk_objective as qwk_objective,
     weighted_logloss_objective as weighted_logloss_objective,
 )

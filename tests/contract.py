@@ -100,6 +100,12 @@ def offsets_by_row(positions: Array) -> go.Objective:
     return go.offset_logloss_objective(10.0 ** -((positions % 7) / 3))
 
 
+def ordinal_logit_case(name: str, n_classes: int, **options: Any) -> ObjectiveCase:
+    objective = go.ordinal_logit_objective(n_classes, **options)
+    labels = labels_between(0, n_classes - 1)
+    return ObjectiveCase(name, objective, labels, (-8, 8), (-1.0, 0.5, float(n_classes)))
+
+
 OBJECTIVES = [
     qwk_case("qwk", labels_between(0, 3), (0, 3)),
     qwk_case("qwk-unclipped", labels_between(0, 3), (-40, 40), clip=False),
@@ -153,6 +159,10 @@ OBJECTIVES = [
         OTHER,
         of_positions=offsets_by_row,
     ),
+    ordinal_logit_case("ordinal-logit", 4),
+    ordinal_logit_case("ordinal-logit-7", 7),
+    ordinal_logit_case("ordinal-logit-fixed", 4, thresholds="fixed"),
+    ordinal_logit_case("ordinal-logit-given", 4, thresholds=[-3.0, 1.0, 2.5]),
     ObjectiveCase(
         "user-function",
         go.objective(squared_error, loss=squared_error_loss, intercept=1.5),

@@ -16,6 +16,7 @@ from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.objectives.ordinal_logit import ordinal_logit_objective
 from gbdt_objectives.objectives.qwk import qwk_objective
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "focal_objective",
     "objective",
     "offset_logloss_objective",
+    "ordinal_logit_objective",
     "qwk_objective",
     "weighted_logloss_objective",
 ]
