@@ -385,7 +385,7 @@ def focal_objective(
     >>> gradient, hessian = focal_objective(2.0, n_classes=3)([0, 2], [[0, 0, 0], [3, 0, 0]])
     >>> gradient.round(3)
     array([[-0.622,  0.311,  0.311],
-           [ 1.108,  0.055, -1.163]], dtype=float32)
+           [ 1.072,  0.053, -1.126]], dtype=float32)
     """
     g = _checks.number("gamma", gamma)
     if g < 0:
