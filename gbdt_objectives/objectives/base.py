@@ -145,7 +145,7 @@ class Objective:
 
         Parameters
         ----------
-        margin : array-like of shape (n,)
+        margin : array-like of shape (n,), or (n, K) for K outputs
 
         Returns
         -------

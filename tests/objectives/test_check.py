@@ -103,7 +103,8 @@ def test_ours_pass(case) -> None:
     report = check_objective(case.objective, case.labels, margins=case.margins)
     assert report.passed
     assert check_objective(case.objective).passed  # its own labels and margins
-    assert [f.check for f in report.findings if f.status == "not tested"] == ["memory order"]
+    untested = [f.check for f in report.findings if f.status == "not tested"]
+    assert untested == (["memory order"] if case.outputs == 1 else [])
 
 
 @pytest.mark.parametrize("obj", FORMS, ids=lambda obj: getattr(obj, "__name__", type(obj).__name__))

@@ -1,0 +1,90 @@
+"""Focal, weighted and plain log loss: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from experiments import _common
+from experiments.focal import __main__ as experiment
+
+
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "sigma of a focal margin is a worse probability" in capsys.readouterr().out
+    names = {"cells.csv", "summary.csv", "table.md", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == 2 * 2 * 6  # folds, models, methods
+    assert np.isfinite(cells[list(experiment.MEASURES)]).all(axis=None)
+
+
+def test_missing_folder_is_an_error_without_a_traceback(tmp_path, capsys) -> None:
+    assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
+    assert "mammography.csv' not found" in capsys.readouterr().err
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
+    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert record["settings"] == expected
+
+
+def focal_and_weighted() -> tuple[pd.DataFrame, pd.DataFrame]:
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
+    parts = [summary[summary.method.str.startswith(word)] for word in ("focal", "weighted")]
+    return parts[0], parts[1]
+
+
+def significant(part: pd.DataFrame, measure: str, sign: int) -> int:
+    """How many differ from plain log loss by more than two standard errors in this direction."""
+    return int((sign * part[f"{measure}_difference"] > 2 * part[f"{measure}_error"]).sum())
+
+
+def test_the_claim_and_the_findings() -> None:
+    focal, weighted = focal_and_weighted()
+    assert (len(focal), len(weighted)) == (12, 8)
+    assert significant(focal, "sigma", 1) == 12
+    ratio = focal.sigma_difference / focal.sigma_error
+    assert (round(ratio.min()), round(ratio.max())) == (6, 67)
+    for measure in ("auc", "average_precision"):
+        assert significant(focal, measure, 1) == 0
+    assert significant(focal, "auc", -1) == 0
+    assert significant(focal, "average_precision", -1) == 1
+    assert significant(focal, "class_probability", -1) == 0
+    assert significant(focal, "class_probability", 1) == 2
+    assert significant(focal, "calibrated", 1) + significant(focal, "calibrated", -1) == 0
+    assert (focal.calibrated - focal.class_probability).abs().max() < 1.55
+    counts = [significant(weighted, measure, sign) for measure, sign in (
+        ("average_precision", -1), ("class_probability", 1), ("calibrated", 1)
+    )]  # fmt: skip
+    assert counts == [5, 6, 5]
+
+
+def test_the_bounded_hessian_makes_no_difference_here() -> None:
+    cells = pd.read_csv(experiment.RESULTS / "cells.csv")
+    for _, own in cells.groupby(["data", "model"]):
+        exact, bounded = (
+            own[own.method == name].set_index("fold") for name in ("weighted", "weighted, bounded")
+        )
+        for measure in ("auc", "average_precision", "class_probability", "calibrated"):
+            difference = (bounded[measure] - exact[measure]).to_numpy()
+            assert abs(difference.mean()) < _common.corrected_error(difference, 1 / 4)
+
+
+def test_readme_says_what_the_results_say() -> None:
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    for row in pd.read_csv(experiment.RESULTS / "summary.csv").itertuples():
+        compared = row.method != experiment.PLAIN
+        if compared:
+            error = row.average_precision_error
+            assert f"{row.average_precision_difference:+.1f} ± {error:.1f}" in readme
+        if row.data == "mammography":
+            cells = [row.data, row.model, row.method, f"{row.sigma:.1f}"]
+            for measure in ("class_probability", "calibrated"):
+                difference = getattr(row, f"{measure}_difference")
+                less = f" ({difference:+.1f} ± {getattr(row, f'{measure}_error'):.1f})"
+                cells.append(f"{getattr(row, measure):.1f}" + less * compared)
+            assert f"| {' | '.join(cells)} |" in readme
