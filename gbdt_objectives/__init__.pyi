@@ -52,6 +52,7 @@ from gbdt_objectives.objectives import (
     Objective as Objective,
     check_objective as check_objective,
     objective as objective,
+    objective_from_loss as objective_from_loss,
     offset_logloss_objective as offset_logloss_objective,
     qwk_objective as qwk_objective,
     weighted_logloss_objective as weighted_logloss_objective,
