@@ -126,7 +126,8 @@ def _evaluate(loss: LossFunction, order: int, y: Array, f: Array, w: Array | Non
             _check_traced(loss, f.shape, w is not None)
             _check_total(loss, y, f, w)
             seen.add(kind)
-        return [np.asarray(part) for part in _compiled(loss, order)(y, f, w)]
+        directions = [np.random.default_rng(0).uniform(1, 2, len(f))] if order == 2 else []
+        return [np.asarray(part) for part in _compiled(loss, order)(y, f, w, *directions)]
 
 
 @lru_cache(maxsize=128)
@@ -153,36 +154,32 @@ def _float64() -> Iterator[None]:
 
 @lru_cache(maxsize=128)
 def _compiled(loss: LossFunction, order: int) -> Any:
-    """(y, f, w) -> (value, gradient, diagonal of the hessian, coupling of rows), the first
-    1 + ``order`` of them or all; compiled for each shape that it is called with."""
+    """(y, f, w) -> (loss,), or (loss, gradient), or, with v of shape (n,) besides, (loss, gradient,
+    diagonal of the hessian, coupling of rows); compiled for each shape that it is called with."""
     import jax
     import jax.numpy as jnp
 
-    def derivatives(y: Any, f: Any, w: Any) -> Any:
-        def total(f: Any) -> Any:
-            return loss(y, f, w)
+    def second(y: Any, f: Any, w: Any, v: Any) -> Any:
+        """H 1 is the diagonal of H, and H v is v times that, unless rows are coupled."""
 
-        if order == 0:
-            return (total(f),)
-        if order == 1:
-            return jax.value_and_grad(total)(f)
-        # H is linear: H 1 is its diagonal, and H v is v times that, unless rows are coupled
-        value = total(f)
-        gradient, H = jax.linearize(jax.grad(total), f)
-        v = np.random.default_rng(0).uniform(1, 2, len(f))
-        if f.ndim == 1:
-            h, Hv = H(jnp.ones_like(f)), H(v)
-            return value, gradient, h, jnp.abs(Hv - v * h).max()
+        def total(F: Any) -> Any:
+            return loss(y, F.reshape(f.shape), w)
 
-        def column(k: Any) -> tuple[Any, Any]:
-            unit = jax.nn.one_hot(k, f.shape[1], dtype=f.dtype)
-            h, Hv = (H(u[:, None] * unit) @ unit for u in (jnp.ones(len(f)), v))
+        def column(unit: Any) -> Any:
+            directions = jnp.stack([jnp.ones_like(v), v])
+            h, Hv = jax.vmap(lambda u: push(u[:, np.newaxis] * unit)[1] @ unit)(directions)
             return h, jnp.abs(Hv - v * h).max()
 
-        h, coupling = jax.lax.map(column, jnp.arange(f.shape[1]))
-        return value, gradient, h.T, coupling.max()
+        F = f.reshape(len(f), -1)
+        (value, gradient), push = jax.linearize(jax.value_and_grad(total), F)
+        h, coupling = jax.lax.map(column, jnp.eye(F.shape[1]))
+        return value, gradient.reshape(f.shape), h.T.reshape(f.shape), coupling.max()
 
-    return jax.jit(derivatives)
+    if order == 2:
+        return jax.jit(second)
+    if order == 1:
+        return jax.jit(jax.value_and_grad(loss, argnums=1))
+    return jax.jit(lambda y, f, w: (loss(y, f, w),))
 
 
 def _check_traced(loss: LossFunction, shape: tuple[int, ...], weighted: bool) -> None:
