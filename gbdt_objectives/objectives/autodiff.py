@@ -27,10 +27,11 @@ Hessian = Literal["exact", "constant"] | HessianFunction
 BoundKind = Literal["upper_bound", "bounded"]
 
 ROUNDING = 1e-12
-"""Relative: a second derivative that is negative by less is 0, as that of log(1 + exp(z)) at 40."""
+"""Of the largest derivative: a second derivative that is negative by less is 0, as that of
+log(1 + exp(z)) at 40."""
 
 COUPLING = 1e-9
-"""Relative: what is left of the second derivatives between two rows if there are none."""
+"""Of the largest derivative: below, there are no second derivatives between two rows."""
 
 BOUNDS = (
     'pass hessian="constant", or as hessian= a function that returns an upper bound of the second '
@@ -88,13 +89,12 @@ class LossDerivatives:
 
 def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: float) -> Array:
     """The second derivatives h, if they are those of the rows alone and not negative."""
-    size = float(np.abs(h).max())
+    size = float(max(np.abs(h).max(), np.abs(g).max()))
     if coupling > COUPLING * size:
         raise ValueError(
             f"hessian='exact' needs a loss that is a sum over rows, but in {name} rows depend on "
             f"each other, and the second derivatives of n rows would take n passes: {BOUNDS}"
         )
-    size = max(size, float(np.abs(g).max()))
     if h.min() < -ROUNDING * size:
         at = np.unravel_index(int(h.argmin()), h.shape)
         raise ValueError(
