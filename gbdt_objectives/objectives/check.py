@@ -101,18 +101,12 @@ class ObjectiveError(ValueError):
         self.report = report
 
 
-@dataclass(frozen=True)
 class Failure(Exception):
     """Raised by a check."""
 
-    message: str
 
-
-@dataclass(frozen=True)
 class Skipped(Exception):
     """Raised by a check that cannot be made."""
-
-    message: str
 
 
 class Rows:
@@ -143,6 +137,7 @@ class Probe:
     """
 
     target: Any
+    api: Api | None
     name: str
     call: Callable[[Array, Array, Array | None], Any]
     exact: Callable[[Array, Array, Array | None], Any]
@@ -261,9 +256,9 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
             warnings.simplefilter("ignore")
             note = check(probe)
     except Failure as failure:
-        return Finding(name, "FAILED", failure.message)
+        return Finding(name, "FAILED", str(failure))
     except Skipped as skipped:
-        return Finding(name, "not tested", skipped.message)
+        return Finding(name, "not tested", str(skipped))
     except Exception as error:
         kind = type(error).__name__
         return Finding(name, "FAILED", f"the objective raised {kind}: {shown(str(error))}")
@@ -329,6 +324,7 @@ def _probe(
         name = getattr(obj, "__qualname__", None) or type(obj).__name__
     return Probe(
         target=obj,
+        api=api,
         name=name if len(name) <= 100 else f"{name[:97]}...",
         call=call,
         exact=exact,
@@ -782,13 +778,16 @@ def check_copies(probe: Probe) -> None:
         raise Failure(
             f"it cannot be deep-copied ({shown(str(error))}), which LightGBM and clone() do"
         ) from None
-    straight = probe.call(probe.y, probe.f, None)
+    straight = [np.array(part) for part in probe.call(probe.y, probe.f.copy(), None)]
     for other in copies:
-        call = other if isinstance(other, Objective) else None
-        if call is None:
-            continue
-        if not all(map(np.array_equal, call(probe.y, probe.f, None), straight)):
-            raise Failure("a copy of it computes something else")
+        call = other
+        if not isinstance(other, Objective):
+            call, _ = _sklearn_form(other, probe.api, probe.y, probe.f)
+        if not all(map(np.array_equal, call(probe.y, probe.f.copy(), None), straight)):
+            raise Failure(
+                "a copy of it computes something else, and folds, grid searches and saved models "
+                "work with copies"
+            )
 
 
 def check_scale(probe: Probe) -> str | None:
