@@ -20,6 +20,7 @@ SLOW = (
     "estimators/test_venn_abers_calibrator.py",
     "experiments",
     "objectives/test_added.py",
+    "objectives/test_autodiff.py",
     "objectives/test_same_model.py",
     "patterns",
     "plotting",

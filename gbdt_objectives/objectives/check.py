@@ -9,6 +9,7 @@ import copy
 import inspect
 import math
 import pickle
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ LEAVES = 40
 
 LEAF_ROWS = 20
 """LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
+
+LONGEST_ERROR = 300
+"""Characters that are shown of what an objective raises."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +264,8 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
     except Skipped as skipped:
         return Finding(name, "not tested", str(skipped))
     except Exception as error:
-        kind = type(error).__name__
-        return Finding(name, "FAILED", f"the objective raised {kind}: {shown(str(error))}")
+        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
+        return Finding(name, "FAILED", f"the objective raised {what}")
     return Finding(name, "note" if note else "passed", note or "")
 
 
