@@ -116,7 +116,7 @@ def _evaluate(loss: LossFunction, order: int, y: Array, f: Array, w: Array | Non
     if _first_process() != os.getpid():
         raise RuntimeError(
             "jax was used before this process was forked, and would hang in it: start processes "
-            "with spawn or joblib's default backend, or call jax in none but the forked ones"
+            "with spawn or joblib's default backend, or use the objective in forked ones only"
         )
     y, f = np.asarray(y, np.float64), np.asarray(f, np.float64)
     w = None if w is None else np.asarray(w, np.float64)
@@ -142,11 +142,20 @@ def _first_process() -> int:
     return os.getpid()
 
 
+def _import_jax() -> Any:
+    try:
+        import jax
+    except ImportError as error:
+        raise ImportError(
+            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]'"
+        ) from error
+    return jax
+
+
 @contextmanager
 def _float64() -> Iterator[None]:
     """jax computes in float64 on the processor, in this thread."""
-    import jax
-
+    jax = _import_jax()
     home = jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")  # before 0.8
     with home.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
         yield
@@ -298,7 +307,8 @@ def objective_from_loss(
     -----
     The loss must be a pure function: numbers that it reads from elsewhere are those of the first
     call. Arrays that jax.numpy makes outside of it are float32; use Python's or numpy's numbers.
-    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
+    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0). An exact
+    hessian that rounding makes negative, by less than 1e-12 of the largest derivative, is 0.
 
     Examples
     --------
@@ -340,12 +350,7 @@ def objective_from_loss(
         _checks.choice("hessian_kind", hessian_kind, ("upper_bound", "bounded"))
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
-    try:
-        import jax  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "jax is needed to differentiate a loss: pip install 'gbdt_objectives[autodiff]'"
-        ) from error
+    _import_jax()
     return FunctionObjective(
         function=LossDerivatives(loss, hessian),
         loss_function=TotalLoss(loss),

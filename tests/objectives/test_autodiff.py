@@ -556,6 +556,13 @@ def test_without_jax_the_command_is_named() -> None:
     assert "'gbdt_objectives[autodiff]'" in ran.stderr
 
 
+def test_without_jax_a_saved_objective_names_the_command(monkeypatch) -> None:
+    obj = pickle.loads(pickle.dumps(go.objective_from_loss(logistic)))
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match="pip install 'gbdt_objectives.autodiff.'"):
+        obj([0, 1], [0.5, 0.5])
+
+
 def test_float64_is_for_the_call_only() -> None:
     obj, (y, z, _) = go.objective_from_loss(logistic), rows(100)
     before = jax.config.jax_enable_x64
@@ -574,6 +581,17 @@ def test_float64_is_for_the_call_only() -> None:
             assert jax.config.jax_enable_x64 == setting
     finally:
         jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.skipif(not hasattr(jax, "enable_x64"), reason="it is where it was before jax 0.8")
+def test_float64_where_older_versions_of_jax_have_it(monkeypatch) -> None:
+    from jax import experimental
+
+    monkeypatch.setattr(experimental, "enable_x64", jax.enable_x64, raising=False)
+    monkeypatch.delattr(jax, "enable_x64")
+    y, z, _ = rows(100)
+    gradient, _ = go.objective_from_loss(logistic).gradient_hessian(y, z)
+    np.testing.assert_allclose(gradient, expit(z) - y, rtol=1e-12)
 
 
 def test_threads_do_not_disturb_each_other() -> None:
