@@ -57,6 +57,7 @@ from gbdt_objectives.objectives import (
     focal_objective as focal_objective,
     kappa_objective as kappa_objective,
     objective as objective,
+    objective_from_loss as objective_from_loss,
     offset_logloss_objective as offset_logloss_objective,
     ordinal_logit_objective as ordinal_logit_objective,
     qwk_objective as qwk_objective,

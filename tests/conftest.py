@@ -22,6 +22,8 @@ SLOW = (
     "estimators/test_venn_abers_calibrator.py",
     "experiments",
     "objectives/test_added.py",
+    "objectives/test_autodiff.py",
+    "objectives/test_same_model.py",
     "patterns",
     "plotting",
     "priors/test_estimate.py",
@@ -33,10 +35,14 @@ SLOW = (
 minutes on two cores."""
 
 
+SLOW_CASES = ("check_estimator", "user-loss")
+"""What the names of other tests that it leaves out hold."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = item.path.relative_to(Path(__file__).parents[1]).as_posix().removeprefix("tests/")
-        if place.startswith(SLOW) or "check_estimator" in item.name:
+        if place.startswith(SLOW) or any(case in item.name for case in SLOW_CASES):
             item.add_marker(pytest.mark.slow)
 
 

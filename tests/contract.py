@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,22 @@ def squared_error(y_true: Array, margin: Array, sample_weight: Array | None) -> 
 def squared_error_loss(y_true: Array, margin: Array, sample_weight: Array | None) -> float:
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return float(0.5 * (w * (margin - y_true) ** 2).sum())
+
+
+def pseudo_huber_loss(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    """A user's own loss, for jax to differentiate."""
+    import jax.numpy as jnp
+
+    losses = jnp.sqrt(1 + (margin - y_true) ** 2)
+    return (losses if sample_weight is None else sample_weight * losses).sum()
+
+
+def log_squared_error_loss(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    """n/2 log S, S = sum w (f-y)^2: one that couples rows."""
+    import jax.numpy as jnp
+
+    w = jnp.ones_like(margin) if sample_weight is None else sample_weight
+    return w.sum() / 2 * jnp.log((w * (margin - y_true) ** 2).sum())
 
 
 def ones(y: Array, p: Array, w: Array) -> float:
@@ -224,6 +241,23 @@ OBJECTIVES = [
         (),
     ),
 ]
+if find_spec("jax"):
+    OBJECTIVES += [
+        ObjectiveCase(
+            "user-loss",
+            go.objective_from_loss(pseudo_huber_loss, intercept=1.5),
+            labels_between(0, 3),
+            (-40, 40),
+            (),
+        ),
+        ObjectiveCase(
+            "user-loss-coupled",
+            go.objective_from_loss(log_squared_error_loss, hessian="constant", intercept=1.5),
+            labels_between(0, 3),
+            (-40, 40),
+            (),
+        ),
+    ]
 
 
 @dataclass(frozen=True)

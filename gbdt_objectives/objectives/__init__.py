@@ -9,6 +9,7 @@ means the same as w copies of the row, also inside sums over all rows.
 row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
+from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Objective, objective
 from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
 from gbdt_objectives.objectives.focal import focal_objective
@@ -28,6 +29,7 @@ __all__ = [
     "focal_objective",
     "kappa_objective",
     "objective",
+    "objective_from_loss",
     "offset_logloss_objective",
     "ordinal_logit_objective",
     "qwk_objective",

@@ -510,11 +510,11 @@ LossFunction = Callable[[Array, Array, "Array | None"], float]
 class FunctionObjective(Objective):
     """A user's own gradient function as an :class:`Objective`; see :func:`objective`."""
 
-    hessian_kind = "undeclared"
     label_domain = REAL
     function: GradientFunction
     loss_function: LossFunction | None = None
     intercept: float | None = None
+    hessian_kind: HessianKind = "undeclared"
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:

@@ -9,6 +9,7 @@ import copy
 import inspect
 import math
 import pickle
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ LEAVES = 40
 
 LEAF_ROWS = 20
 """LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
+
+LONGEST_ERROR = 300
+"""Characters that are shown of what an objective raises."""
 
 
 @dataclass(frozen=True)
@@ -101,18 +105,12 @@ class ObjectiveError(ValueError):
         self.report = report
 
 
-@dataclass(frozen=True)
 class Failure(Exception):
     """Raised by a check."""
 
-    message: str
 
-
-@dataclass(frozen=True)
 class Skipped(Exception):
     """Raised by a check that cannot be made."""
-
-    message: str
 
 
 class Rows:
@@ -143,6 +141,7 @@ class Probe:
     """
 
     target: Any
+    api: Api | None
     name: str
     call: Callable[[Array, Array, Array | None], Any]
     exact: Callable[[Array, Array, Array | None], Any]
@@ -262,12 +261,12 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
             warnings.simplefilter("ignore")
             note = check(probe)
     except Failure as failure:
-        return Finding(name, "FAILED", failure.message)
+        return Finding(name, "FAILED", str(failure))
     except Skipped as skipped:
-        return Finding(name, "not tested", skipped.message)
+        return Finding(name, "not tested", str(skipped))
     except Exception as error:
-        kind = type(error).__name__
-        return Finding(name, "FAILED", f"the objective raised {kind}: {shown(str(error))}")
+        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
+        return Finding(name, "FAILED", f"the objective raised {what}")
     return Finding(name, "note" if note else "passed", note or "")
 
 
@@ -336,6 +335,7 @@ def _probe(
         name = getattr(obj, "__qualname__", None) or type(obj).__name__
     return Probe(
         target=obj,
+        api=api,
         name=name if len(name) <= 100 else f"{name[:97]}...",
         call=call,
         exact=exact,
@@ -787,13 +787,16 @@ def check_copies(probe: Probe) -> None:
         raise Failure(
             f"it cannot be deep-copied ({shown(str(error))}), which LightGBM and clone() do"
         ) from None
-    straight = probe.call(probe.y, probe.f, None)
+    straight = [np.array(part) for part in probe.call(probe.y, probe.f.copy(), None)]
     for other in copies:
-        call = other if isinstance(other, Objective) else None
-        if call is None:
-            continue
-        if not all(map(np.array_equal, call(probe.y, probe.f, None), straight)):
-            raise Failure("a copy of it computes something else")
+        call = other
+        if not isinstance(other, Objective):
+            call, _ = _sklearn_form(other, probe.api, probe.y, probe.f)
+        if not all(map(np.array_equal, call(probe.y, probe.f.copy(), None), straight)):
+            raise Failure(
+                "a copy of it computes something else, and folds, grid searches and saved models "
+                "work with copies"
+            )
 
 
 def check_scale(probe: Probe) -> str | None:

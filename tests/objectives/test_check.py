@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import pickle
@@ -20,6 +21,7 @@ import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.check import parametrize_with_checks
 from gbdt_objectives.objectives import ObjectiveError
+from gbdt_objectives.objectives.check import Failure, Skipped
 from tests.contract import OBJECTIVES
 
 # Right ones, in every form
@@ -259,6 +261,43 @@ def returns_margin(y, f, w=None):
     return f, h
 
 
+class ForgetsInCopies:
+    """Its parameter is no part of its state."""
+
+    gamma = 1.0
+
+    def __call__(self, y, f, w=None):
+        g, h = logistic(y, f, w)
+        return self.gamma * g, h
+
+    def __reduce__(self):
+        return type(self), ()
+
+
+class ForgetsInDeepCopies(ForgetsInCopies):
+    def __reduce__(self):
+        return restore_gamma, (self.gamma,)
+
+    def __deepcopy__(self, memo):
+        return type(self)()
+
+
+def restore_gamma(gamma):
+    obj = ForgetsInDeepCopies()
+    obj.gamma = gamma
+    return obj
+
+
+class ForgetsNatively(ForgetsInCopies):
+    def __call__(self, margin, data):
+        return super().__call__(data.get_label(), margin, data.get_weight())
+
+
+def with_gamma(obj):
+    obj.gamma = 2.0
+    return obj
+
+
 def make_closure():
     return lambda y, f, w=None: logistic(y, f, w)
 
@@ -358,6 +397,9 @@ def asymmetric(y, f, w=None):
         (writes_to_labels, {}, "inputs", "it writes into the labels"),
         (returns_margin, {}, "inputs", "it writes into the margins"),
         (make_closure(), {}, "copies", "it does not pickle"),
+        (with_gamma(ForgetsInCopies()), {}, "copies", "a copy of it computes something else"),
+        (with_gamma(ForgetsInDeepCopies()), {}, "copies", "a copy of it computes something else"),
+        (with_gamma(ForgetsNatively()), {"api": "lightgbm"}, "copies", "a copy of it computes"),
         (position_matters, {}, "order of rows", "the gradient of a row depends on where the row"),
         (fortran, {"n_classes": 3}, "memory order", "margins in Fortran order"),
         (flat, {"n_classes": 3}, "returned arrays", r"shape \(180,\), not \(60, 3\): flat"),
@@ -473,6 +515,18 @@ def test_the_report_prints_and_pickles() -> None:
         check_objective(wrong_sign, loss=logistic_loss)
     assert "3 of 13 checks failed" in str(raised.value)
     assert pickle.loads(pickle.dumps(raised.value.report)) == raised.value.report
+
+
+@pytest.mark.parametrize("kind", [Failure, Skipped])
+def test_what_a_check_raises_can_be_raised_again(kind) -> None:
+    """A frozen exception cannot: a context manager on its way sets its traceback."""
+
+    @contextlib.contextmanager
+    def passing_on():
+        yield
+
+    with pytest.raises(kind, match="why"), passing_on():
+        raise kind("why")
 
 
 # From the command line, and in a test suite

@@ -1,0 +1,659 @@
+"""objective_from_loss: derivatives are right, what is wrong is refused, jax's settings stay."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+from scipy.special import expit, softmax
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as by_lightgbm, xgboost as by_xgboost
+from gbdt_objectives.objectives import ObjectiveError, autodiff
+from tests.objectives.checks import central_difference
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+# Losses
+
+
+def total(losses, w):
+    return (losses if w is None else w * losses).sum()
+
+
+def logistic(y, z, w):
+    return total(jnp.logaddexp(0, (1 - 2 * y) * z), w)
+
+
+def naive_logistic(y, z, w):
+    """Its second derivative is below 0 by rounding, in one tail."""
+    return total(jnp.log1p(jnp.exp((1 - 2 * y) * z)), w)
+
+
+def poisson(y, f, w):
+    return total(jnp.exp(f) - y * f, w)
+
+
+def pseudo_huber(y, f, w):
+    return total(jnp.sqrt(1 + (f - y) ** 2), w)
+
+
+def cross_entropy(y, z, w):
+    return -total(jax.nn.log_softmax(z, axis=1)[jnp.arange(len(y)), y.astype(int)], w)
+
+
+def cauchy(y, f, w):
+    """Not convex."""
+    return total(jnp.log1p((f - y) ** 2), w)
+
+
+def log_squared_error(y, f, w):
+    v = jnp.ones(len(y)) if w is None else w
+    return v.sum() / 2 * jnp.log((v * (f - y) ** 2).sum())
+
+
+def ones(y, f, w):
+    v = np.ones(len(f)) if w is None else w
+    return v if f.ndim == 1 else np.repeat(v[:, None], f.shape[1], axis=1)
+
+
+def quarter(y, z, w):
+    return 0.25 * ones(y, z, w)
+
+
+def half_of_the_error(y, z, w):
+    """In jax.numpy, of which arrays come as well."""
+    return jnp.abs(jax.nn.sigmoid(z) - y) / 2 * ones(y, z, w)
+
+
+def exact(y, f, w):
+    return {
+        logistic: lambda: (expit(f) - y, expit(f) * expit(-f)),
+        poisson: lambda: (np.exp(f) - y, np.exp(f)),
+        pseudo_huber: lambda: ((f - y) / np.hypot(1, f - y), np.hypot(1, f - y) ** -3.0),
+    }
+
+
+def rows(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 2, n), rng.uniform(-8, 8, n), rng.uniform(0.5, 3, n)
+
+
+# The derivatives
+
+
+@pytest.mark.parametrize("loss", [logistic, poisson, pseudo_huber])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_derivatives_are_the_formulas(loss, weighted) -> None:
+    y, f, w = rows(300)
+    v = w if weighted else np.ones(300)
+    obj = go.objective_from_loss(loss)
+    found = obj.gradient_hessian(y, f, w if weighted else None)
+    for array, right in zip(found, exact(y, f, w)[loss](), strict=True):
+        assert array.dtype == np.float64
+        # a few roundings of float64; in 1 - p some more
+        np.testing.assert_allclose(array, v * right, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_margins_a_row(weighted) -> None:
+    rng = np.random.default_rng(1)
+    y, z, w = rng.integers(0, 4, 50), rng.normal(0, 3, (50, 4)), rng.uniform(0.5, 3, 50)
+    v, p = (w if weighted else np.ones(50))[:, None], softmax(z, axis=1)
+    obj = go.objective_from_loss(cross_entropy)
+    gradient, hessian = obj.gradient_hessian(y, np.asfortranarray(z), w if weighted else None)
+    np.testing.assert_allclose(gradient, v * (p - np.eye(4)[y]), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(hessian, v * p * (1 - p), rtol=1e-12, atol=1e-14)
+
+
+def test_rows_that_are_coupled() -> None:
+    y, f, w = rows(40)
+    obj = go.objective_from_loss(log_squared_error, hessian="constant")
+    for weight in (None, w):
+        v = np.ones(40) if weight is None else weight
+        gradient, hessian = obj.gradient_hessian(y, f, weight)
+        formula = v.sum() * v * (f - y) / (v * (f - y) ** 2).sum()
+        np.testing.assert_allclose(gradient, formula, rtol=1e-13)
+        np.testing.assert_array_equal(hessian, v)
+        numeric = central_difference(lambda f, u=weight: obj.loss(y, f, u), f, 1e-5)
+        # truncation, step^2, and rounding, eps loss / step
+        np.testing.assert_allclose(gradient, numeric, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("loss", "hessian", "kind", "options"),
+    [
+        (logistic, "exact", None, {}),
+        (naive_logistic, "exact", None, {}),
+        (pseudo_huber, "exact", None, {"y_true": np.arange(4.0)}),
+        (cross_entropy, "exact", None, {"n_classes": 3}),
+        (cross_entropy, quarter, None, {"n_classes": 3}),
+        (cross_entropy, "constant", None, {"n_classes": 3}),
+        (cauchy, "constant", None, {"y_true": np.arange(4.0)}),
+        (log_squared_error, "constant", None, {"y_true": np.arange(4.0)}),
+        (logistic, quarter, None, {}),
+        (logistic, quarter, "upper_bound", {}),
+        (logistic, half_of_the_error, "bounded", {}),
+    ],
+)
+def test_the_checker_passes_them(loss, hessian, kind, options) -> None:
+    obj = go.objective_from_loss(loss, hessian=hessian, hessian_kind=kind)
+    assert obj.hessian_kind == kind or kind is None
+    assert go.check_objective(obj, **options).passed
+
+
+def weights_squared(y, z, w):
+    return logistic(y, z, w if w is None else w * w)
+
+
+def weights_outside_the_mean(y, f, w):
+    return total((f - f.mean() - y) ** 2, w)
+
+
+def weights_ignored(y, z, w):
+    return logistic(y, z, None)
+
+
+def shape_of_weights_used(y, z, w):
+    return logistic(y, z, None if w is None else jnp.ones_like(w))
+
+
+def sum_of_weights_forgotten(y, z, w):
+    n = len(y) if w is None else w.sum()
+    return logistic(y, z, None) if n is not None else n
+
+
+@pytest.mark.parametrize(
+    ("loss", "options", "check", "message"),
+    [
+        (weights_squared, {}, "weights", "multiplied by the weights twice"),
+        (weights_ignored, {}, "weights", "weights_ignored ignores sample_weight"),
+        (shape_of_weights_used, {}, "weights", "shape_of_weights_used ignores sample_weight"),
+        (sum_of_weights_forgotten, {}, "weights", "sum_of_weights_forgotten ignores sample_w"),
+        (weights_outside_the_mean, {"hessian": "constant"}, "weights", "not that of w copies"),
+        (poisson, {"hessian": ones}, "hessian", "declared an upper bound, but"),
+        (poisson, {"hessian": ones, "hessian_kind": "bounded"}, "step of a leaf", "passes the"),
+    ],
+)
+def test_the_checker_names_what_is_wrong(loss, options, check, message) -> None:
+    with pytest.raises(ObjectiveError) as raised:
+        go.check_objective(go.objective_from_loss(loss, **options), margins=(-3, 3))
+    failed = [f for f in raised.value.report.findings if f.status == "FAILED"]
+    assert message in next(f.message for f in failed if f.check == check)
+
+
+def test_a_second_derivative_that_rounding_makes_negative_is_0() -> None:
+    y, z = np.zeros(1000), np.linspace(0, 45, 1000)
+    by_jax = autodiff._evaluate(naive_logistic, 2, y, z, None)[2]
+    assert by_jax.min() < 0
+    _, hessian = go.objective_from_loss(naive_logistic).gradient_hessian(y, z)
+    assert hessian.min() == 0
+    np.testing.assert_allclose(hessian, expit(z) * expit(-z), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (7, 399), (398, 399)])
+def test_one_coupled_pair_of_rows_is_found(pair) -> None:
+    i, j = pair
+
+    def nearly_a_sum(y, f, w):
+        return (f**2).sum() + 1e-6 * f[i] * f[j]
+
+    _, f, _ = rows(400)
+    with pytest.raises(ValueError, match="in nearly_a_sum rows depend on each other"):
+        go.objective_from_loss(nearly_a_sum)(np.zeros(400), f)
+
+
+COSTS = np.random.default_rng(2).uniform(1, 5, 300)
+
+
+def with_costs(y, z, w):
+    """A value of each of 300 rows from elsewhere."""
+    return total(COSTS * jnp.logaddexp(0, (1 - 2 * y) * z), w)
+
+
+def test_values_of_rows_may_come_from_elsewhere() -> None:
+    y, z, _ = rows(300)
+    for weight in (None, COSTS):
+        found = go.objective_from_loss(with_costs).gradient_hessian(y, z, weight)
+        v = COSTS if weight is None else COSTS**2
+        expected = go.objective_from_loss(logistic).gradient_hessian(y, z, v)
+        for array, right in zip(found, expected, strict=True):
+            np.testing.assert_allclose(array, right, rtol=1e-13)
+
+
+# What is refused, when it is made and through both boosters' training
+
+
+@dataclass
+class NotHashable:
+    gamma: float = 1.0
+
+    def __call__(self, y, f, w):
+        return total(self.gamma * (f - y) ** 2, w)
+
+
+@dataclass(frozen=True)
+class Power:
+    """Visible parameters, as those of our own objectives."""
+
+    power: float
+
+    def __call__(self, y, f, w):
+        return total(jnp.abs(f - y) ** self.power, w)
+
+
+@pytest.mark.parametrize(
+    ("loss", "options", "error", "message"),
+    [
+        (3, {}, TypeError, "loss must be a function, found 3"),
+        (go.objective(lambda y, f, w: (f, f)), {}, TypeError, "loss must be a function, found"),
+        (lambda y, f: f, {}, TypeError, r"must take \(y_true, margin, sample_weight\), found \(y,"),
+        (NotHashable(), {}, TypeError, "make its class a frozen dataclass"),
+        (logistic, {"hessian": "diagonal"}, ValueError, "hessian must be one of 'exact', 'const"),
+        (logistic, {"hessian": 0.25}, ValueError, "hessian must be one of .* found 0.25"),
+        (logistic, {"hessian_kind": "upper_bound"}, ValueError, "but hessian is 'exact': leave"),
+        (logistic, {"hessian": quarter, "hessian_kind": "exact"}, ValueError, "hessian_kind must"),
+        (logistic, {"intercept": np.nan}, ValueError, "intercept must be finite"),
+        (logistic, {"intercept": "0"}, TypeError, "intercept must be a number"),
+    ],
+)
+def test_bad_arguments(loss, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        go.objective_from_loss(loss, **options)
+
+
+def mean(y, f, w):
+    return jnp.average((f - y) ** 2, weights=w)
+
+
+def ratio(y, f, w):
+    """1 - kappa, nearly."""
+    return ((f - y) ** 2).sum() / ((f - 1) ** 2 + 1).sum()
+
+
+def each_row(y, z, w):
+    return jnp.logaddexp(0, (1 - 2 * y) * z)
+
+
+def nothing(y, f, w):
+    total((f - y) ** 2, w)
+
+
+def two_things(y, f, w):
+    return total((f - y) ** 2, w), 1.0
+
+
+def whole_number(y, f, w):
+    return (f > y).sum()
+
+
+def of_numpy(y, z, w):
+    return total(np.log(1 + np.exp((1 - 2 * y) * z)), w)
+
+
+def of_scipy(y, z, w):
+    return total((expit(z) - y) ** 2, w)
+
+
+def with_if(y, f, w):
+    return total(f**2, w) if f[0] > 0 else total(-f, w)
+
+
+def of_some_rows(y, f, w):
+    return (f[y == 1] ** 2).sum()
+
+
+def as_float(y, f, w):
+    return float(total((f - y) ** 2, w))
+
+
+def of_no_margin(y, f, w):
+    return total(y**2, w)
+
+
+def not_finite(y, f, w):
+    return total(jnp.log(f - 1e6), w)
+
+
+def steep(y, f, w):
+    return total(jnp.where(f > 1e6, jnp.sqrt(f - 1e6), f**2), w)
+
+
+def absolute(y, f, w):
+    return total(jnp.abs(f - y), w)
+
+
+def in_place(y, f, w):
+    f -= y
+    f[0] = 0
+    return total(f**2, w)
+
+
+def two_bounds(y, f, w):
+    return np.ones(2)
+
+
+def negative_bound(y, f, w):
+    return -ones(y, f, w)
+
+
+def nan_bound(y, f, w):
+    return np.nan * ones(y, f, w)
+
+
+WRONG: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+    (each_row, {}, ValueError, r"each_row must return one number, .* array of shape \(300,\): "),
+    (nothing, {}, TypeError, "nothing must return one number, .* found None"),
+    (two_things, {}, TypeError, "two_things must return one number, .* found "),
+    (whole_number, {}, TypeError, "whole_number must return a float, found int"),
+    (mean, {}, ValueError, "mean is .* and for each of them twice, so a mean, not the total"),
+    (ratio, {"hessian": "constant"}, ValueError, "ratio is .* multiply by the number of rows"),
+    (of_numpy, {}, TypeError, "jax cannot trace of_numpy: .* jnp.exp for np.exp"),
+    (of_scipy, {}, TypeError, "jax cannot trace of_scipy: .* Write it in jax.numpy alone"),
+    (with_if, {}, TypeError, "jax cannot trace with_if: .* jnp.where for if"),
+    (of_some_rows, {}, TypeError, "jax cannot trace of_some_rows: .* boolean indices"),
+    (as_float, {}, TypeError, r"jax cannot trace as_float: .* no float\(\)"),
+    (in_place, {}, TypeError, "immutable"),
+    (of_no_margin, {}, ValueError, "of_no_margin does not depend on the margin"),
+    (not_finite, {}, ValueError, "not_finite is nan at margins from .* jnp.logaddexp"),
+    (steep, {}, ValueError, "steep is finite, but its gradient is nan at row 0, .* jnp.where"),
+    (cauchy, {}, ValueError, "derivative of cauchy is -.* not convex, .* hessian=\"constant\""),
+    (log_squared_error, {}, ValueError, "in log_squared_error rows depend .* hessian=\"constant\""),
+    (absolute, {}, ValueError, "by absolute must be >= 0 and not 0 everywhere, .* a constant"),
+    (logistic, {"hessian": two_bounds}, ValueError, "returned by logistic must have the margin's"),
+    (logistic, {"hessian": negative_bound}, ValueError, "returned by logistic must be >= 0"),
+    (logistic, {"hessian": nan_bound}, ValueError, "returned by logistic must be finite"),
+]  # fmt: skip
+
+X = np.random.default_rng(3).random((300, 3))
+Y = 3.0 * (X[:, 0] > 0.4)
+
+
+def train_with_xgboost(obj, w=None):
+    data = xgb.DMatrix(X, Y, weight=w)
+    return by_xgboost.train({"max_depth": 2}, data, 3, objective=obj).predict(data)
+
+
+def train_with_lightgbm(obj, w=None):
+    data = lgb.Dataset(X, Y, weight=w)
+    return by_lightgbm.train({"verbose": -1}, data, 3, objective=obj).predict(X)
+
+
+def fit_xgboost(obj, w=None):
+    return xgb.XGBRegressor(n_estimators=3, objective=obj).fit(X, Y, sample_weight=w).predict(X)
+
+
+def fit_lightgbm(obj, w=None):
+    estimator = lgb.LGBMRegressor(n_estimators=3, objective=obj, verbose=-1)
+    return estimator.fit(X, Y, sample_weight=w).predict(X)
+
+
+TRAININGS = [train_with_xgboost, train_with_lightgbm, fit_xgboost, fit_lightgbm]
+
+
+@pytest.mark.parametrize("train", TRAININGS)
+@pytest.mark.parametrize(
+    ("loss", "options", "error", "message"), WRONG, ids=[f"{w[0].__name__}-{w[1]}" for w in WRONG]
+)
+def test_training_refuses(train, loss, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        train(go.objective_from_loss(loss, intercept=0.5, **options))
+
+
+@pytest.mark.parametrize("train", TRAININGS)
+def test_training_refuses_a_loss_that_ignores_the_weights(train) -> None:
+    obj = go.objective_from_loss(weights_ignored)
+    train(obj)  # there are none
+    with pytest.raises(ValueError, match="weights_ignored ignores sample_weight, and boosters"):
+        train(obj, np.full(300, 2.0))
+
+
+@pytest.mark.parametrize("train", TRAININGS)
+@pytest.mark.parametrize("loss", [cauchy, absolute, log_squared_error, Power(1.5)])
+def test_the_remedy_trains(train, loss, capfd) -> None:
+    found = train(go.objective_from_loss(loss, hessian="constant", intercept=0.5))
+    assert np.corrcoef(found, Y)[0, 1] > 0.9
+    assert capfd.readouterr() == ("", "")
+
+
+def softmax_gradient(y, z, w):
+    p = softmax(z, axis=1)
+    return p - np.eye(3)[y.astype(int)], p * (1 - p)
+
+
+def test_several_margins_a_row_train_the_same_model() -> None:
+    y = np.digitize(X[:, 0], [0.3, 0.6])
+    predictions = []
+    for obj in (go.objective(softmax_gradient), go.objective_from_loss(cross_entropy)):
+        params = {"num_class": 3, "max_depth": 2, "disable_default_eval_metric": 1}
+        data = xgb.DMatrix(X, y)
+        booster = xgb.train(params, data, 10, obj=obj)
+        predictions.append([booster.predict(data, output_margin=True)])
+        params = {"num_class": 3, "num_leaves": 4, "verbose": -1, "objective": obj}
+        predictions[-1].append(lgb.train(params, lgb.Dataset(X, y), 10).predict(X))
+    for a, b in zip(*predictions, strict=True):
+        assert np.ptp(a) > 0.5
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)  # float32
+
+
+# It is a value, in one process and in several
+
+
+def test_it_is_a_value() -> None:
+    obj = go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
+    again = pickle.loads(pickle.dumps(obj))
+    assert again == obj == go.objective_from_loss(Power(1.5), hessian=quarter, intercept=2)
+    assert hash(again) == hash(obj)
+    assert obj != go.objective_from_loss(Power(1.4), hessian=quarter, intercept=2)
+    assert obj != go.objective_from_loss(Power(1.5), hessian="constant", intercept=2)
+    assert copy.deepcopy(obj) is obj
+    assert "Power(power=1.5)" in repr(obj)
+    assert "quarter" in repr(obj)
+    assert clone(xgb.XGBRegressor(objective=obj)).get_params()["objective"] is obj
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(go.objective_from_loss(lambda y, f, w: f.sum()))
+
+
+@pytest.mark.parametrize("train", TRAININGS)
+def test_equal_parameters_train_equal_models(train) -> None:
+    for power in (1.2, 1.6):
+        once = train(go.objective_from_loss(Power(power), hessian="constant"))
+        again = pickle.loads(pickle.dumps(go.objective_from_loss(Power(power), hessian="constant")))
+        np.testing.assert_array_equal(train(again), once)
+    other = train(go.objective_from_loss(Power(1.2), hessian="constant"))
+    assert np.abs(other - once).max() > 0.01  # the compiled functions are not mixed up
+
+
+def test_grid_search_in_two_processes() -> None:
+    objectives = [
+        go.objective_from_loss(Power(1.5), hessian="constant"),
+        go.objective_from_loss(pseudo_huber),
+        go.objective_from_loss(log_squared_error, hessian="constant"),
+    ]
+    objectives[0](Y, np.zeros(300))  # jax runs here as well
+    for estimator in (
+        xgb.XGBRegressor(n_estimators=5, n_jobs=1),
+        lgb.LGBMRegressor(n_estimators=5, n_jobs=1, verbose=-1),
+        by_xgboost.XGBRegressor(n_estimators=5, n_jobs=1),
+        by_lightgbm.LGBMRegressor(n_estimators=5, n_jobs=1, verbose=-1),
+    ):
+        search = GridSearchCV(estimator, {"objective": objectives}, cv=2, n_jobs=2)
+        search.fit(X, Y)
+        again = GridSearchCV(estimator, {"objective": objectives}, cv=2, n_jobs=1).fit(X, Y)
+        scores = search.cv_results_["mean_test_score"]
+        np.testing.assert_array_equal(scores, again.cv_results_["mean_test_score"])
+        assert len(set(scores)) == 3
+        saved = pickle.loads(pickle.dumps(search.best_estimator_))
+        np.testing.assert_array_equal(saved.predict(X), search.best_estimator_.predict(X))
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+
+
+FORK = """
+import os, warnings
+warnings.simplefilter("ignore")  # jax warns of forks
+import jax.numpy as jnp
+import gbdt_objectives as go
+obj = go.objective_from_loss(lambda y, f, w: ((f - y) ** 2).sum())
+for used in (False, True):
+    if used:
+        obj([0, 1], [0.5, 0.5])
+    child = os.fork()
+    if not child:
+        try:
+            print("gradient", *obj([0, 1], [0.5, 0.5])[0], flush=True)
+        except RuntimeError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere processes are spawned")
+def test_a_forked_process_is_refused_instead_of_hanging() -> None:
+    ran = run(FORK)
+    assert ran.returncode == 0, ran.stderr
+    before, after = ran.stdout.splitlines()
+    assert before == "gradient 1.0 -1.0"
+    assert "before this process was forked, and would hang in it: start processes with" in after
+
+
+# jax is optional, and its settings stay the user's
+
+
+def test_importing_the_package_does_not_import_jax() -> None:
+    ran = run(
+        "import sys, gbdt_objectives as go; go.objective_from_loss; go.qwk_objective([0, 1])\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] in ('jax', 'jaxlib')]"
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_without_jax_the_command_is_named() -> None:
+    ran = run(
+        "import sys; sys.modules['jax'] = None\n"
+        "import gbdt_objectives as go\n"
+        "print(go.qwk_objective([0, 1])([0, 1], [0.5, 0.5])[0])\n"
+        "go.objective_from_loss(lambda y, f, w: f.sum())"
+    )
+    assert ran.returncode == 1
+    assert ran.stdout
+    assert "ImportError: jax is needed to differentiate a loss: pip install" in ran.stderr
+    assert "'gbdt_objectives[autodiff]'" in ran.stderr
+
+
+def test_without_jax_a_saved_objective_names_the_command(monkeypatch) -> None:
+    obj = pickle.loads(pickle.dumps(go.objective_from_loss(logistic)))
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ImportError, match="pip install 'gbdt_objectives.autodiff.'"):
+        obj([0, 1], [0.5, 0.5])
+
+
+def test_float64_is_for_the_call_only() -> None:
+    obj, (y, z, _) = go.objective_from_loss(logistic), rows(100)
+    before = jax.config.jax_enable_x64
+    try:
+        for setting in (False, True):
+            jax.config.update("jax_enable_x64", setting)
+            dtype = np.float64 if setting else np.float32
+            gradient, _ = obj.gradient_hessian(y, z)
+            np.testing.assert_allclose(gradient, expit(z) - y, rtol=1e-12)
+            assert jnp.ones(3).dtype == dtype
+            with pytest.raises(TypeError, match="cannot trace"):
+                go.objective_from_loss(of_numpy)(y, z)
+            assert jnp.ones(3).dtype == dtype
+            obj.loss(y, z)
+            assert jnp.ones(3).dtype == dtype
+            assert jax.config.jax_enable_x64 == setting
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.skipif(not hasattr(jax, "enable_x64"), reason="it is where it was before jax 0.8")
+def test_float64_where_older_versions_of_jax_have_it(monkeypatch) -> None:
+    from jax import experimental
+
+    monkeypatch.setattr(experimental, "enable_x64", jax.enable_x64, raising=False)
+    monkeypatch.delattr(jax, "enable_x64")
+    y, z, _ = rows(100)
+    gradient, _ = go.objective_from_loss(logistic).gradient_hessian(y, z)
+    np.testing.assert_allclose(gradient, expit(z) - y, rtol=1e-12)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    obj, (y, z, _) = go.objective_from_loss(logistic), rows(1000)
+    expected = obj.gradient_hessian(y, z)
+
+    def ours(_):
+        return all(map(np.array_equal, obj.gradient_hessian(y, z), expected))
+
+    def the_users(_):
+        return jnp.ones(3).dtype == np.float32
+
+    with ThreadPoolExecutor(4) as pool:
+        results = [pool.submit(job, k) for k in range(50) for job in (ours, the_users)]
+        assert all(result.result() for result in results)
+
+
+def test_it_is_compiled_once_for_each_shape() -> None:
+    traced = []
+
+    def counted(y, f, w):
+        traced.append(f.shape)
+        return total((f - y) ** 2, w)
+
+    y, f, w = rows(64)
+    bound = go.objective_from_loss(counted).bind(y)
+    bound(f)
+    first = len(traced)
+    for _ in range(5):
+        bound(f)
+        go.objective_from_loss(counted)(y, f)  # another object, the same loss
+    assert len(traced) == first
+    go.objective_from_loss(counted)(y, f, w)
+    assert len(traced) > first
+
+
+def test_on_the_processor_whatever_the_default_device() -> None:
+    """Two processors stand for an accelerator and the processor."""
+    code = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax, jax.numpy as jnp
+import gbdt_objectives as go
+jax.config.update("jax_default_device", jax.devices()[1])
+def loss(y, f, w):
+    places.append(jax.config.jax_default_device)
+    return ((f - y) ** 2).sum()
+places = []
+go.objective_from_loss(loss)([0, 1], [0.5, 0.5])
+assert jnp.ones(3).devices() == {jax.devices()[1]}
+assert places and all(place == jax.devices()[0] for place in places), places
+"""
+    ran = run(code)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_any_labels_and_memory_of_the_boosters() -> None:
+    y, z, w = rows(100)
+    obj = go.objective_from_loss(logistic)
+    expected = obj.gradient_hessian(y, z, w)
+    z.flags.writeable = False
+    for labels in (y.astype(bool), y.astype(np.int8), y.astype(np.float32), y.tolist()):
+        for array, right in zip(obj.gradient_hessian(labels, z, w), expected, strict=True):
+            np.testing.assert_array_equal(array, right)
+    assert obj(y, z, w)[0].flags.writeable
