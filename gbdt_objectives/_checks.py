@@ -227,8 +227,9 @@ def finite(name: str, array: Array) -> None:
     if not good.all():
         bad = ~good
         first = int(np.flatnonzero(bad.ravel())[0])
+        row = int(np.argwhere(bad)[0][0]) if array.ndim else 0
         raise ValueError(
-            f"{name} must be finite, found {array.ravel()[first]} at row {first} "
+            f"{name} must be finite, found {array.ravel()[first]} at row {row} "
             f"({int(bad.sum())} such of {array.size}): remove or repair these rows first"
         )
 

@@ -27,6 +27,21 @@ def squared_error_loss(y_true: Array, margin: Array, sample_weight: Array | None
     return float(0.5 * (w * (margin - y_true) ** 2).sum())
 
 
+def costly_error(
+    y_true: Array, margin: Array, sample_weight: Array | None, *, cost: Array, group: Array
+) -> tuple[Array, Array]:
+    """A user's own, with a cost and a group of each row."""
+    w = cost if sample_weight is None else cost * sample_weight
+    return w * (margin - y_true - group), w
+
+
+def costly_error_loss(
+    y_true: Array, margin: Array, sample_weight: Array | None, *, cost: Array, group: Array
+) -> float:
+    w = cost if sample_weight is None else cost * sample_weight
+    return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
+
+
 def ones(y: Array, p: Array, w: Array) -> float:
     return 1.0
 
@@ -90,6 +105,11 @@ def offsets_by_row(positions: Array) -> go.Objective:
     return go.offset_logloss_objective(10.0 ** -((positions % 7) / 3))
 
 
+def costs_by_row(positions: Array) -> go.Objective:
+    rows = {"cost": 0.5 + positions % 5, "group": positions % 3}
+    return go.objective(costly_error, loss=costly_error_loss, intercept=1.5, rows=rows)
+
+
 OBJECTIVES = [
     qwk_case("qwk", labels_between(0, 3), (0, 3)),
     qwk_case("qwk-unclipped", labels_between(0, 3), (-40, 40), clip=False),
@@ -132,6 +152,14 @@ OBJECTIVES = [
         labels_between(0, 3),
         (-40, 40),
         (),
+    ),
+    ObjectiveCase(
+        "user-function-rows",
+        costs_by_row(np.arange(600)),
+        labels_between(0, 3),
+        (-40, 40),
+        (),
+        of_positions=costs_by_row,
     ),
 ]
 

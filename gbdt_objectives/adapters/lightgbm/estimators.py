@@ -15,9 +15,10 @@ from gbdt_objectives.adapters._estimators import (
     check_places,
     copy_signature,
     labels_weights,
-    name_arguments,
     own_metrics,
     own_objective,
+    read_arguments,
+    request_rows,
     set_temporarily,
 )
 from gbdt_objectives.adapters._start import StartedObjective
@@ -35,6 +36,7 @@ OWN = {
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
 
+@request_rows
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
 
@@ -49,7 +51,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
-        What LightGBM would silently ignore under it is refused.
+        What LightGBM would silently ignore under it is refused. ``fit`` takes what
+        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs
         As for ``lightgbm.LGBMRegressor``.
 
@@ -135,7 +138,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    given = name_arguments(library_fit, *args, **kwargs)
+    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:
@@ -166,7 +169,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         library_fit(**given)
     estimator._Booster = finish(estimator.booster_, objective.link, intercept)
     # what the model is, for predict and predict_proba to interpret its output correctly
-    estimator._objective = "binary" if classifier else objective
+    estimator._objective = "binary" if classifier else estimator.objective
     return estimator
 
 

@@ -13,9 +13,10 @@ from gbdt_objectives.adapters._estimators import (
     check_places,
     copy_signature,
     labels_weights,
-    name_arguments,
     own_metrics,
     own_objective,
+    read_arguments,
+    request_rows,
     set_temporarily,
 )
 from gbdt_objectives.adapters._start import StartedObjective
@@ -38,6 +39,7 @@ OWN = {
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
 
+@request_rows
 class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package.
 
@@ -52,7 +54,8 @@ class XGBRegressor(xgb.XGBRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
-        What XGBoost would silently ignore under it is refused.
+        What XGBoost would silently ignore under it is refused. ``fit`` takes what
+        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs
         As for ``xgboost.XGBRegressor``.
 
@@ -143,7 +146,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
-    given = name_arguments(library_fit, *args, **kwargs)
+    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))
