@@ -118,9 +118,13 @@ def _refuse_classifier(name: str, link: str, estimator: object) -> None:
             f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
             "its scores into classes with apply_thresholds"
         )
-    if library == "lightgbm":
-        raise TypeError(
-            "lightgbm.LGBMClassifier returns raw scores as probabilities under a custom "
-            f"objective such as {name}: import LGBMClassifier from "
-            "gbdt_objectives.adapters.lightgbm"
-        )
+    if (link, library) == ("logit", "xgboost"):
+        return  # whose logistic function is right
+    wrong = {
+        "lightgbm": "returns raw scores as probabilities under a custom objective such as",
+        "xgboost": "would take the logistic function or softmax of a margin for the probability of",
+    }
+    raise TypeError(
+        f"{library}.{prefix}Classifier {wrong[library]} {name}: import {prefix}Classifier from "
+        f"gbdt_objectives.adapters.{library}"
+    )

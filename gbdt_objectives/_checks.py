@@ -226,11 +226,11 @@ def finite(name: str, array: Array) -> None:
     good = np.isfinite(array)
     if not good.all():
         bad = ~good
-        first = int(np.flatnonzero(bad.ravel())[0])
-        row = int(np.argwhere(bad)[0][0]) if array.ndim else 0
+        at = tuple(np.argwhere(bad)[0].tolist())
+        where = f"row {at[0]}" + "".join(f", column {k}" for k in at[1:])
         raise ValueError(
-            f"{name} must be finite, found {array.ravel()[first]} at row {row} "
-            f"({int(bad.sum())} such of {array.size}): remove or repair these rows first"
+            f"{name} must be finite, found {array[at]} at {where} ({int(bad.sum())} such of "
+            f"{array.size}): remove or repair these rows first"
         )
 
 

@@ -34,6 +34,21 @@ INSTEAD = by_name({
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
+MARGIN = {
+    "identity": "scores in label units",
+    "logit": "log-odds of label 1",
+    "score": "scores that only its class_probability turns into probabilities",
+}
+"""What a margin is, by the link of a metric or objective."""
+
+FITTING_METRIC = {
+    "identity": "pass extended_qwk_metric() or squared_error_metric()",
+    "logit": "pass weighted_logloss_metric(...)",
+    "score": "pass loss_metric(objective)",
+}
+"""What to do about a metric of other margins, by the link of the objective."""
+
+
 def check_arguments(
     function: str,
     kind: type,
@@ -106,6 +121,25 @@ def check_objective(objective: object) -> None:
     )
 
 
+def num_class(
+    params: Mapping[str, Any], names: Sequence[str], objective: Objective
+) -> dict[str, int]:
+    """The parameter that an objective with several outputs needs, if it is not given.
+
+    Raises if it is given, under one of its ``names``, and disagrees with the objective.
+    """
+    K = objective.outputs
+    refuse(
+        params, names, (K,) if K > 1 else (0, 1),
+        f"{objective!r} has {K} outputs, and train() sets num_class={K}; leave it out, or make the "
+        "objective for as many classes" if K > 1 else
+        "the objective has one margin per row; leave num_class out. For a function of your own "
+        "with several call the library's own train(), with gbdt_objectives.objective(function)",
+    )  # fmt: skip
+    given = any(params.get(name) is not None for name in names)
+    return {} if K == 1 or given else {"num_class": K}
+
+
 def check_metric(metric: object, objective: object) -> None:
     """Raise unless it is a metric of this package, for the objective's margins."""
     check_called("metric", metric)
@@ -119,22 +153,19 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric must be a Metric such as extended_qwk_metric(), found "
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
+    link = objective.link if isinstance(objective, Objective) else None
     if metric.input_space == "probability":
+        fitting = FITTING_METRIC[link] if link == "score" else 'make it with input_space="margin"'
         raise ValueError(
             f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
-            'objective: make it with input_space="margin"'
+            f"objective: {fitting}"
         )
-    if not isinstance(objective, Objective) or isinstance(objective, FunctionObjective):
+    if link is None or isinstance(objective, FunctionObjective):
         return  # only its author knows what its margin means
-    if metric.link not in (None, objective.link):
-        means = {"identity": "scores in label units", "logit": "log-odds of label 1"}
-        fitting = {
-            "identity": "extended_qwk_metric() or squared_error_metric()",
-            "logit": "weighted_logloss_metric(...)",
-        }
+    if metric.link not in (None, link):
         raise ValueError(
-            f"metric {metric.name!r} takes {means[metric.link]}, but {objective!r} trains "
-            f"{means[objective.link]}: pass {fitting[objective.link]}"
+            f"metric {metric.name!r} takes {MARGIN[metric.link]}, but {objective!r} trains "
+            f"{MARGIN[link]}: {FITTING_METRIC[link]}"
         )
 
 

@@ -1,6 +1,7 @@
 """Objective: what a loss must offer, and how the boosters call it.
 
-In the code: y labels, f margins, w weights. Rows are worked on one block at a time, while
+In the code: y labels, f margins, w weights; gradient and hessian are shaped like the margins, (n,)
+or, with K outputs, (n, K). Rows are worked on one block at a time, while
 they are in the processor's cache; :class:`Objective` checks each block of labels and margins
 before the loss sees it.
 """
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives.domain import REAL, Domain
 from gbdt_objectives.objectives.row_values import RowValues, read_row_values
@@ -29,6 +30,8 @@ Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
 Link = Literal["identity", "logit", "score"]
+Start = float | Array
+"""What is added to every margin: one number, or one for each output, (K,)."""
 Block = tuple[slice, Constants, Array, Array]
 """A stretch of rows: where it is, its constants, and where gradient and hessian go."""
 Bound = Callable[[Array], tuple[Array, Array]]
@@ -45,13 +48,16 @@ class Objective:
     A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
     log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_measure`` if
     it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
-    and ``_write`` instead. Checks, weights, blocks and precision are inherited.
+    and ``_write`` instead. Checks, weights, blocks and precision are inherited. With K
+    ``outputs``, margins, gradients and hessians of a row are K numbers: (n, K) instead of (n,).
 
     Attributes
     ----------
-    intercept : float or None
-        Where boosting should start, in margin units. None if :meth:`measured` has not
-        seen the labels yet, or if the loss has no such value.
+    intercept : float, tuple of K floats or None
+        Where boosting should start, in margin units; a tuple if there are several outputs. None
+        if :meth:`measured` has not seen the labels yet, or if the loss has no such value.
+    outputs : int
+        How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     rows : int or None
         How many training rows it is for, if it holds a value of each; None for any.
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
@@ -99,8 +105,12 @@ class Objective:
         return False
 
     @property
-    def intercept(self) -> float | None:
+    def intercept(self) -> float | tuple[float, ...] | None:
         return None
+
+    @property
+    def outputs(self) -> int:
+        return 1
 
     @property
     def rows(self) -> int | None:
@@ -199,7 +209,7 @@ class Objective:
         return ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
 
     def bind(
-        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: float = 0.0
+        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
     ) -> BoundObjective:
         """This objective with the labels and weights that it is trained on.
 
@@ -209,7 +219,7 @@ class Objective:
         ----------
         y_true : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
-        start : float
+        start : float, or array-like of shape (K,) for K outputs
             Added to every margin, so that a booster that starts at 0 trains as if it
             started there.
 
@@ -219,9 +229,9 @@ class Objective:
             ``bound(margin)`` returns gradient and hessian, float32.
         """
         y, w = self._read_labels(y_true, sample_weight)
-        start = _checks.number("start", start)
+        added = self._read_start(start)
         ready = self._measure_if_needed(y, w)
-        return BoundObjective(ready, len(y), ready._bind(y, w, start, FLOAT32, lasting=True))
+        return BoundObjective(ready, len(y), ready._bind(y, w, added, FLOAT32, lasting=True))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
@@ -288,12 +298,14 @@ class Objective:
             )
         hessian[:] = row_hessian  # first: f, or a view of it, may be returned
         gradient[:] = row_gradient
-        if not math.isfinite(dot(gradient, gradient) + dot(hessian, hessian)):
+        g, h = gradient.ravel(), hessian.ravel()
+        if not math.isfinite(dot(g, g) + dot(h, h)):
             for part, values in (("gradient", gradient), ("hessian", hessian)):
                 _checks.finite(f"the {part} of {type(self).__name__}", values)
         if w is not None:
-            gradient *= w
-            hessian *= w
+            v = w if f.ndim == 1 else w[:, np.newaxis]
+            gradient *= v
+            hessian *= v
 
     # What every loss inherits.
 
@@ -319,11 +331,35 @@ class Objective:
         return y, f, w
 
     def _check_margin_shape(self, f: Array) -> None:
-        if f.ndim != 1:
-            hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
+        if f.shape == self._margin_shape(len(f) if f.ndim else 0):
+            return
+        K = self.outputs
+        if K > 1:
             raise ValueError(
-                f"{type(self).__name__} takes one margin per row, found shape {f.shape}{hint}"
+                f"{type(self).__name__} takes {K} margins per row, shape (n, {K}), found shape "
+                f"{f.shape}: train with num_class={K}, or make the objective for another number "
+                "of classes"
             )
+        hint = ": remove num_class and train with one output" if f.ndim == 2 else ""
+        raise ValueError(
+            f"{type(self).__name__} takes one margin per row, found shape {f.shape}{hint}"
+        )
+
+    def _margin_shape(self, n: int) -> tuple[int, ...]:
+        """Of n rows."""
+        K = self.outputs
+        return (n,) if K == 1 else (n, K)
+
+    def _read_start(self, start: ArrayLike) -> Start:
+        K = self.outputs
+        if K == 1 or np.ndim(start) == 0:
+            return _checks.number("start", start)
+        added = _checks.vector("start", start).astype(np.float64)
+        if len(added) != K:
+            raise ValueError(
+                f"start must be one number, or one for each of the {K} outputs, found {len(added)}"
+            )
+        return added
 
     def _read_labels(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
@@ -351,17 +387,18 @@ class Objective:
 
     def _check_margins(self, f: Array, block: Array) -> Array:
         """A block of margins f, perhaps converted."""
-        if not self.margin_domain.contains(block):
+        if not self.margin_domain.contains(block if block.ndim == 1 else block.ravel()):
             self.margin_domain.check("margin", f)
             self.margin_domain.check("margin", block)
         return block
 
     def _bind(
-        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         """A function from margins to gradient and hessian; unless ``lasting``, for one call only,
         which prepares the blocks in its first pass over them."""
-        gradient, hessian = np.empty((2, len(y)), dtype)  # two contiguous rows: one allocation
+        shape = self._margin_shape(len(y))
+        gradient, hessian = np.empty((2, *shape), dtype)  # both contiguous: one allocation
         prepared: Iterable[Block] = self._prepare(y, w, gradient, hessian, lasting)
         if lasting:
             prepared = list(prepared)
@@ -383,7 +420,7 @@ class Objective:
             constants = self._constants(labels, weights, hessian[rows], lasting)
             yield rows, constants, gradient[rows], hessian[rows]
 
-    def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
+    def _fill(self, prepared: Iterable[Block], f: Array, start: Start, strict: bool) -> None:
         """Write gradient and hessian of all blocks, in two passes if rows are coupled; unless
         ``strict``, only the sums tell whether coupled margins are finite."""
         if not self.couples_rows:
@@ -408,8 +445,8 @@ class Objective:
 
     def _sum_blocks(self, y: Array, f: Array, w: Array | None) -> Sums:
         """The sums over all rows of this worker."""
-        size = min(len(f), BLOCK_BYTES // f.itemsize)
-        kept, spare = np.empty(size, f.dtype), np.empty(size, f.dtype)
+        shape = self._margin_shape(min(len(f), block_rows(f)))
+        kept, spare = np.empty(shape, f.dtype), np.empty(shape, f.dtype)
         sums = []
         for rows in blocks(f):
             margin = self._check_margins(f, f[rows])
@@ -421,7 +458,7 @@ class Objective:
     def _warn_of_far_start(self, f: Array) -> None:
         """In their first call boosters pass their own start in every row: 0, 0.5 or base_score."""
         intercept, tolerance = self.intercept, self.start_tolerance
-        if intercept is None or tolerance is None:
+        if intercept is None or tolerance is None or isinstance(intercept, tuple):
             return
         start = float(f[0])
         glance = f[:: max(1, len(f) // 16)]  # settles all calls but the first, at no cost
@@ -450,7 +487,7 @@ class BoundObjective:
 
     def __init__(self, objective: Objective, rows: int, compute: Bound) -> None:
         self.objective = objective
-        self._shape = (rows,)
+        self._shape = objective._margin_shape(rows)
         self._compute = compute
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
@@ -459,7 +496,7 @@ class BoundObjective:
             margin = _checks.real_array("margin", margin)
         if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
-            _checks.same_length("margin", margin, "the labels", *self._shape)
+            _checks.same_length("margin", margin, "the labels", self._shape[0])
         return self._compute(margin)
 
 
@@ -468,9 +505,11 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
     return parts[0] if len(parts) == 1 else tuple(map(sum, zip(*parts, strict=True)))
 
 
-def _convert(f: Array, start: float, out: Array) -> Array:
-    """f + start in the precision of ``out``, without a copy if it can be."""
-    if start or f.dtype != out.dtype:
+def _convert(f: Array, start: Start, out: Array) -> Array:
+    """f + start in the precision of ``out`` and, if rows have several margins, in its order;
+    without a copy if it can be."""
+    moved = isinstance(start, np.ndarray) or start
+    if moved or f.dtype != out.dtype or (f.ndim > 1 and not f.flags.c_contiguous):
         f = np.add(f, start, out=out, casting="same_kind")
     return f
 
@@ -562,11 +601,12 @@ class FunctionObjective(Objective):
             raise ValueError(f"margin must have shape (n,) or (n, K), found {f.shape}")
 
     def _bind(
-        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         self.label_domain.check("y_true", y)
         y, w = _read_only(y), None if w is None else _read_only(w)  # the booster's own memory
-        return lambda f: self._call(y, f + start if start else f, w, dtype)
+        moved = isinstance(start, np.ndarray) or start
+        return lambda f: self._call(y, f + start if moved else f, w, dtype)
 
     def _call(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]

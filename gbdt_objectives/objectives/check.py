@@ -224,7 +224,8 @@ def check_objective(
         Where the loss is differentiable, both tails included. None: the range of the labels, or
         for labels 0 and 1 from -6 to 6, with tails as far as -100 and 100.
     n_classes : int, optional
-        K, for objectives with margins (n, K). None: one margin per row.
+        K, for callables with margins (n, K). None: one margin per row, or the objective's own
+        ``outputs``.
     api : {"xgboost", "lightgbm", "sklearn"}, optional
         The form of a bare callable; found by trying if None.
 
@@ -301,6 +302,12 @@ def _probe(
     K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
     ours = isinstance(obj, Objective)
     by_row = ours and obj.rows is not None
+    if ours and obj.outputs > 1:
+        if K not in (None, obj.outputs):
+            raise ValueError(
+                f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
+            )
+        K = obj.outputs
     rng = np.random.default_rng(0)
     labels = _labels(obj, y_true, K)
     y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
@@ -377,10 +384,8 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     """The distinct labels to try."""
     if y_true is not None:
         return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
-    if K is not None:
-        return np.arange(K, dtype=np.float64)
     if isinstance(obj, FunctionObjective) or not isinstance(obj, Objective):
-        return np.array([0.0, 1.0])
+        return np.arange(2.0 if K is None else K)
     domain = obj.label_domain
     if isinstance(domain, Values):
         return np.array(domain.values, np.float64)
@@ -679,7 +684,7 @@ def check_leaf_step(probe: Probe) -> str | None:
         leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
         leaf[rng.integers(ROWS)] = True
         f = probe.f.copy()
-        f[leaf] = rng.choice(probe.f.ravel())
+        f[leaf] = rng.choice(probe.f.ravel(), f.shape[1:])
         column = (leaf,) if f.ndim == 1 else (leaf, int(rng.integers(f.shape[1])))
         g, h = (part[column].sum() for part in probe.both(f))
         if h <= 0:
@@ -829,14 +834,15 @@ def check_scale(probe: Probe) -> str | None:
     """Hessians of the size that the boosters' defaults are made for."""
     target = probe.target
     start = target.measured(probe.y).intercept if isinstance(target, Objective) else None
-    middle = float(np.median(probe.f)) if start is None else float(start)
-    mean = float(probe.both(np.full_like(probe.f, middle))[1].mean())
+    middle = np.median(probe.f) if start is None else np.array(start)
+    mean = float(probe.both(np.zeros_like(probe.f) + middle)[1].mean())
+    where = ", ".join(f"{z:.3g}" for z in middle.ravel())
     if mean * LEAF_ROWS >= 1:
         return None
     if mean <= 0:
-        raise Failure(f"the hessians at margin {middle:.3g} sum to 0: the first round does nothing")
+        raise Failure(f"the hessians at margin {where} sum to 0: the first round does nothing")
     return (
-        f"the mean hessian of a row is {mean:.3g} at margin {middle:.3g}: XGBoost needs "
+        f"the mean hessian of a row is {mean:.3g} at margin {where}: XGBoost needs "
         f"{1 / mean:.3g} rows in a leaf at min_child_weight=1, and reg_lambda=1 halves the step of "
         f"such a leaf; LightGBM needs {1e-3 / mean:.3g} at min_sum_hessian_in_leaf=1e-3; lower "
         "these or multiply the loss"

@@ -33,11 +33,11 @@ class Interval:
         _checks.finite(name, values)
         wrong = (values < self.low) | (values > self.high)
         if wrong.any():
-            row = int(np.argmax(wrong))
+            at = tuple(np.argwhere(wrong)[0].tolist())
             ends = ((">=", self.low), ("<=", self.high))
             must = " and ".join(f"{sign} {end:g}" for sign, end in ends if math.isfinite(end))
             raise ValueError(
-                f"{name} must be {must}, found {values[row]} at row {row}: correct these rows or "
+                f"{name} must be {must}, found {values[at]} at row {at[0]}: correct these rows or "
                 "leave them out"
             )
 

@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums, add_sums
+from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums, add_sums
 from gbdt_objectives.objectives.domain import BINARY
 from gbdt_objectives.objectives.row_values import RowValues
 
@@ -120,7 +120,7 @@ class LoglossObjective(Objective):
         return add_sums(parts)
 
     def _bind(
-        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         """With offsets by row, they and ``start`` are added to the margin beforehand."""
         if not isinstance(self.offset, RowValues):

@@ -19,7 +19,7 @@ from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers, workers
-from gbdt_objectives.objectives.base import Bound, Constants, Objective, Sums
+from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 Reduce = Callable[[Array], Array]
@@ -99,7 +99,7 @@ class QWKObjective(Objective):
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _bind(
-        self, y: Array, w: Array | None, start: float, dtype: np.dtype[Any], lasting: bool
+        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         if lasting and self.reduce is None and not workers():  # ask once, not in every call
             return replace(self, reduce=_unchanged)._bind(y, w, start, dtype, lasting)

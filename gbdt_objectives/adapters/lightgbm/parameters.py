@@ -89,11 +89,6 @@ REFUSED: Refused = {
         "LightGBM ignores it under a custom objective; boosting starts at the objective's "
         "intercept anyway",
     ),
-    "num_class": (
-        (1,),
-        "train() handles one margin per row; for several call lightgbm.train with the objective in "
-        "params",
-    ),
     # built-in objectives
     "scale_pos_weight": ((1,), WEIGHTS),
     "is_unbalance": ((False,), WEIGHTS),
@@ -233,7 +228,7 @@ FOREIGN = _arguments.by_name({
 """Names that are not parameters of LightGBM, and what to do instead."""
 
 TABLE = Table(
-    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset(FROM_FILE),
+    library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
     refused=REFUSED, refused_with=REFUSED_WITH, refused_stopping=REFUSED_STOPPING,
     foreign=FOREIGN,
 )  # fmt: skip

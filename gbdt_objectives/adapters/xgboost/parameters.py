@@ -52,8 +52,8 @@ PASSED = frozenset({
 })  # fmt: skip
 """They act under a custom objective as under XGBoost's own."""
 
-USED = frozenset({"objective", "base_score"})
-"""train() compares the first with its own, and starts at the second."""
+USED = frozenset({"objective", "num_class", "base_score"})
+"""train() compares the first two with its own, and starts at the third."""
 
 BUILT_IN = "only XGBoost's own objectives and metrics read it; leave it out"
 LINEAR = "only gblinear reads it, which train() refuses; leave it out"
@@ -71,9 +71,6 @@ REFUSED: Refused = {
     "boost_from_average": ((1,), "boosting starts at the objective's intercept; leave it out"),
     "num_feature": ((), "XGBoost counts the columns of the data; leave it out"),
     # more than one margin per row, and no trees
-    "num_class": (
-        (0, 1), "train() handles one margin per row; for several call xgboost.train(obj=...)",
-    ),
     "num_target": (
         (0, 1), "train() handles one margin per row; for several call xgboost.train(obj=...)",
     ),
