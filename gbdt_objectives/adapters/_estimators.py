@@ -36,9 +36,13 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
         for name in kwargs:
             if name not in call.parameters:
+                estimator = fit.__self__
+                of_rows = isinstance(estimator.objective, FunctionObjective)
                 raise TypeError(
                     f"fit() has no argument {name!r}, only {', '.join(call.parameters)}: a "
-                    f"parameter goes to the estimator, {type(fit.__self__).__name__}({name}=...)"
+                    f"parameter goes to the estimator, {type(estimator).__name__}({name}=...)"
+                    + f"; values by row are named, objective(function, rows=[{name!r}])"
+                    * of_rows
                 )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
@@ -59,7 +63,8 @@ def read_arguments(
             raise ValueError(
                 f"rows of {objective!r} names {name!r}, which is an argument of fit(): rename it"
             )
-    rows = {name: kwargs.pop(name) for name in names if kwargs.get(name) is not None}
+    own = {name: kwargs.pop(name) for name in names if name in kwargs}
+    rows = {name: values for name, values in own.items() if values is not None}
     given = name_arguments(fit, *args, **kwargs)
     if not rows:
         return objective, given

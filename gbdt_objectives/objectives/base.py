@@ -60,6 +60,8 @@ class Objective:
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     rows : int or None
         How many training rows it is for, if it holds a value of each; None for any.
+    is_by_row : bool
+        Whether it is for certain rows, of which it holds values or is still to be given them.
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         What the returned hessian is: the second derivative of the loss, the weight of the
         row, nowhere below the second derivative, so large that -sum g / sum h of a leaf never
@@ -115,6 +117,10 @@ class Objective:
     @property
     def rows(self) -> int | None:
         return None
+
+    @property
+    def is_by_row(self) -> bool:
+        return self.rows is not None
 
     @property
     def n_classes(self) -> int | None:
@@ -538,6 +544,10 @@ class FunctionObjective(Objective):
     @property
     def rows(self) -> int | None:
         return next((len(values) for _, values in self.row_values if values is not None), None)
+
+    @property
+    def is_by_row(self) -> bool:
+        return bool(self.row_values)
 
     def take(self, positions: ArrayLike) -> FunctionObjective:
         taken = ((name, v if v is None else v.take(positions)) for name, v in self.row_values)
