@@ -121,23 +121,27 @@ def check_objective(objective: object) -> None:
     )
 
 
-def num_class(
-    params: Mapping[str, Any], names: Sequence[str], objective: Objective
-) -> dict[str, int]:
-    """The parameter that an objective with several outputs needs, if it is not given.
-
-    Raises if it is given, under one of its ``names``, and disagrees with the objective.
-    """
+def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
+    """Raise if ``num_class``, by any of its names, is not the objective's number of outputs."""
     K = objective.outputs
-    refuse(
-        params, names, (K,) if K > 1 else (0, 1),
-        f"{objective!r} has {K} outputs, and train() sets num_class={K}; leave it out, or make the "
-        "objective for as many classes" if K > 1 else
-        "the objective has one margin per row; leave num_class out. For a function of your own "
-        "with several call the library's own train(), with gbdt_objectives.objective(function)",
-    )  # fmt: skip
-    given = any(params.get(name) is not None for name in names)
-    return {} if K == 1 or given else {"num_class": K}
+    if K == 1:
+        refuse(
+            params, names, (0, 1),
+            "the objective has one margin per row; leave it out, or train an objective with as "
+            "many outputs (a function of your own with the library's own train(), as "
+            "gbdt_objectives.objective(function))",
+        )  # fmt: skip
+    else:
+        refuse(
+            params, names, (K,),
+            f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or "
+            "make the objective for as many classes",
+        )  # fmt: skip
+
+
+def several_outputs(objective: Objective) -> dict[str, int]:
+    """The parameter that an objective with several outputs needs."""
+    return {"num_class": objective.outputs} if objective.outputs > 1 else {}
 
 
 def check_metric(metric: object, objective: object) -> None:

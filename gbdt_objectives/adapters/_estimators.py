@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.objectives import Objective
@@ -22,6 +24,9 @@ from gbdt_objectives.objectives.base import FunctionObjective
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
+
+OTHERS = ("_other_params", "kwargs")
+"""Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
 
 
 def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
@@ -39,8 +44,9 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
                 estimator = fit.__self__
                 of_rows = isinstance(estimator.objective, FunctionObjective)
                 raise TypeError(
-                    f"fit() has no argument {name!r}, only {', '.join(call.parameters)}: a "
-                    f"parameter goes to the estimator, {type(estimator).__name__}({name}=...)"
+                    f"{fit.__name__}() has no argument {name!r}, only "
+                    f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
+                    f"{type(estimator).__name__}({name}=...)"
                     + f"; values by row are named, objective(function, rows=[{name!r}])"
                     * of_rows
                 )
@@ -134,21 +140,24 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     _arguments.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
-    other = name.replace("Classifier", "Regressor")
-    if classifier and isinstance(objective, FunctionObjective):
+    has_classes = objective.n_classes is not None
+    if classifier and isinstance(objective, FunctionObjective) and not has_classes:
         raise TypeError(
             f"{name} cannot turn a margin of {objective!r} into a probability: use "
-            f"{other}, whose predictions are the margins"
+            f"{name.replace('Classifier', 'Regressor')}, whose predictions are the margins"
         )
-    if classifier and objective.link == "identity":
+    if classifier and not has_classes:
         raise TypeError(
-            f"objective={objective!r} trains a score in label units, not log-odds: use {other}, "
-            "and turn its scores into classes with apply_thresholds"
+            f"objective={objective!r} trains a score in label units, not log-odds: use "
+            f"{name.replace('Classifier', 'Regressor')}, and turn its scores into classes with "
+            "apply_thresholds"
         )
-    if not classifier and objective.link == "logit":
+    library = library_of(estimator)
+    if has_classes and not classifier and library is not None:
         raise TypeError(
-            f"objective={objective!r} trains log-odds of label 1: use "
-            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities"
+            f"objective={objective!r} trains {_arguments.MARGIN[objective.link]}: use "
+            f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
+            f"and predict with {MARGIN_FLAG[library]}=True margins"
         )
     return objective
 
@@ -190,9 +199,7 @@ def labels_weights(
     y: ArrayLike, sample_weight: ArrayLike | None, *, classifier: bool, class_weight: Any = None
 ) -> tuple[Array, Array | None]:
     """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
-    target = np.asarray(y)
-    if target.ndim == 2 and target.shape[1] == 1:
-        target = target[:, 0]
+    target = one_column(y)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     if class_weight is not None:
         from sklearn.utils.class_weight import compute_sample_weight
@@ -201,29 +208,91 @@ def labels_weights(
         weight = by_class if weight is None else weight * by_class
     if classifier:
         classes, position = np.unique(target, return_inverse=True)
-        if len(classes) != 2:
-            raise ValueError(
-                f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
-                "objective is for two: leave objective out, or merge classes"
-            )
+        check_two_classes(classes)
         target = position.reshape(target.shape)
     return target, weight
+
+
+def one_column(y: ArrayLike) -> Array:
+    """Labels (n,) or (n, 1) as (n,)."""
+    target = np.asarray(y)
+    return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
+
+
+def find_classes(y: ArrayLike, objective: Objective, *, any_two: bool) -> Array:
+    """The classes of labels that a score is trained on, in the objective's order: 0 to K-1, or
+    if there are two and they may be ``any_two``, those of y."""
+    assert objective.n_classes is not None
+    if objective.n_classes > 2 or not any_two:
+        return np.arange(objective.n_classes)
+    classes = np.unique(one_column(y))
+    check_two_classes(classes)
+    return classes
+
+
+def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
+    """The position of each label in ``classes``, (n,)."""
+    target, K = one_column(y), len(classes)
+    remedy = f"encode the classes, in their order, as 0 to {K - 1}"
+    if (target.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
+        raise TypeError(
+            f"{name} has dtype {target.dtype}, but the classes are "
+            f"{_checks.shown(classes.tolist())}: {remedy}"
+        )
+    known = np.isin(target, classes)
+    if not known.all():
+        row = int(np.argmin(known))
+        raise ValueError(
+            f"{name} holds {_checks.shown(target[row])} at row {row}, but the classes are "
+            f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
+        )
+    return np.searchsorted(classes, target)
+
+
+def fit_to_margins(
+    objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
+) -> Objective:
+    """The objective after training, with what it fits to the margins of the training rows."""
+    if isinstance(objective, FunctionObjective):
+        return objective.without_rows()  # a model needs them no more
+    if type(objective).fitted is Objective.fitted:
+        return objective  # nothing: no need to predict all rows
+    return objective.fitted(y, margins(), w)
+
+
+def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:
+    """Raise for a metric of the library, which would interpret margins as predictions."""
+    names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
+    if names:
+        fitting = {"logit": "weighted_logloss_metric(1)", "score": "loss_metric(objective)"}
+        raise ValueError(
+            f"eval_metric {names[0]!r} is {library}'s own, which would interpret "
+            f"{_arguments.MARGIN[objective.link]} as predictions under a custom objective: pass a "
+            f"metric of gbdt_objectives, such as {fitting[objective.link]}"
+        )
+
+
+def check_two_classes(classes: Array) -> None:
+    if len(classes) != 2:
+        raise ValueError(
+            f"y has {len(classes)} classes, {_checks.shown(classes.tolist())}, but the "
+            "objective is for two: leave objective out, or merge classes"
+        )
 
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
     """Set parameters while the library's own fit runs."""
-    missing = object()
-    before = {name: getattr(estimator, name, missing) for name in parameters}
-    others = dict(getattr(estimator, "_other_params", {}))
+    before = dict(vars(estimator))
+    for name in OTHERS:
+        if name in before:
+            before[name] = dict(before[name])
     estimator.set_params(**parameters)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is missing:
+        for name in (*parameters, *OTHERS):
+            if name in before:
+                setattr(estimator, name, before[name])
+            elif name in vars(estimator):
                 delattr(estimator, name)
-            else:
-                setattr(estimator, name, value)
-        if hasattr(estimator, "_other_params"):
-            estimator._other_params = others

@@ -12,10 +12,24 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective
+from gbdt_objectives.objectives.base import BoundObjective, Start
 
 TOLERANCE = 1e-3
 """Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
+
+
+def start_margin(objective: Objective) -> Start:
+    """Where boosting starts: the objective's intercept, (K,) for K outputs; 0 if it has none."""
+    intercept = objective.intercept
+    if intercept is None:
+        return 0.0
+    return np.array(intercept) if isinstance(intercept, tuple) else intercept
+
+
+def start_of_rows(objective: Objective, rows: int) -> Array:
+    """The same for each row, (n,) or (n, K)."""
+    start = start_margin(objective)
+    return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 
 
 class StartedObjective:
@@ -27,7 +41,8 @@ class StartedObjective:
     Parameters
     ----------
     objective : Objective
-    start : float, array of shape (n,) or None
+        As measured, after the first round.
+    start : float, array of the margins' shape or None
         What the booster's first margins must be; None when continuing an earlier model.
     shifts : bool
         Whether to add the objective's intercept to every margin, for a booster that starts
@@ -35,7 +50,7 @@ class StartedObjective:
 
     Attributes
     ----------
-    shift : float
+    shift : float, or array of shape (K,)
         What is added; known after the first round.
     """
 
@@ -45,7 +60,7 @@ class StartedObjective:
         self.objective = objective
         self.start = start
         self.shifts = shifts
-        self.shift = 0.0
+        self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
 
     def __call__(
@@ -57,10 +72,10 @@ class StartedObjective:
             y, w = _checks.label_weight(b) if native else (a, sample_weight)
             _callers.refuse_objective(type(self.objective).__name__, None)
             self._check_start(np.asarray(margin))
-            measured = self.objective.measured(y, w)
+            self.objective = self.objective.measured(y, w)
             if self.shifts:
-                self.shift = measured.intercept or 0.0
-            self._bound = measured.bind(y, w, start=self.shift)
+                self.shift = start_margin(self.objective)
+            self._bound = self.objective.bind(y, w, start=self.shift)
         return self._bound(margin)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
@@ -69,13 +84,15 @@ class StartedObjective:
     def _check_start(self, margin: Array) -> None:
         if self.start is None:
             return
-        expected = np.asarray(self.start, np.float64)
+        self.objective._check_margin_shape(margin)
+        expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
         wrong = np.abs(margin - expected) > TOLERANCE * (1 + np.abs(expected))
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            should = expected if expected.ndim == 0 else expected[row]
+            row = int(np.argwhere(wrong)[0][0])
+            found, should = margin[row].tolist(), expected[row].tolist()
             raise lost_start(
-                f"boosting starts at a margin of {margin[row]:g} in row {row} instead of {should:g}"
+                f"boosting starts at a margin of {_checks.shown(found)} in row {row} instead of "
+                f"{_checks.shown(should)}"
             )
 
 
@@ -130,5 +147,5 @@ class StartedFolds:
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedFolds:
         return self
 
-    def shift(self, data: Any) -> float:
+    def shift(self, data: Any) -> Start:
         return self._of[data].shift

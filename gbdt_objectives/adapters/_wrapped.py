@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -30,6 +30,9 @@ CORRECTABLE_OBJECTIVES = {
     "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
 }
 """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
+
+MARGIN_FLAG = {"lightgbm": "raw_score", "xgboost": "output_margin"}
+"""The argument of an estimator's predict that asks for margins."""
 
 OWN_STOPPING = (
     "early_stopping_rounds",
@@ -90,12 +93,12 @@ def check_correctable(estimator: Any) -> None:
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
-    """Raise unless it predicts log-odds of the rows it is trained on."""
+    """Raise unless it predicts probabilities, and so log-odds, of the rows it is trained on."""
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)
-        ours = isinstance(value, LoglossObjective)
-        if ours and (value.negative_weight, value.offset) != (1, 0):
+        ours = isinstance(value, Objective) and value.n_classes is not None
+        if isinstance(value, LoglossObjective) and (value.negative_weight, value.offset) != (1, 0):
             raise ValueError(
                 f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
                 "out, or pass correction=None"
@@ -189,10 +192,9 @@ def count_rounds(estimator: Any) -> int:
 def predict_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
     kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
-    if kind and (isinstance(objective, LoglossObjective) or objective == "binary:logistic"):
-        margin = {"lightgbm": "raw_score", "xgboost": "output_margin"}[kind]
-        z = np.asarray(model.predict(X, **{margin: True}), np.float64)
-        return np.column_stack([expit(-z), expit(z)])
+    logistic = LoglossObjective() if objective == "binary:logistic" else objective
+    if kind and isinstance(logistic, Objective) and logistic.link == "logit":
+        return logistic.class_probability(model.predict(X, **{MARGIN_FLAG[kind]: True}))
     p = np.asarray(model.predict_proba(X), np.float64)
     name = f"predict_proba of {type(model).__name__}"
     if objective is not None:

@@ -428,7 +428,8 @@ def check_objective(estimator: Any, objective: object) -> None:
     if isinstance(objective, Objective) and objective.link != "identity":
         raise ValueError(
             f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
-            "the class positions"
+            "the class positions; for its own classes use LGBMClassifier or XGBClassifier of "
+            "gbdt_objectives.adapters"
         )
 
 

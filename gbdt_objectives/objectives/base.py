@@ -568,6 +568,10 @@ class FunctionObjective(Objective):
             )
         return replace(self, row_values=tuple(read.items()))
 
+    def without_rows(self) -> FunctionObjective:
+        """The same objective with the names of its rows' values only."""
+        return replace(self, row_values=tuple((name, None) for name in self.row_names))
+
     @property
     def _keywords(self) -> dict[str, Array]:
         return {name: values.values for name, values in self.row_values if values is not None}
@@ -749,11 +753,9 @@ def objective(
             _check_signature("loss", loss, names)
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
+    named = tuple((name, None) for name in names)
     made = FunctionObjective(
-        function=function,
-        loss_function=loss,
-        intercept=intercept,
-        row_values=tuple((name, None) for name in names),
+        function=function, loss_function=loss, intercept=intercept, row_values=named
     )
     return made.with_rows(rows) if isinstance(rows, Mapping) else made
 

@@ -156,9 +156,9 @@ def test_refused_parameters_say_what_to_do(lib: Library) -> None:
 
 def check(lib: Library, params: dict[str, Any], stops_early: bool = False) -> None:
     if lib is XGB:
-        xgboost_parameters.check(params, transform="reg:squarederror", stops_early=stops_early)
+        xgboost_parameters.check(params, **GOOD, stops_early=stops_early)
     else:
-        lightgbm_parameters.check(params, stops_early=stops_early)
+        lightgbm_parameters.check(params, **GOOD, stops_early=stops_early)
 
 
 ON_DART = {"booster": "dart", "rate_drop": 0.5}

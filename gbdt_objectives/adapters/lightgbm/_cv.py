@@ -95,7 +95,8 @@ def cv(
     callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, "valid")
     if early_stopping_rounds is not None:
         callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
-    check = partial(parameters.check, stops_early=any_stops_early(callbacks))
+    stops_early = any_stops_early(callbacks)
+    check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params, from_file=data.data is None or in_file(data))
     check_label(data, "data")
     check_whole(objective, data)
@@ -107,12 +108,19 @@ def cv(
         fold = train
         train, test, given = run_fpreproc(own, check, train, test, given)
         check_same_rows(objective, fold, train)
-        folds.add(start_objective(of_fold, init_score(train), continues), train, test)
+        score = init_score(train, objective.outputs)
+        folds.add(start_objective(of_fold, score, continues), train, test)
         return train, test, given
 
-    with explain_errors(), without_traces([data], kwargs.get("init_model")):
+    init_model = kwargs.get("init_model")
+    with explain_errors(), without_traces([data], init_model, objective.outputs):
         history: dict[str, Any] = lgb.cv(
-            {**params, "objective": folds, "metric": "None"},
+            {
+                **params,
+                **_arguments.several_outputs(objective),
+                "objective": folds,
+                "metric": "None",
+            },
             data,
             num_boost_round,
             feval=shift_metric(metric, folds.shift),
@@ -123,7 +131,7 @@ def cv(
     if "cvbooster" in history:
         trained = history["cvbooster"]
         trained.boosters = [
-            finish(booster, objective.link, fold.shift)
+            finish(booster, objective, fold.shift)
             for booster, fold in zip(trained.boosters, folds.folds, strict=True)
         ]
     return history

@@ -21,6 +21,7 @@ from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 
 def train(
@@ -109,6 +110,7 @@ def train(
     stops_early = any_stops_early(callbacks)
     parameters.check(
         params,
+        objective,
         stops_early=stops_early,
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
@@ -123,20 +125,27 @@ def train(
     with one_at_a_time() as first_round:
         for name, dataset in datasets.items():
             check_label(dataset, name)
-        own_start = {name: init_score(dataset) for name, dataset in datasets.items()}
+        K = objective.outputs
+        own_start = {name: init_score(dataset, K) for name, dataset in datasets.items()}
         has_score = {name: score is not None for name, score in own_start.items()}
         _arguments.check_same_starts("init_score", has_score)
         continues = kwargs.get("init_model") is not None
         started = start_objective(objective, own_start["data"], continues)
 
-        def shift(evaluated: lgb.Dataset) -> float:
+        def shift(evaluated: lgb.Dataset) -> Start:
             if has_score["data"] and evaluated.get_field("init_score") is None:
                 raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
             return started.shift
 
-        with explain_errors(), without_traces(list(datasets.values()), kwargs.get("init_model")):
+        every = list(datasets.values())
+        with explain_errors(), without_traces(every, kwargs.get("init_model"), K):
             booster = lgb.train(
-                {**params, "objective": started, "metric": "None"},
+                {
+                    **params,
+                    **_arguments.several_outputs(objective),
+                    "objective": started,
+                    "metric": "None",
+                },
                 data,
                 num_boost_round,
                 feval=None if metric is None else shift_metric(metric, shift),
@@ -146,7 +155,7 @@ def train(
                 keep_training_booster=True,  # else it would be written and read back twice
                 **kwargs,
             )
-    return finish(booster, objective.link, started.shift)
+    return finish(booster, objective, started.shift)
 
 
 _construction = RLock()
@@ -185,7 +194,7 @@ def start_objective(objective: Objective, score: Array | None, continues: bool) 
     return StartedObjective(objective, 0.0, shifts=True)
 
 
-def shift_metric(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Array, Any], Any]:
+def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Array, Any], Any]:
     """The metric of LightGBM's scores plus what the objective adds to them."""
 
     def measure(score: Array, data: Any) -> tuple[str, float, bool]:
@@ -194,22 +203,34 @@ def shift_metric(metric: Metric, shift: Callable[[Any], float]) -> Callable[[Arr
     return measure
 
 
-def finish(booster: lgb.Booster, link: str, intercept: float) -> lgb.Booster:
-    """A complete model: the best rounds only, the intercept, and the name of the objective whose
-    prediction transform is ``link``, without which it could not be converted or refitted.
+TRANSFORM_OF_LINK = {
+    "identity": "regression",
+    "logit": "binary sigmoid:1",
+    "score": "regression",
+}
+"""LightGBM's objective, as its models name it, whose prediction transform is our link."""
 
-    It is a new booster: one that was trained on a custom objective keeps "none" in its
-    parameters, and refuses to refit, whatever model is loaded into it.
+
+def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
+    """A complete model: the best rounds only, the intercept, and the name of LightGBM's objective
+    with the same prediction transform, without which it could not be converted.
+
+    Nor could it be refitted: it is a new booster, as one that was trained on a custom objective
+    keeps "none" in its parameters, and refuses to refit, whatever model is loaded into it. That
+    is left so where LightGBM would refit on the squared error of a score. A converter that is
+    told "regression" would add several outputs up, so that these have no name.
     """
-    name = "binary" if link == "logit" else "regression"
-    setting = "binary sigmoid:1" if link == "logit" else "regression"
+    K, transform = objective.outputs, TRANSFORM_OF_LINK[objective.link]
+    name = transform.split()[0] if objective.link != "score" else "none"
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
+    if K == 1:
+        lines.append(f"objective={transform}")
     trees, mark, rest = trees.rpartition("\nparameters:\n")
     rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
-    text = "\n".join([*lines, f"objective={setting}"]) + "\n\n" + trees + mark + rest
-    complete = lgb.Booster(model_str=add_to_leaves(text, np.array([intercept])))
+    text = "\n".join(lines) + "\n\n" + trees + mark + rest
+    complete = lgb.Booster(model_str=add_to_leaves(text, np.broadcast_to(intercept, K)))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text
     return complete
@@ -251,19 +272,28 @@ def check_whole(objective: Objective, data: lgb.Dataset) -> None:
         )
 
 
-def init_score(dataset: lgb.Dataset) -> Array | None:
-    """The user's own: not what an earlier init_model left there, nor the zeros to which LightGBM
-    resets that. A start of 0 in every row is the same as none."""
+def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
+    """The user's own, (n,) or (n, K): not what an earlier init_model left there, nor the zeros to
+    which LightGBM resets that. A start of 0 in every row is the same as none."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)
     if waits and dataset.init_score is None:
-        whole = init_score(dataset.reference)  # type: ignore[arg-type]  # a subset has one
+        whole = init_score(dataset.reference, outputs)  # type: ignore[arg-type]  # a subset has one
         return None if whole is None else whole[dataset.used_indices]
     score = _field(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    return _checks.vector("init_score", np.asarray(score))
+    if outputs == 1:
+        return _checks.vector("init_score", np.asarray(score))
+    values = _checks.real_array("init_score", np.asarray(score))
+    _checks.finite("init_score", values.ravel())
+    if values.size % outputs or (values.ndim > 1 and values.shape[1] != outputs):
+        raise ValueError(
+            f"init_score must have shape (n, {outputs}), a start for each output of the objective, "
+            f"found {values.shape}"
+        )
+    return values.reshape((-1, outputs), order="F")  # if it is flat, one output after the other
 
 
 @contextmanager
@@ -282,9 +312,11 @@ def explain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def without_traces(datasets: Sequence[lgb.Dataset], init_model: object) -> Iterator[None]:
+def without_traces(
+    datasets: Sequence[lgb.Dataset], init_model: object, outputs: int
+) -> Iterator[None]:
     """Remove the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
-    had = [init_score(dataset) for dataset in datasets] if init_model is not None else []
+    had = [init_score(dataset, outputs) for dataset in datasets] if init_model is not None else []
     try:
         yield
     finally:

@@ -4,36 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
+from types import MethodType
 from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
     check_places,
+    class_positions,
     copy_signature,
+    find_classes,
+    fit_to_margins,
     labels_weights,
+    name_arguments,
     own_metrics,
     own_objective,
     read_arguments,
+    refuse_built_in_metrics,
     request_rows,
     set_temporarily,
 )
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 OWN = {
     "objective", "class_weight", "n_estimators", "importance_type",
     *ALIASES["metric"], *ALIASES["early_stopping_round"],
 }  # fmt: skip
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
+
+NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
+"""Arguments of predict that ask for something else."""
 
 
 @request_rows
@@ -110,6 +121,23 @@ class LGBMClassifier(lgb.LGBMClassifier):
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
+    @copy_signature(lgb.LGBMClassifier.predict)
+    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        p = _class_probability(self, super().predict, X, *args, **kwargs)
+        if p is None:
+            return super().predict(X, *args, **kwargs)
+        return self.classes_[p.argmax(axis=1)]
+
+    @copy_signature(lgb.LGBMClassifier.predict_proba)
+    def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
+        return super().predict_proba(X, *args, **kwargs) if p is None else p
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return len(self.classes_)
+
 
 def fit_stopped(
     estimator: Any,
@@ -155,27 +183,87 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective is None:
         with set_temporarily(estimator, parameters):
             return library_fit(**given)
-    if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not classifier:
+    classes = None
+    if objective.link == "score":
+        classes = find_classes(given["y"], objective, any_two=True)
+        parameters |= _encode(estimator, given, classes)
+        parameters |= _arguments.several_outputs(objective)
+        library_fit = MethodType(lgb.LGBMModel.fit, estimator)
+        estimator._n_classes = 1  # else it is num_class
+    encodes = classifier and classes is None  # which LightGBM does not do to eval_y
+    if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not encodes:
         pairs = _evaluation_sets(given)  # LightGBM >= 4.7 has other names for them
         del given["eval_set"]
         given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
-    found = estimator.get_params().items()
-    table.check({name: v for name, v in found if name not in OWN}, stops_early=stops_early)
-    if objective.link == "logit":
-        _check_built_in_metrics(metrics)
-        parameters["metric"] = "None"  # the default would interpret log-odds as such
-    started, intercept = _start(estimator, objective, given, classifier)
+    found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
+    table.check(found, objective, stops_early=stops_early)
+    if classifier:
+        refuse_built_in_metrics(metrics, objective, "LightGBM")
+        parameters["metric"] = "None"  # the default would interpret margins as predictions
+    y, w = labels_weights(
+        given["y"],
+        given.get("sample_weight"),
+        classifier=encodes,
+        class_weight=parameters.get("class_weight", estimator.class_weight),
+    )
+    started, intercept = _start(objective, given, y, w)
     with set_temporarily(estimator, {**parameters, "objective": started}), explain_errors():
         library_fit(**given)
-    estimator._Booster = finish(estimator.booster_, objective.link, intercept)
-    # what the model is, for predict and predict_proba to interpret its output correctly
-    estimator._objective = "binary" if classifier else estimator.objective
+    estimator._Booster = finish(estimator.booster_, objective, intercept)
+    if classes is not None:
+        estimator._classes, estimator._class_weight = classes, None
+    estimator._objective = fit_to_margins(
+        started.objective,
+        y,
+        w,
+        lambda: lgb.LGBMModel.predict(estimator, given["X"], raw_score=True),
+    )
     return estimator
 
 
+def _encode(estimator: Any, given: dict[str, Any], classes: Array) -> dict[str, Any]:
+    """Turn all labels into class positions, as LGBMClassifier does; the parameters to change."""
+    given["y"] = class_positions("y", given["y"], classes)
+    pairs = [
+        (X, class_positions(f"y of evaluation set {k}", y, classes))
+        for k, (X, y) in enumerate(_evaluation_sets(given))
+    ]
+    if "eval_X" in given:
+        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    elif pairs:
+        given["eval_set"] = pairs
+    estimator._class_map = {label: k for k, label in enumerate(classes.tolist())}
+    estimator._class_weight = None
+    weight = estimator.class_weight
+    if not isinstance(weight, dict):
+        return {}
+    unknown = [label for label in weight if label not in estimator._class_map]
+    if unknown:
+        raise ValueError(
+            f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
+            f"{_checks.shown(classes.tolist())}: leave it out"
+        )
+    return {"class_weight": {estimator._class_map[label]: v for label, v in weight.items()}}
+
+
+def _class_probability(
+    estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Array | None:
+    """The probabilities that the objective finds in the margins; None if it is not one of ours, or
+    if ``predict`` of the library is not asked for predictions."""
+    objective = getattr(estimator, "_objective", None)
+    if not isinstance(objective, Objective):
+        return None
+    given = name_arguments(predict, *args, **kwargs)
+    if any(given.get(name) for name in NOT_PREDICTIONS):
+        return None
+    margin = lgb.LGBMModel.predict(estimator, **{**given, "raw_score": True})
+    return objective.class_probability(margin)
+
+
 def _start(
-    estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
-) -> tuple[StartedObjective, float]:
+    objective: Objective, given: dict[str, Any], y: Array, w: Array | None
+) -> tuple[StartedObjective, Start]:
     """The objective and its intercept, which all data get as init_score."""
     for name in ("init_score", "eval_init_score"):
         if name in given:
@@ -186,17 +274,11 @@ def _start(
             )
     if given.get("init_model") is not None:
         return StartedObjective(objective, None), 0.0
-    y, w = labels_weights(
-        given["y"],
-        given.get("sample_weight"),
-        classifier=classifier,
-        class_weight=estimator.class_weight,
-    )
     measured = objective.measured(y, w)
-    intercept = measured.intercept or 0.0
-    if intercept:
-        given["init_score"] = np.full(len(y), intercept)
-        scores = [np.full(len(target), intercept) for _, target in _evaluation_sets(given)]
+    intercept = start_margin(measured)
+    if np.any(intercept):
+        given["init_score"] = start_of_rows(measured, len(y))
+        scores = [start_of_rows(measured, len(target)) for _, target in _evaluation_sets(given)]
         if scores:
             given["eval_init_score"] = scores
     return StartedObjective(measured, intercept), intercept
@@ -227,13 +309,3 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         _arguments.check_held_out(sets, given["X"])
     given["callbacks"] = callbacks
     return parameters
-
-
-def _check_built_in_metrics(metrics: list[Any]) -> None:
-    names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
-    if names:
-        raise ValueError(
-            f"eval_metric {names[0]!r} is LightGBM's own, which would interpret log-odds as "
-            "probabilities under a custom objective: pass a metric of gbdt_objectives, such as "
-            "weighted_logloss_metric(1)"
-        )

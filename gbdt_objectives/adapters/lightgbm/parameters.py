@@ -9,6 +9,7 @@ from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
 
@@ -234,7 +235,9 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = False) -> None:
+def check(
+    params: Mapping[str, Any], objective: Objective, *, stops_early: bool, from_file: bool = False
+) -> None:
     """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
 
     ``from_file``: whether the data is or may be read from a file.
@@ -243,6 +246,7 @@ def check(params: Mapping[str, Any], *, stops_early: bool, from_file: bool = Fal
         params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
         "LightGBM's random forests do not take custom objectives; write 'gbdt', or leave it out",
     )  # fmt: skip
+    _arguments.check_num_class(params, ALIASES["num_class"], objective)
     TABLE.check(params, stops_early, _in_lightgbm)
     if not from_file:
         for name, (neutral, instead) in FROM_FILE.items():

@@ -16,9 +16,11 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedFolds, check_same_rows, run_fpreproc
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
-    OBJECTIVE_OF_LINK,
+    as_custom,
+    check_checkpoints,
     check_labels,
     check_one_machine,
+    shift_metric,
     start_objective,
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
@@ -86,14 +88,15 @@ def cv(
     )  # fmt: skip
     check_labels(datasets)
     check_one_machine(metric)
-    transform = OBJECTIVE_OF_LINK[objective.link]
     callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, save_best=False)
-    exact = Exact(metric.xgboost, metric)
+    check_checkpoints(callbacks, objective)
     if early_stopping_rounds is not None:
         callbacks.append(stop_on(metric, early_stopping_rounds, save_best=False))
-    check = partial(parameters.check, transform=transform, stops_early=any_stops_early(callbacks))
+    stops_early = any_stops_early(callbacks)
+    check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
+    exact = Exact(shift_metric(metric, folds.shift), metric)
     of_folds: Iterator[Objective] = repeat(objective)
     if objective.rows is not None:
         objective.check_rows(data.num_row(), "data")
@@ -109,7 +112,7 @@ def cv(
         return train, test, {**given, **base_score}
 
     history: Any = xgb.cv(
-        {**params, "objective": transform, "disable_default_eval_metric": 1},
+        {**params, **as_custom(objective)},
         data,
         num_boost_round,
         obj=folds,

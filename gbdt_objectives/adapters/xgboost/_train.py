@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import xgboost as xgb
 from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
+from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, add_to_leaves
+from gbdt_objectives.adapters.xgboost.parameters import OBJECTIVE_OF_LINK
 from gbdt_objectives.adapters.xgboost.stopping import (
     Exact,
     any_stops_early,
@@ -21,9 +24,7 @@ from gbdt_objectives.adapters.xgboost.stopping import (
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-
-OBJECTIVE_OF_LINK = {"identity": "reg:squarederror", "logit": "binary:logistic"}
-"""XGBoost's objective whose prediction transform is our link; its gradient is not used."""
+from gbdt_objectives.objectives.base import Start
 
 
 def train(
@@ -97,23 +98,24 @@ def train(
     )  # fmt: skip
     check_labels(matrices)
     check_one_machine(metric)
-    transform = OBJECTIVE_OF_LINK[objective.link]
     callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-    parameters.check(params, transform=transform, stops_early=any_stops_early(callbacks))
+    parameters.check(params, objective, stops_early=any_stops_early(callbacks))
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
             _arguments.check_held_out(evals, data, callback.data)
-    exact = None if metric is None else Exact(metric.xgboost, metric)
-    if exact is not None:
-        callbacks = exact.with_callbacks(callbacks)
     if continues(params, kwargs):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
         started, base_score = start_objective(params, matrices, objective)
-    return xgb.train(
-        {**params, "objective": transform, "disable_default_eval_metric": 1, **base_score},
+    exact = None
+    if metric is not None:
+        exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
+        callbacks = exact.with_callbacks(callbacks)
+    check_checkpoints(callbacks, objective)
+    booster = xgb.train(
+        {**params, **as_custom(objective), **base_score},
         data,
         num_boost_round,
         obj=started,
@@ -122,6 +124,37 @@ def train(
         callbacks=callbacks,
         **{"verbose_eval": False, **kwargs},
     )
+    if np.any(started.shift):
+        add_to_leaves(booster, np.broadcast_to(started.shift, objective.outputs))
+    return booster
+
+
+def as_custom(objective: Objective) -> dict[str, Any]:
+    """The parameters of a training on the objective, whatever it starts at."""
+    return {
+        **_arguments.several_outputs(objective),
+        "objective": OBJECTIVE_OF_LINK[objective.link],
+        "disable_default_eval_metric": 1,
+    }
+
+
+def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[..., Any]:
+    """The metric of XGBoost's margins plus what the objective adds to them."""
+
+    def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
+        return metric.xgboost(margin + shift(data), data)
+
+    return measure
+
+
+def check_checkpoints(callbacks: Sequence[Any], objective: Objective) -> None:
+    """Raise if a model would be saved before the intercepts are written into it."""
+    for callback in callbacks:
+        if objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
+            raise ValueError(
+                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
+                f"the {objective.outputs} outputs: leave it out, and train on with xgb_model="
+            )
 
 
 def check_labels(matrices: Mapping[str, xgb.DMatrix]) -> None:
@@ -170,14 +203,35 @@ def start_at(
                 "base_score and base_margin are both given: XGBoost would ignore the first; leave "
                 "one of them out"
             )
-        base_margin = _checks.vector("base_margin", base_margin)
-        return StartedObjective(objective, base_margin), {"base_score": prediction(0.0, objective)}
+        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
+        return StartedObjective(objective, starts), {"base_score": prediction(0.0, objective)}
+    if objective.outputs > 1:
+        if base_score is not None:
+            raise ValueError(
+                f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
+                "with an intercept of its own: leave it out"
+            )
+        return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     measured = objective.measured(*label_weight)
     if base_score is not None:
         start = margin(_checks.number("base_score", base_score), objective)
         return StartedObjective(measured, start), {}
-    start = measured.intercept or 0.0
-    return StartedObjective(measured, start), {"base_score": prediction(start, objective)}
+    intercept = float(start_margin(measured))
+    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
+
+
+def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
+    """A start per row, (n,) or (n, K)."""
+    if outputs == 1:
+        return _checks.vector("base_margin", values)
+    start = _checks.real_array("base_margin", values)
+    _checks.finite("base_margin", start.ravel())
+    if start.size != rows * outputs:
+        raise ValueError(
+            f"base_margin must have shape ({rows}, {outputs}), a start for each output of the "
+            f"objective, found {start.size} values"
+        )
+    return start.reshape(rows, outputs)  # a DMatrix returns it flat
 
 
 def prediction(intercept: float, objective: Objective) -> float:
@@ -187,7 +241,7 @@ def prediction(intercept: float, objective: Objective) -> float:
 
 def margin(base_score: float, objective: Objective) -> float:
     """The margin that is this base_score."""
-    if objective.link == "identity":
+    if objective.link != "logit":
         return base_score
     if not 0 < base_score < 1:
         raise ValueError(

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import MethodType
+from typing import Any, TypeGuard
 
+import numpy as np
 import xgboost as xgb
 
 from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
     check_places,
+    class_positions,
     copy_signature,
+    find_classes,
+    fit_to_margins,
     labels_weights,
+    name_arguments,
     own_metrics,
     own_objective,
     read_arguments,
+    refuse_built_in_metrics,
     request_rows,
     set_temporarily,
 )
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import parameters as table
-from gbdt_objectives.adapters.xgboost._train import OBJECTIVE_OF_LINK, continues, start_at
+from gbdt_objectives.adapters.xgboost._train import continues, start_at
+from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import (
     Exact,
     any_stops_early,
@@ -112,6 +121,50 @@ class XGBClassifier(xgb.XGBClassifier):
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
         return _fit(self, super().fit, X, y, *args, **kwargs)
 
+    @copy_signature(xgb.XGBClassifier.predict)
+    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        p = _class_probability(self, super().predict, X, *args, **kwargs)
+        if p is None:
+            return super().predict(X, *args, **kwargs)
+        return self.classes_[p.argmax(axis=1)]
+
+    @copy_signature(xgb.XGBClassifier.predict_proba)
+    def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+        p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
+        return super().predict_proba(X, *args, **kwargs) if p is None else p
+
+    @copy_signature(xgb.XGBClassifier.save_model)
+    def save_model(self, fname: Any) -> None:
+        if not _trains_score(getattr(self, "objective_", None)):
+            super().save_model(fname)
+            return
+        # as what its predictions are: XGBClassifier would take them for probabilities
+        margins = xgb.XGBRegressor()
+        margins._Booster = self.get_booster()
+        margins.save_model(fname)
+
+    @copy_signature(xgb.XGBClassifier.load_model)
+    def load_model(self, fname: Any) -> None:
+        objective = self.objective
+        self.__dict__.pop("objective_", None)
+        if not _trains_score(objective):
+            try:
+                super().load_model(fname)
+            except TypeError as error:
+                self.__dict__.pop("_Booster", None)
+                raise TypeError(
+                    f"{error}. If it was trained on an objective that turns scores into "
+                    "probabilities, only the objective can read them: write "
+                    "XGBClassifier(objective=...).load_model(...) with the objective_ of the model "
+                    "that was saved"
+                ) from error
+            return
+        margins = xgb.XGBRegressor()
+        margins.load_model(fname)
+        self._Booster = margins.get_booster()
+        self.objective_ = objective
+        self.n_classes_ = objective.n_classes  # type: ignore[assignment]  # not None
+
 
 def fit_stopped(
     estimator: Any,
@@ -147,6 +200,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
+    estimator.__dict__.pop("objective_", None)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))
@@ -161,15 +215,25 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         stops_early = estimator.early_stopping_rounds is not None or any_stops_early(
             parameters.get("callbacks", estimator.callbacks) or ()
         )
-        table.check(
-            {name: v for name, v in estimator.get_params().items() if name not in OWN},
-            transform=OBJECTIVE_OF_LINK[objective.link],
-            stops_early=stops_early,
+        found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
+        table.check(found, objective, stops_early=stops_early)
+        scores = _trains_score(objective)
+        if scores:
+            refuse_built_in_metrics(metrics, objective, "XGBoost")
+            if estimator.eval_metric is None:
+                _check_stopping(stops_early)
+            parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
+            _encode(given, find_classes(given["y"], objective, any_two=False))
+            library_fit = MethodType(xgb.XGBModel.fit, estimator)
+        own_margins = given.get("base_margin")
+        y, w = labels_weights(
+            given["y"], given.get("sample_weight"), classifier=classifier and not scores
         )
-        parameters |= _start(estimator, objective, given, classifier)
+        started, start = _start(estimator, objective, given, y, w)
+        parameters |= {"objective": started, **start, **_arguments.several_outputs(objective)}
     with set_temporarily(estimator, parameters):
         try:
-            return library_fit(**given)
+            library_fit(**given)
         except xgb.core.XGBoostError as error:
             if "Unknown metric function" not in str(error) or len(metrics) == 1:
                 raise
@@ -177,6 +241,58 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
                 f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
                 "know one of the names, or accepts no other metric beside one of gbdt_objectives"
             ) from error
+    if objective is None:
+        return estimator
+    if objective.outputs > 1 and own_margins is None and given.get("xgb_model") is None:
+        add_to_leaves(estimator.get_booster(), np.array(started.objective.intercept or 0.0))
+    if scores:
+        estimator.n_classes_ = objective.n_classes
+
+    def margins() -> Any:
+        """Of the training rows."""
+        flags = {"output_margin": True, "base_margin": own_margins}
+        return xgb.XGBModel.predict(estimator, given["X"], **flags)
+
+    estimator.objective_ = fit_to_margins(started.objective, y, w, margins)
+    return estimator
+
+
+def _trains_score(objective: object) -> TypeGuard[Objective]:
+    return isinstance(objective, Objective) and objective.link == "score"
+
+
+def _encode(given: dict[str, Any], classes: Array) -> None:
+    """Turn all labels into class positions."""
+    given["y"] = class_positions("y", given["y"], classes)
+    if "eval_set" in given:
+        given["eval_set"] = [
+            (X, class_positions(f"y of eval_set[{k}]", y, classes))
+            for k, (X, y) in enumerate(given["eval_set"])
+        ]
+
+
+def _class_probability(
+    estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Array | None:
+    """The probabilities that the objective finds in its scores; None if XGBoost finds them itself,
+    or if its ``predict`` is asked for margins."""
+    objective = getattr(estimator, "objective_", None)
+    if not _trains_score(objective):
+        return None
+    given = name_arguments(predict, *args, **kwargs)
+    if given.get("output_margin"):
+        return None
+    margin = xgb.XGBModel.predict(estimator, **{**given, "output_margin": True})
+    p: Array = objective.class_probability(margin)
+    return p
+
+
+def _check_stopping(stops_early: bool) -> None:
+    if stops_early:
+        raise ValueError(
+            "early stopping needs a metric of the objective's scores: pass "
+            "eval_metric=loss_metric(objective)"
+        )
 
 
 def _check_eval_set(eval_set: Any) -> None:
@@ -185,19 +301,28 @@ def _check_eval_set(eval_set: Any) -> None:
 
 
 def _start(
-    estimator: Any, objective: Objective, given: dict[str, Any], classifier: bool
-) -> dict[str, Any]:
-    """The parameters with which boosting starts where it should."""
-    label_weight = labels_weights(given["y"], given.get("sample_weight"), classifier=classifier)
+    estimator: Any, objective: Objective, given: dict[str, Any], y: Array, w: Array | None
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective, and the parameters with which boosting starts where it should.
+
+    Several outputs start at the intercept in each row, for all metrics to see it.
+    """
     base_score, margins = estimator.base_score, given.get("base_margin")
     if continues({"base_score": base_score}, given):
-        return {"objective": StartedObjective(objective, None)}
+        return StartedObjective(objective, None), {}
     if given.get("eval_set"):
         others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
         has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
         _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
-    started, parameters = start_at(objective, label_weight, margins, base_score)
-    return {"objective": started, **parameters}
+    started, parameters = start_at(objective, (y, w), margins, base_score)
+    if started.shifts:
+        measured = objective.measured(y, w)
+        started = StartedObjective(measured, start_margin(measured))
+        given["base_margin"] = start_of_rows(measured, len(y))
+        given["base_margin_eval_set"] = [
+            start_of_rows(measured, len(target)) for _, target in given.get("eval_set", ())
+        ] or None
+    return started, parameters
 
 
 def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:

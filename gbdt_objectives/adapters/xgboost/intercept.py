@@ -81,7 +81,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
-        _add_to_leaves(moved, rest)
+        add_to_leaves(moved, rest)
     _arguments.check_moved(_first_margin(moved), target, 1e-5 * unit)
     return moved
 
@@ -176,7 +176,7 @@ def _move_base_score(name: str, base_score: float, delta: Array) -> float:
     return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
-def _add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
+def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
     """Add to every leaf of each output's first tree, in place."""
     document = json.loads(booster.save_raw("json"))
     model = document["learner"]["gradient_booster"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
     "init_model": "write xgb_model=",
@@ -225,11 +226,18 @@ TABLE = Table(
 )  # fmt: skip
 
 
-def check(params: Mapping[str, Any], *, transform: str, stops_early: bool) -> None:
-    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret.
+OBJECTIVE_OF_LINK = {
+    "identity": "reg:squarederror",
+    "logit": "binary:logistic",
+    "score": "reg:squarederror",
+}
+"""XGBoost's objective whose prediction transform is our link; its gradient is not used. Of
+several outputs, too, the first returns the margins."""
 
-    ``transform`` is XGBoost's name of the objective whose prediction transform is used.
-    """
+
+def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool) -> None:
+    """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret."""
+    transform = OBJECTIVE_OF_LINK[objective.link]
     for (name, bad), reason in BAD_VALUES.items():
         if params.get(name) == bad:
             _arguments.refuse(params, [name], (), reason)
@@ -242,6 +250,13 @@ def check(params: Mapping[str, Any], *, transform: str, stops_early: bool) -> No
         params, ["booster"], ("gbtree", "dart"),
         "gblinear has no rounds to cut back to the best one; write booster='gbtree'",
     )  # fmt: skip
+    _arguments.check_num_class(params, ["num_class"], objective)
+    if objective.outputs > 1:
+        _arguments.refuse(
+            params, ["multi_strategy"], ("one_output_per_tree",),
+            "the intercepts of several outputs are written into trees of one output each; leave "
+            "it out",
+        )  # fmt: skip
     TABLE.check(params, stops_early, _in_xgboost)
     for name, neutral in DROPOUT.items():
         if name in params and params.get("booster") != "dart" and not _in_xgboost(name):
