@@ -129,4 +129,4 @@ class MeanLoss(Metric):
 
     def _check_and_score(self, y_true, y_pred, sample_weight):
         total = self.objective.loss(y_true, y_pred, sample_weight)
-        return total / (len(y_true) if sample_weight is None else np.sum(sample_weight))
+        return total / float(len(y_true) if sample_weight is None else np.sum(sample_weight))

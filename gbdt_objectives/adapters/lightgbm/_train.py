@@ -215,22 +215,20 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     """A complete model: the best rounds only, the intercept, and the name of LightGBM's objective
     with the same prediction transform, without which it could not be converted.
 
-    Nor could it be refitted: it is a new booster, as one that was trained on a custom objective
-    keeps "none" in its parameters, and refuses to refit, whatever model is loaded into it. That
-    is left so where LightGBM would refit on the squared error of a score. A converter that is
-    told "regression" would add several outputs up, so that these have no name.
+    It is a new booster: one that was trained on a custom objective keeps "none" in its
+    parameters, and refuses to refit, whatever model is loaded into it. That is left so where
+    LightGBM would refit on the squared error of a score.
     """
-    K, transform = objective.outputs, TRANSFORM_OF_LINK[objective.link]
+    transform = TRANSFORM_OF_LINK[objective.link]
     name = transform.split()[0] if objective.link != "score" else "none"
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]
-    if K == 1:
-        lines.append(f"objective={transform}")
     trees, mark, rest = trees.rpartition("\nparameters:\n")
     rest = re.sub(r"(?m)^\[objective: .*\]$", f"[objective: {name}]", rest)
-    text = "\n".join(lines) + "\n\n" + trees + mark + rest
-    complete = lgb.Booster(model_str=add_to_leaves(text, np.broadcast_to(intercept, K)))
+    text = "\n".join([*lines, f"objective={transform}"]) + "\n\n" + trees + mark + rest
+    intercepts = np.broadcast_to(intercept, objective.outputs)
+    complete = lgb.Booster(model_str=add_to_leaves(text, intercepts))
     complete.best_iteration, complete.best_score = booster.best_iteration, booster.best_score
     complete.params = {**booster.params, "objective": name}  # old versions read none from a text
     return complete

@@ -133,11 +133,6 @@ class LGBMClassifier(lgb.LGBMClassifier):
         p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
         return super().predict_proba(X, *args, **kwargs) if p is None else p
 
-    @property
-    def n_classes_(self) -> int:
-        """The number of classes."""
-        return len(self.classes_)
-
 
 def fit_stopped(
     estimator: Any,
@@ -189,7 +184,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         parameters |= _encode(estimator, given, classes)
         parameters |= _arguments.several_outputs(objective)
         library_fit = MethodType(lgb.LGBMModel.fit, estimator)
-        estimator._n_classes = 1  # else it is num_class
     encodes = classifier and classes is None  # which LightGBM does not do to eval_y
     if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not encodes:
         pairs = _evaluation_sets(given)  # LightGBM >= 4.7 has other names for them
@@ -207,11 +201,19 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         class_weight=parameters.get("class_weight", estimator.class_weight),
     )
     started, intercept = _start(objective, given, y, w)
-    with set_temporarily(estimator, {**parameters, "objective": started}), explain_errors():
-        library_fit(**given)
+    earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
+    if classes is not None:
+        estimator._n_classes = 1  # LightGBM makes it num_class
+    try:
+        with set_temporarily(estimator, {**parameters, "objective": started}), explain_errors():
+            library_fit(**given)
+    except BaseException:
+        vars(estimator).update(earlier)  # to match the booster, which is the earlier one
+        raise
     estimator._Booster = finish(estimator.booster_, objective, intercept)
     if classes is not None:
-        estimator._classes, estimator._class_weight = classes, None
+        estimator._classes, estimator._n_classes = classes, len(classes)
+        estimator._class_weight = None
     estimator._objective = fit_to_margins(
         started.objective,
         y,

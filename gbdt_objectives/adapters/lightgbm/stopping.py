@@ -18,11 +18,11 @@ class StopEarly:
     classes has not moved yet.
     """
 
-    order = 30  # after what records and prints
     before_iteration = False
 
     def __init__(self, metric: Metric, rounds: int, data_name: str | None = None) -> None:
         self.metric, self.rounds, self.data_name = metric, rounds, data_name
+        self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         if env.iteration == env.begin_iteration:

@@ -14,7 +14,11 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY, add_to_leaves
+from gbdt_objectives.adapters.xgboost.intercept import (
+    LEAST_PROBABILITY,
+    add_to_leaves,
+    count_outputs,
+)
 from gbdt_objectives.adapters.xgboost.parameters import OBJECTIVE_OF_LINK
 from gbdt_objectives.adapters.xgboost.stopping import (
     Exact,
@@ -105,7 +109,7 @@ def train(
     for callback in callbacks:
         if isinstance(callback, xgb.callback.EarlyStopping):
             _arguments.check_held_out(evals, data, callback.data)
-    if continues(params, kwargs):
+    if continues(params, kwargs, objective):
         started, base_score = StartedObjective(objective, None), dict[str, float]()
     else:
         started, base_score = start_objective(params, matrices, objective)
@@ -171,12 +175,21 @@ def check_one_machine(metric: Metric | None) -> None:
         )
 
 
-def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any]) -> bool:
+def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any], objective: Objective) -> bool:
     """Whether training continues an earlier model, which has its intercept already."""
-    if kwargs.get("xgb_model") is None:
+    earlier = kwargs.get("xgb_model")
+    if earlier is None:
         return False
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
+    if isinstance(earlier, xgb.XGBModel):
+        earlier = earlier.get_booster()
+    outputs = count_outputs(xgb.Booster(model_file=earlier))
+    if outputs != objective.outputs:  # XGBoost would add the trees up
+        raise ValueError(
+            f"xgb_model has {outputs} outputs, but {objective!r} has {objective.outputs}: train on "
+            "with a model of the same objective"
+        )
     return True
 
 

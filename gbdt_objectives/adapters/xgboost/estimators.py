@@ -200,7 +200,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
-    estimator.__dict__.pop("objective_", None)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))
@@ -241,6 +240,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
                 f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
                 "know one of the names, or accepts no other metric beside one of gbdt_objectives"
             ) from error
+    estimator.__dict__.pop("objective_", None)  # of an earlier fit
     if objective is None:
         return estimator
     if objective.outputs > 1 and own_margins is None and given.get("xgb_model") is None:
@@ -308,7 +308,7 @@ def _start(
     Several outputs start at the intercept in each row, for all metrics to see it.
     """
     base_score, margins = estimator.base_score, given.get("base_margin")
-    if continues({"base_score": base_score}, given):
+    if continues({"base_score": base_score}, given, objective):
         return StartedObjective(objective, None), {}
     if given.get("eval_set"):
         others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])

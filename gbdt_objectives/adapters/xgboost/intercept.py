@@ -146,6 +146,12 @@ def _predict_margin(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | Non
     return margin.astype(np.float64)
 
 
+def count_outputs(booster: xgb.Booster) -> int:
+    """How many margins it predicts for a row."""
+    shape = _read_learner(booster)["learner_model_param"]
+    return max(1, int(shape["num_class"]), int(shape["num_target"]))
+
+
 def leaves(booster: xgb.Booster, X: Any) -> Array:
     """The leaf of each row in each tree, up to the best round if training stopped early."""
     data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
