@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
-from hypothesis.extra import numpy as st_numpy
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives.row_values import RowValues, read_row_values
@@ -64,13 +63,10 @@ def pickle_rows(function):
     return go.objectives.base.FunctionObjective(function=function, row_values=(("cost", rows),))
 
 
-@given(
-    st_numpy.arrays(np.float64, st.tuples(st.integers(1, 9), st.integers(1, 3)),
-                    elements=st.floats(-9, 9)),
-    st.data(),
-)  # fmt: skip
-def test_taking_rows(values, data) -> None:
-    at = data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1))
+@given(st.integers(1, 9), st.lists(st.integers(0, 8), min_size=1), st.sampled_from([(), (2,)]))
+def test_taking_rows(n, positions, shape) -> None:
+    values = np.random.default_rng(n).integers(0, 3, (n, *shape)).astype(float)
+    at = np.array(positions) % n
     taken = RowValues(values).take(at)
     np.testing.assert_array_equal(taken.values, values[at])
     assert taken == RowValues(values[at])
@@ -224,6 +220,18 @@ def test_the_checker_keeps_labels_with_their_rows() -> None:
     assert [f.check for f in report.findings if f.status == "FAILED"] == ["weights"]
     few = go.objective(costly, loss=costly_loss, rows={"cost": COST})
     assert go.check_objective(few, np.arange(4.0)).passed  # fewer than are tried
+
+
+def wrong_for_1(y_true, margin, sample_weight, cost):
+    gradient, hessian = costly(y_true, margin, sample_weight, cost)
+    return np.where(y_true == 1, -gradient, gradient), hessian
+
+
+def test_the_checker_tries_rare_labels() -> None:
+    y = (np.arange(5000) == 1234).astype(float)
+    obj = go.objective(wrong_for_1, loss=costly_loss, rows={"cost": np.ones(5000)})
+    with pytest.raises(ValueError, match=r"gradient .*FAILED"):
+        go.check_objective(obj, y)
 
 
 def test_what_the_checker_cannot_try() -> None:
