@@ -1,4 +1,4 @@
-"""Speed and memory of the QWK objective and metric, as ratios measured in one run.
+"""Speed and memory of objectives and the QWK metric, as ratios measured in one run.
 
     python -m benchmarks.objective [--quick]
 
@@ -137,6 +137,27 @@ def bound(quick: bool) -> None:
     print(f"bound gradient, {n:,} rows: {1e3 * seconds['bound']:.2f} ms, "
           f"two plain passes {1e3 * seconds['plain']:.2f} ms")  # fmt: skip
     report("  times two plain passes", seconds["bound"] / seconds["plain"], 1.1)
+
+
+def ordinal_logit(quick: bool) -> None:
+    """Ordinal logit of five classes against the logistic objective, both bound."""
+    n = 100_000 if quick else 1_000_000
+    rng = np.random.default_rng(0)
+    f = (2 * rng.normal(size=n)).astype(np.float32)
+    y = np.digitize(f + rng.logistic(size=n), [-3, -1, 0, 2]).astype(np.float32)
+    calls = {
+        "logloss": go.offset_logloss_objective(1.0).bind(y > 1),
+        "fixed": go.ordinal_logit_objective(5, thresholds="fixed").bind(y),
+        "refit": go.ordinal_logit_objective(5).bind(y),
+    }
+    seconds = in_turns(
+        {name: lambda call=call: call(f) for name, call in calls.items()}, turns=3 if quick else 25
+    )
+    print(f"bound ordinal logit, {n:,} rows, 5 classes: "
+          + ", ".join(f"{name} {1e3 * s:.2f} ms" for name, s in seconds.items()))  # fmt: skip
+    for name in ("fixed", "refit"):
+        report(f"  times the bound logistic objective, thresholds {name}",
+               seconds[name] / seconds["logloss"], 3)  # fmt: skip
 
 
 class OneLine:
@@ -355,6 +376,7 @@ def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost", "lightgbm")
     gradients(quick)
     bound(quick)
+    ordinal_logit(quick)
     metrics(quick)
     small_training(quick)
     logloss_training(quick)

@@ -51,8 +51,10 @@ from gbdt_objectives.metrics import (
 from gbdt_objectives.objectives import (
     Objective as Objective,
     check_objective as check_objective,
+    focal_objective as focal_objective,
     objective as objective,
     offset_logloss_objective as offset_logloss_objective,
+    ordinal_logit_objective as ordinal_logit_objective,
     qwk_objective as qwk_objective,
     weighted_logloss_objective as weighted_logloss_objective,
 )

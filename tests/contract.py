@@ -83,7 +83,17 @@ class ObjectiveCase:
         """Labels, margins and weights, float64; every label occurs."""
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.resize(np.array(self.labels, float), n))
-        return y, rng.uniform(*self.margins, n), rng.integers(1, 4, n).astype(float)
+        f = rng.uniform(*self.margins, n if self.outputs == 1 else (n, self.outputs))
+        return y, f, rng.integers(1, 4, n).astype(float)
+
+    @property
+    def outputs(self) -> int:
+        return self.objective.outputs
+
+    def repeated(self, values: Any) -> Array:
+        """A value for each row as margins: the same in all outputs, (n,) or (n, K)."""
+        array = np.asarray(values, float)
+        return array if self.outputs == 1 else np.stack([array] * self.outputs, axis=-1)
 
 
 def qwk_case(
@@ -110,6 +120,12 @@ def costs_by_row(positions: Array) -> go.Objective:
     return go.objective(costly_error, loss=costly_error_loss, intercept=1.5, rows=rows)
 
 
+def ordinal_logit_case(name: str, n_classes: int, **options: Any) -> ObjectiveCase:
+    objective = go.ordinal_logit_objective(n_classes, **options)
+    labels = labels_between(0, n_classes - 1)
+    return ObjectiveCase(name, objective, labels, (-8, 8), (-1.0, 0.5, float(n_classes)))
+
+
 OBJECTIVES = [
     qwk_case("qwk", labels_between(0, 3), (0, 3)),
     qwk_case("qwk-unclipped", labels_between(0, 3), (-40, 40), clip=False),
@@ -129,6 +145,23 @@ OBJECTIVES = [
         (),
         measured_expected_disagreement,
     ),
+    ObjectiveCase("focal", go.focal_objective(2.0), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-alpha", go.focal_objective(0.5, 0.25), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase("focal-0", go.focal_objective(0), (0, 1), (-30, 30), OTHER),
+    ObjectiveCase(
+        "focal-3-classes",
+        go.focal_objective(2.0, n_classes=3),
+        labels_between(0, 2),
+        (-30, 30),
+        (-1.0, 0.5, 3.0),
+    ),
+    ObjectiveCase(
+        "focal-4-classes-alpha",
+        go.focal_objective(1.0, (0.2, 0.5, 1.0, 3.0), n_classes=4),
+        labels_between(0, 3),
+        (-30, 30),
+        (-1.0, 0.5, 4.0),
+    ),
     ObjectiveCase("weighted-logloss", go.weighted_logloss_objective(0.1), (0, 1), (-30, 30), OTHER),
     ObjectiveCase(
         "weighted-logloss-bounded",
@@ -146,6 +179,10 @@ OBJECTIVES = [
         OTHER,
         of_positions=offsets_by_row,
     ),
+    ordinal_logit_case("ordinal-logit", 4),
+    ordinal_logit_case("ordinal-logit-7", 7),
+    ordinal_logit_case("ordinal-logit-fixed", 4, thresholds="fixed"),
+    ordinal_logit_case("ordinal-logit-given", 4, thresholds=[-3.0, 1.0, 2.5]),
     ObjectiveCase(
         "user-function",
         go.objective(squared_error, loss=squared_error_loss, intercept=1.5),

@@ -17,7 +17,14 @@ direction, and the model holds the rounds up to the best one only. A metric of c
 up no patience, and a best round among the first few gives a warning.
 
 Predict: in natural units, the label's for an identity link and the probability of label 1 for
-logloss, also after saving and loading without this package.
+logloss, also after saving and loading without this package. Of an objective with the link
+"score", such as ``focal_objective(2)``, a booster predicts the score itself, the margin, (n,) or
+for K outputs (n, K). Its probabilities are ``objective.class_probability(margin)``, after
+``objective = objective.fitted(y, booster.predict(training_rows))`` if it fits thresholds, as
+``ordinal_logit_objective(K)`` does. The classifiers do both: their ``objective_`` is fitted.
+
+Outputs: an objective with K outputs sets ``num_class``; another one is refused. Its intercepts,
+one for each output, are in the first K trees.
 
 Refuse: what the library would silently ignore or misinterpret under a custom objective.
 

@@ -11,10 +11,12 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 
 from gbdt_objectives.objectives.base import Objective, objective
 from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
+from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.objectives.ordinal_logit import ordinal_logit_objective
 from gbdt_objectives.objectives.qwk import qwk_objective
 
 __all__ = [
@@ -22,8 +24,10 @@ __all__ = [
     "ObjectiveError",
     "ObjectiveReport",
     "check_objective",
+    "focal_objective",
     "objective",
     "offset_logloss_objective",
+    "ordinal_logit_objective",
     "qwk_objective",
     "weighted_logloss_objective",
 ]

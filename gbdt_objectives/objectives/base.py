@@ -86,7 +86,6 @@ class Objective:
 
     margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Link] = "identity"
-    couples_rows: ClassVar[bool] = False
     sums_reveal_nan: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -104,6 +103,10 @@ class Objective:
 
     @property
     def scale_free(self) -> bool:
+        return False
+
+    @property
+    def couples_rows(self) -> bool:
         return False
 
     @property
@@ -431,13 +434,13 @@ class Objective:
         ``strict``, only the sums tell whether coupled margins are finite."""
         if not self.couples_rows:
             for rows, constants, gradient, hessian in prepared:
-                margin = self._check_margins(f, _convert(f[rows], start, gradient))
+                margin = self._check_margins(f, convert(f[rows], start, gradient))
                 self._write(constants, margin, None, gradient, hessian)
             return
         seen, parts = [], []
         for block in prepared:
             rows, constants, gradient, _ = block
-            margin = _convert(f[rows], start, gradient)
+            margin = convert(f[rows], start, gradient)
             if strict:
                 self._check_margins(f, margin)
             parts.append(self._sums(constants, margin, gradient))
@@ -511,11 +514,11 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
     return parts[0] if len(parts) == 1 else tuple(map(sum, zip(*parts, strict=True)))
 
 
-def _convert(f: Array, start: Start, out: Array) -> Array:
+def convert(f: Array, start: Start, out: Array) -> Array:
     """f + start in the precision of ``out`` and, if rows have several margins, in its order;
     without a copy if it can be."""
-    moved = isinstance(start, np.ndarray) or start
-    if moved or f.dtype != out.dtype or (f.ndim > 1 and not f.flags.c_contiguous):
+    moved = start if f.ndim == 1 else np.any(start) or not f.flags.c_contiguous
+    if moved or f.dtype != out.dtype:
         f = np.add(f, start, out=out, casting="same_kind")
     return f
 

@@ -82,6 +82,30 @@ class _Binary(Values):
         _checks.binary_labels(name, values)
 
 
+@dataclass(frozen=True)
+class Classes(Values):
+    """The classes 0 to K-1."""
+
+    def __init__(self, n_classes: int) -> None:
+        super().__init__(tuple(map(float, range(n_classes))))
+
+    def check(self, name: str, values: Array) -> None:
+        found = self._find(values)
+        if not found.all():
+            row = int(np.argmin(found))
+            raise ValueError(
+                f"{name} must hold classes 0 to {len(self.values) - 1}, found {values[row]} at row "
+                f"{row}: subtract the lowest label, encode classes by their rank, or raise "
+                "n_classes"
+            )
+
+    def _find(self, values: Array) -> Array:
+        found: Array = values == np.rint(values)
+        found &= values >= 0
+        found &= values <= self.values[-1]
+        return found
+
+
 Domain = Interval | Values
 
 REAL = Interval()

@@ -315,6 +315,37 @@ def test_fits_in_turn_leave_nothing_behind(lib: Library, objective, ordinal) -> 
 
 
 @both
+def test_several_outputs_without_an_intercept_start_at_0(lib: Library, ordinal) -> None:
+    class AtZero(Softmax):
+        def _measure(self, y, w):
+            return self
+
+    X, y, _ = ordinal
+    objective = AtZero(n_classes=4)
+    flat = make(lib, True, objective=objective, learning_rate=1e-7).fit(X, y - 1)
+    np.testing.assert_allclose(flat.predict_proba(X), 0.25, atol=1e-5)
+    trained = lib.train(lib.params, lib.data(X, y - 1), 12, objective=objective)
+    model = make(lib, True, objective=objective).fit(X, y - 1)
+    np.testing.assert_allclose(margins(lib, model, X), lib.predict(trained, X), atol=CLOSE)
+
+
+@both
+def test_thresholds_that_cannot_be_fitted_leave_no_wrong_probabilities(
+    lib: Library, ordinal
+) -> None:
+    class Unfit(Steps):
+        def fitted(self, y_true, margin, sample_weight=None):
+            raise ValueError("no thresholds")
+
+    X, y, _ = ordinal
+    model = make(lib, True, objective=Unfit(n_classes=4))
+    with pytest.raises(ValueError, match="no thresholds"):
+        model.fit(X, y - 1)
+    with pytest.raises(ValueError, match="thresholds are not fitted"):
+        model.predict_proba(X)
+
+
+@both
 @every
 def test_training_goes_on_from_a_model(lib: Library, objective, ordinal) -> None:
     X, y, _ = ordinal
@@ -417,3 +448,33 @@ def test_contributions_and_leaves_of_lightgbm_pass_through(ordinal) -> None:
                 np.testing.assert_array_equal(method(X, **{flag: True}), expected)
         reloaded = lgb.Booster(model_str=model.booster_.model_to_string())
         np.testing.assert_array_equal(reloaded.predict(X), margins(LGB, model, X))
+
+
+@both
+@pytest.mark.parametrize(
+    "objective",
+    [
+        go.focal_objective(2, 0.25),
+        go.focal_objective(2, n_classes=4),
+        go.ordinal_logit_objective(4),
+    ],
+    ids=["focal", "focal-4", "ordinal-logit"],
+)
+def test_probabilities_of_the_catalogue_are_near_those_of_the_library(
+    lib: Library, objective: Objective
+) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.random((3000, 4))
+    y = np.digitize(X[:, :2].sum(1) + 0.2 * rng.normal(size=3000), [0.7, 1.0, 1.3])
+    y = (y > 2).astype(int) if objective.n_classes == 2 else y
+    rows, new = slice(0, 2000), slice(2000, 3000)
+    settings = {"n_estimators": 40, "learning_rate": 0.1}
+    ours, theirs = (
+        make(lib, True, plain=plain, **settings, **more).fit(X[rows], y[rows])
+        for plain, more in ((False, {"objective": objective}), (True, {}))
+    )
+    p, q = ours.predict_proba(X[new]), theirs.predict_proba(X[new])
+    # as a model of another loss after as many rounds: 0.046 above at most, of 0.27 and 0.8
+    assert log_loss(y[new], p) < log_loss(y[new], q) + 0.06
+    rates = np.bincount(y[rows]) / 2000
+    np.testing.assert_allclose(p.mean(axis=0), rates, atol=0.05)  # of other rows: 0.03 at most

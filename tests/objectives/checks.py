@@ -7,6 +7,7 @@ import dataclasses
 import pickle
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import lightgbm as lgb
@@ -30,14 +31,14 @@ def with_and_without_weights(w: Array) -> Iterator[Array | None]:
 
 
 def central_difference(function: Callable[[Array], Any], x: Array, step: float) -> Array:
-    """Derivative of a function of x by each x[k]; x may give one value a row or one in all."""
-    columns = []
-    for k in range(len(x)):
+    """Derivative of a function of x by each element of x, shaped like x."""
+    derivative = np.empty_like(x)
+    for k in np.ndindex(x.shape):
         up, down = x.copy(), x.copy()
         up[k] += step
         down[k] -= step
-        columns.append((function(up) - function(down)) / (up[k] - down[k]))
-    return np.array(columns)
+        derivative[k] = (function(up) - function(down)) / (up[k] - down[k])
+    return derivative
 
 
 def check_what_boosters_assume(case: ObjectiveCase) -> None:
@@ -72,7 +73,8 @@ def check_weight_is_repetition_to_the_last_digits(case: ObjectiveCase) -> None:
         strict=True,
     ):
         # the same sums in another order: some 100 roundings of float64
-        np.testing.assert_allclose(weighted / times, repeated[np.cumsum(times) - 1], rtol=1e-12)
+        last = repeated[np.cumsum(times) - 1]
+        np.testing.assert_allclose(weighted / case.repeated(times), last, rtol=1e-12)
 
 
 def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
@@ -115,7 +117,7 @@ def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
         for precision in (np.float32, np.float64):
             margin = p.astype(precision)
             exact = obj.gradient_hessian(y, margin.astype(float), weight)
-            for start in (0.0, 2.5):
+            for start in (0.0, 2.5, *([np.arange(case.outputs)] if case.outputs > 1 else [])):
                 bound = obj.bind(y, weight, start=start)
                 bound(margin)
                 returned = bound((p - start).astype(precision))  # again, into the same memory
@@ -128,7 +130,7 @@ def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
                 small(margin[:39])
             for _ in range(2):
                 with pytest.raises(ValueError, match="margin must be finite, found nan at row 7"):
-                    small(np.where(np.arange(40) == 7, np.nan, margin[:40]))
+                    small(np.where(case.repeated(np.arange(40)) == 7, np.nan, margin[:40]))
                 small(margin[:40])
 
 
@@ -166,7 +168,10 @@ def check_all_labels_of_its_domain_are_finite_in_both_tails(case: ObjectiveCase)
         assert isinstance(domain, Interval)
         labels = np.linspace(max(domain.low, -1e3), min(domain.high, 1e3), 8)
     margins = np.array([*case.margins, *((-1e4, 1e4) if case.objective.link == "logit" else ())])
-    y, p = np.repeat(labels, len(margins)), np.tile(margins, len(labels))
+    margins = np.array(list(product(margins, repeat=case.outputs)))
+    y, p = np.repeat(labels, len(margins)), np.tile(margins, (len(labels), 1))
+    if case.outputs == 1:
+        p = p[:, 0]
     obj = case.on(len(y))
     gradient, hessian = obj.gradient_hessian(y, p)
     assert np.isfinite(obj.loss(y, p))
@@ -221,6 +226,8 @@ def check_refuses_bad_input(case: ObjectiveCase) -> None:
         for how, message in wrong + (WRONG_MARGINS if entry != "measured" else []):
             y = how.get("ys", [low, how.get("y", high)])
             f = how.get("fs", [low, how.get("f", low)])
+            if np.ndim(f) == 1:
+                f = case.repeated(f)
             w = how.get("ws", [1, how["w"]] if "w" in how else None)
             with pytest.raises((ValueError, TypeError), match=message):
                 call(case.on(2), y, f, w)
@@ -230,7 +237,7 @@ def check_finds_bad_rows_in_a_late_block(case: ObjectiveCase) -> None:
     n = 400_000
     y, f, _ = case.rows(n, seed=7)
     obj = case.on(n)
-    bad = np.where(np.arange(n) == n - 1, NAN, f)
+    bad = np.where(case.repeated(np.arange(n)) == n - 1, NAN, f)
     for entry in set(ENTRIES) - {"measured", "sums"}:
         with pytest.raises(ValueError, match=f"margin must be finite, found nan at row {n - 1}"):
             ENTRIES[entry](obj, y, bad, None)
@@ -251,13 +258,21 @@ def training_labels(case: ObjectiveCase) -> Array:
     return np.array(case.labels, float)[position]
 
 
+def num_class(case: ObjectiveCase) -> dict[str, int]:
+    return {} if case.outputs == 1 else {"num_class": case.outputs}
+
+
 def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
     y, obj = training_labels(case), case.on(len(X))
-    params = {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True}
+    classes = num_class(case)
+    params = {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True, **classes}
+    params |= {"metric": "None"}  # LGBMRegressor's own is not for several outputs
     for weight in with_and_without_weights(WEIGHTS):
         data = xgb.DMatrix(X, y, weight=weight)
-        native = xgb.train({"max_depth": 3, "seed": 0}, data, 12, obj=obj)
-        sklearn = xgb.XGBRegressor(n_estimators=12, max_depth=3, random_state=0, objective=obj)
+        native = xgb.train({"max_depth": 3, "seed": 0, **classes}, data, 12, obj=obj)
+        sklearn = xgb.XGBRegressor(
+            n_estimators=12, max_depth=3, random_state=0, objective=obj, **classes
+        )
         sklearn.fit(X, y, sample_weight=weight)
         margin = native.predict(xgb.DMatrix(X), output_margin=True)
         np.testing.assert_array_equal(margin, sklearn.predict(X, output_margin=True))
@@ -265,9 +280,7 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
 
         dataset = lgb.Dataset(X, y, weight=weight)
         raw = lgb.train({**params, "objective": obj}, dataset, 12).predict(X)
-        estimator = lgb.LGBMRegressor(
-            n_estimators=12, num_leaves=7, verbose=-1, seed=0, deterministic=True, objective=obj
-        )
+        estimator = lgb.LGBMRegressor(n_estimators=12, objective=obj, **params)
         estimator.fit(X, y, sample_weight=weight)
         np.testing.assert_array_equal(raw, estimator.predict(X))
         assert np.ptp(raw) > 0.1
@@ -283,8 +296,10 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
 
 
 def check_booster_cross_validation(case: ObjectiveCase) -> None:
-    y, metric = training_labels(case), go.squared_error_metric()
-    obj = case.on(len(X))
+    y, metric, obj = training_labels(case), go.squared_error_metric(), case.on(len(X))
+    if case.outputs > 1:
+        check_booster_cross_validation_of_classes(case, y)
+        return
     by_xgboost = partial(
         xgb.cv,
         {"max_depth": 3, "base_score": float(y.mean()), "disable_default_eval_metric": 1},
@@ -309,6 +324,28 @@ def check_booster_cross_validation(case: ObjectiveCase) -> None:
         assert history["test-squared_error-mean"][-1] < y.var()
 
 
+def check_booster_cross_validation_of_classes(case: ObjectiveCase, y: Array) -> None:
+    obj = case.objective
+
+    def mean_loss(margin: Array, data: Any) -> tuple[str, float]:
+        return "loss", obj.loss(data.get_label(), margin) / len(margin)
+
+    history = xgb.cv(
+        {"max_depth": 3, "base_score": 0, "disable_default_eval_metric": 1, **num_class(case)},
+        xgb.DMatrix(X, y), 15, nfold=3, obj=obj, custom_metric=mean_loss,
+        as_pandas=False, seed=0,
+    )  # fmt: skip
+    result = lgb.cv(
+        {"objective": obj, "metric": "None", "verbose": -1, **num_class(case)},
+        lgb.Dataset(X, y), 15, nfold=3, stratified=False,
+        feval=lambda margin, data: (*mean_loss(margin, data), False),
+    )  # fmt: skip
+    start = obj.loss(y, np.zeros((len(y), case.outputs))) / len(y)
+    for losses in (history["test-loss-mean"], result["valid loss-mean"]):
+        assert len(losses) == 15
+        assert losses[-1] < 0.8 * start
+
+
 def train_with_xgboost(obj: go.Objective, y: Array, start: Any, w: Any) -> None:
     xgboost_train({}, xgb.DMatrix(X, y, weight=w, base_margin=start), 2, objective=obj)
 
@@ -328,7 +365,7 @@ def check_training_refuses_bad_input(case: ObjectiveCase) -> None:
             with pytest.raises(ValueError, match="(?i)label|y_true must"):
                 train(obj, y, None, None)
         for margin in (NAN, INF, -INF):
-            start = np.where(np.arange(n) == 7, margin, good)
+            start = case.repeated(np.where(np.arange(n) == 7, margin, good))
             with pytest.raises(ValueError, match="(base_margin|init_score) must be finite"):
                 train(obj, good, start, None)
         for weight in (-1, NAN, INF):

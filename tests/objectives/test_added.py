@@ -11,6 +11,7 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.domain import BINARY, REAL, Interval, Values
+from tests.adapters.classes import Softmax
 from tests.contract import ObjectiveCase
 from tests.objectives import checks
 
@@ -89,10 +90,11 @@ class LogSquaredError(Objective):
 FOCAL = ObjectiveCase("focal", Focal(), (0, 1), (-30, 30), (-1.0, 0.5, 2.0))
 LOG_COSH = ObjectiveCase("log-cosh", LogCosh(), (0.0, 1.0, 2.0, 3.0), (-40, 40), (-1.0, -0.01))
 
+SOFTMAX = ObjectiveCase("softmax", Softmax(), (0.0, 1.0, 2.0), (-20, 20), (-1.0, 0.5, 3.0))
 COUPLED = ObjectiveCase("log-squared-error", LogSquaredError(), (0.0, 1.0, 3.0), (-4, 4), ())
 
 
-@pytest.mark.parametrize("case", [FOCAL, LOG_COSH, COUPLED], ids=repr)
+@pytest.mark.parametrize("case", [FOCAL, LOG_COSH, SOFTMAX, COUPLED], ids=repr)
 @pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
 def test_a_loss_of_a_few_lines_keeps_the_contract(check, case) -> None:
     check(case)
@@ -126,6 +128,31 @@ class OtherHessian(Focal):
     def _row_gradient_hessian(self, y, z):
         p = np.exp(-np.logaddexp(0, -z))
         return super()._row_gradient_hessian(y, z)[0], p * (1 - p)
+
+
+class UnweightedClasses(Softmax):
+    def _write(self, constants, f, totals, gradient, hessian) -> None:
+        super()._write((constants[0], None), f, totals, gradient, hessian)
+
+
+class MixedClasses(Softmax):
+    def _row_gradient_hessian(self, y, f):
+        gradient, hessian = super()._row_gradient_hessian(y, f)
+        return gradient.ravel(order="F").reshape(f.shape), hessian
+
+
+class ReadsMarginsInMemoryOrder(Softmax):
+    def _bind(self, y, w, start, dtype, lasting):
+        bound = super()._bind(y, w, start, dtype, lasting)
+        return lambda f: bound(f.ravel(order="K").reshape(f.shape))
+
+
+class TooLongSteps(Softmax):
+    hessian_kind = "bounded"
+
+    def _row_gradient_hessian(self, y, f):
+        gradient, _ = super()._row_gradient_hessian(y, f)
+        return gradient, 0.4 * np.abs(gradient)
 
 
 class TooSmallBound(LogCosh):
@@ -188,6 +215,13 @@ class WritesToMargin(LogCosh):
         (NoWeights, FOCAL, checks.check_zero_weight_is_absence),
         (OtherGradient, FOCAL, checks.check_what_boosters_assume),
         (OtherHessian, FOCAL, checks.check_what_boosters_assume),
+        (UnweightedClasses, SOFTMAX, checks.check_what_boosters_assume),
+        (UnweightedClasses, SOFTMAX, checks.check_weight_is_repetition_to_the_last_digits),
+        (UnweightedClasses, SOFTMAX, checks.check_zero_weight_is_absence),
+        (MixedClasses, SOFTMAX, checks.check_what_boosters_assume),
+        (MixedClasses, SOFTMAX, checks.check_factor_of_the_gradient),
+        (ReadsMarginsInMemoryOrder, SOFTMAX, checks.check_what_boosters_assume),
+        (TooLongSteps, SOFTMAX, checks.check_what_boosters_assume),
         (TooSmallBound, LOG_COSH, checks.check_what_boosters_assume),
         (NotExact, LOG_COSH, checks.check_what_boosters_assume),
         (NotConstant, FOCAL, checks.check_what_boosters_assume),

@@ -69,11 +69,13 @@ def train(
     lightgbm.Booster
         A plain booster. ``predict`` gives natural units: the label's for an identity
         link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
-        also after saving and loading without this package. Predict from the first
+        also after saving and loading without this package. Of a link "score" it gives the
+        margin, (n,) or (n, K), for ``objective.class_probability``. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
         Its objective is called ``regression`` or ``binary``, so that converters accept it
         and ``refit`` works: on squared error, or on plain logloss without the objective's
-        rate.
+        rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
+        the score, and refuses.
 
     Raises
     ------
@@ -203,12 +205,13 @@ def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Arr
     return measure
 
 
-TRANSFORM_OF_LINK = {
-    "identity": "regression",
-    "logit": "binary sigmoid:1",
-    "score": "regression",
+OBJECTIVE_OF_LINK = {
+    "identity": ("regression", "regression"),
+    "logit": ("binary sigmoid:1", "binary"),
+    "score": ("regression", "none"),
 }
-"""LightGBM's objective, as its models name it, whose prediction transform is our link."""
+"""LightGBM's objective whose prediction transform is our link, and the one to refit on: none where
+that would be the squared error of a score."""
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
@@ -216,11 +219,9 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     with the same prediction transform, without which it could not be converted.
 
     It is a new booster: one that was trained on a custom objective keeps "none" in its
-    parameters, and refuses to refit, whatever model is loaded into it. That is left so where
-    LightGBM would refit on the squared error of a score.
+    parameters, and refuses to refit, whatever model is loaded into it.
     """
-    transform = TRANSFORM_OF_LINK[objective.link]
-    name = transform.split()[0] if objective.link != "score" else "none"
+    transform, name = OBJECTIVE_OF_LINK[objective.link]
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]

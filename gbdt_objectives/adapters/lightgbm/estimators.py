@@ -95,10 +95,16 @@ class LGBMClassifier(lgb.LGBMClassifier):
     probabilities that the objective aims at. ``eval_metric`` is as in :class:`LGBMRegressor`.
     Without either it is LightGBM's own estimator.
 
+    An objective with the link "score", such as ``focal_objective(2)`` or
+    ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
+    fitted to the training rows. Labels of two classes may be any, of K they are 0 to K-1, and a
+    class that does not occur keeps its column. ``predict`` gives the most probable class, with
+    ``raw_score=True`` the margins. A metric for early stopping is ``loss_metric(objective)``.
+
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one of log-odds; for label units use :class:`LGBMRegressor`.
+        An Objective must have class probabilities; for label units use :class:`LGBMRegressor`.
         What LightGBM would silently ignore under it is refused.
     **kwargs
         As for ``lightgbm.LGBMClassifier``.
@@ -182,7 +188,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective.link == "score":
         classes = find_classes(given["y"], objective, any_two=True)
         parameters |= _encode(estimator, given, classes)
-        parameters |= _arguments.several_outputs(objective)
         library_fit = MethodType(lgb.LGBMModel.fit, estimator)
     encodes = classifier and classes is None  # which LightGBM does not do to eval_y
     if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not encodes:
@@ -201,11 +206,12 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         class_weight=parameters.get("class_weight", estimator.class_weight),
     )
     started, intercept = _start(objective, given, y, w)
+    parameters |= {"objective": started, **_arguments.several_outputs(objective)}
     earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
     if classes is not None:
         estimator._n_classes = 1  # LightGBM makes it num_class
     try:
-        with set_temporarily(estimator, {**parameters, "objective": started}), explain_errors():
+        with set_temporarily(estimator, parameters), explain_errors():
             library_fit(**given)
     except BaseException:
         vars(estimator).update(earlier)  # to match the booster, which is the earlier one
@@ -214,12 +220,13 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if classes is not None:
         estimator._classes, estimator._n_classes = classes, len(classes)
         estimator._class_weight = None
-    estimator._objective = fit_to_margins(
-        started.objective,
-        y,
-        w,
-        lambda: lgb.LGBMModel.predict(estimator, given["X"], raw_score=True),
-    )
+    estimator._objective = started.objective  # for no margin to be read otherwise, whatever fails
+
+    def margins() -> Any:
+        """Of the training rows."""
+        return lgb.LGBMModel.predict(estimator, given["X"], raw_score=True)
+
+    estimator._objective = fit_to_margins(started.objective, y, w, margins)
     return estimator
 
 

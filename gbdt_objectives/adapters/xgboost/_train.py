@@ -44,9 +44,10 @@ def train(
 ) -> xgb.Booster:
     """Drop-in for ``xgboost.train`` that starts, stops and predicts correctly.
 
-    Boosting starts at the objective's intercept, which becomes the model's ``base_score``,
-    and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the
-    conventions, and how to train on negatives kept at rates that differ by row.
+    Boosting starts at the objective's intercept, which becomes the model's ``base_score`` (of
+    several outputs, a part of each one's first tree), and stops on ``metric`` in its own
+    direction. :mod:`gbdt_objectives.adapters` has the conventions, and how to train on negatives
+    kept at rates that differ by row.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ def train(
     xgboost.Booster
         A plain booster. ``predict`` gives natural units: the label's for an identity
         link, the probability of label 1 for logloss (``output_margin=True`` for
-        log-odds), also after saving and loading without this package.
+        log-odds), also after saving and loading without this package. Of a link "score" it
+        gives the margin, (n,) or (n, K), for ``objective.class_probability``.
 
     Raises
     ------

@@ -95,10 +95,18 @@ class XGBClassifier(xgb.XGBClassifier):
     gives the probabilities that the objective aims at. ``eval_metric`` is as in
     :class:`XGBRegressor`. Without either it is XGBoost's own estimator.
 
+    An objective with the link "score", such as ``focal_objective(2)`` or
+    ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
+    fitted to the training rows. Labels are 0 to K-1, and a class that does not occur keeps its
+    column. ``predict`` gives the most probable class, with ``output_margin=True`` the margins. A
+    metric for early stopping is ``loss_metric(objective)``. ``save_model`` saves a regressor of
+    margins, which ``xgboost.XGBClassifier`` refuses to load, and ``load_model`` here needs the
+    fitted objective: ``XGBClassifier(objective=model.objective_).load_model(...)``.
+
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one of log-odds; for label units use :class:`XGBRegressor`.
+        An Objective must have class probabilities; for label units use :class:`XGBRegressor`.
         What XGBoost would silently ignore under it is refused.
     **kwargs
         As for ``xgboost.XGBClassifier``.
@@ -243,8 +251,10 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     estimator.__dict__.pop("objective_", None)  # of an earlier fit
     if objective is None:
         return estimator
-    if objective.outputs > 1 and own_margins is None and given.get("xgb_model") is None:
-        add_to_leaves(estimator.get_booster(), np.array(started.objective.intercept or 0.0))
+    if objective.outputs > 1 and own_margins is None and started.start is not None:
+        intercepts = np.broadcast_to(start_margin(started.objective), objective.outputs)
+        add_to_leaves(estimator.get_booster(), intercepts)
+    estimator.objective_ = started.objective  # for no margin to be read otherwise, whatever fails
     if scores:
         estimator.n_classes_ = objective.n_classes
 

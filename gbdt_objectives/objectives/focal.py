@@ -1,0 +1,426 @@
+"""Focal loss, for confident mistakes to count and easy rows not to.
+
+Symbols: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p), g gamma,
+w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x = log(sum of
+exp of the others) - z[y], and r is the softmax of the others.
+
+Gradients are products of A, the slope of the loss in x, without a difference of close numbers::
+
+    A = q^g (q - g p log p) = q^(g+1) (1 + g log(1 + e^x) / e^x)
+
+Hessians: in a leaf of one margin, let R be the log of the positive part of the gradient over the
+negative one. Along z it rises, at a rate of at most 1+g (tests check this on a grid), so that the
+leaf's optimum, R = 0, is at least |R|/(1+g) away. With the hessian (1+g)/2 |gradient| the leaf
+steps 2/(1+g) tanh(|R|/2), which is less.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._workers import sum_over_workers
+from gbdt_objectives.objectives.base import Constants, Objective
+from gbdt_objectives.objectives.domain import BINARY, Values
+from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, softplus
+
+ABSENT = 1e-6
+"""The weight of a class without rows, as a part of the rarest class's: for a finite intercept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FocalObjective(Objective):
+    """Focal loss of two classes; made by :func:`focal_objective`, which explains it."""
+
+    hessian_kind = "bounded"
+    label_domain = BINARY
+    link = "score"
+    n_classes = 2
+    gamma: float
+    alpha: float | None = None
+    intercept: float | None = None
+
+    def class_probability(self, margin: ArrayLike) -> Array:
+        """The class probabilities that a margin of least expected loss stands for.
+
+        sigma(margin) is not one of them, unless gamma = 0: the loss is least elsewhere. ::
+
+            P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
+
+        with p = sigma(z), q = 1 - p.
+
+        Parameters
+        ----------
+        margin : array-like of shape (n,)
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            float64; each row sums to 1. That of label 1 rises with the margin.
+        """
+        from scipy.special import expit
+
+        log_odds = self._log_odds(_checks.vector("margin", margin).astype(np.float64))
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
+
+    def _log_odds(self, z: Array) -> Array:
+        """Of label 1, where the expected loss is least at z."""
+        return log_slope(-z, self.gamma) - log_slope(z, self.gamma) - self._log_class_odds
+
+    @property
+    def _log_class_odds(self) -> float:
+        """log c(1)/c(0)."""
+        return 0.0 if self.alpha is None else float(np.log(self.alpha) - np.log1p(-self.alpha))
+
+    def _measure(self, y: Array, w: Array | None) -> FocalObjective:
+        """The intercept: the constant margin of least loss."""
+        if self.intercept is not None:
+            return self
+        from scipy.optimize import brentq
+
+        negative, positive = class_weights(y, w, 2).tolist()
+        if not (positive > 0 and negative > 0):
+            raise ValueError(
+                f"y_true has one class only, found weight {positive:g} for label 1 and "
+                f"{negative:g} for label 0: both must occur"
+            )
+        odds = float(np.log(positive / negative))
+        far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
+        best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
+        return dataclasses.replace(self, intercept=float(best))
+
+    def _row_loss(self, y: Array, f: Array) -> Array:
+        losses = focal_loss((1 - 2 * y) * f, self.gamma)
+        if self.alpha is not None:
+            losses *= np.where(y == 1, self.alpha, 1 - self.alpha)
+        return losses
+
+    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
+        """1-2y; the factors w c(y) (1-2y) of A in the gradient and w c(y) (1+g)/2 in the hessian,
+        an array only where it must be."""
+        sign = 1 - 2 * y.astype(hessian.dtype)
+        bound = (1 + self.gamma) / 2
+        if w is None and self.alpha is None:
+            return sign, sign, bound
+        c = np.ones_like(sign) if w is None else w.astype(sign.dtype)
+        if self.alpha is not None:
+            c *= np.where(y == 1, self.alpha, 1 - self.alpha).astype(c.dtype)
+        return sign, sign * c, c * c.dtype.type(bound)
+
+    def _write(
+        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
+    ) -> None:
+        sign, slope, bound = constants
+        x = np.multiply(f, sign, out=gradient)
+        A = slopes(x, self.gamma, hessian)
+        np.multiply(A, slope, out=gradient)
+        np.multiply(A, bound, out=hessian)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MulticlassFocalObjective(Objective):
+    """Focal loss of K > 2 classes; made by :func:`focal_objective`, which explains it."""
+
+    hessian_kind = "bounded"
+    link = "score"
+    gamma: float
+    alpha: tuple[float, ...] | None = None
+    n_classes: int = 3
+    intercept: tuple[float, ...] | None = None
+
+    @property
+    def outputs(self) -> int:
+        return self.n_classes
+
+    @property
+    def label_domain(self) -> Values:
+        return Values(tuple(map(float, range(self.n_classes))))
+
+    def class_probability(self, margin: ArrayLike) -> Array:
+        """The class probabilities that margins of least expected loss stand for.
+
+        softmax(margin) is not them, unless gamma = 0: the loss is least elsewhere. With
+        p = softmax(margin), the probability of class k is proportional to ::
+
+            p[k] / (c(k) ((1-p[k])^g - g (1-p[k])^(g-1) p[k] log p[k]))
+
+        Parameters
+        ----------
+        margin : array-like of shape (n, K)
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            float64; each row sums to 1.
+        """
+        from scipy.special import softmax
+
+        z = _checks.real_array("margin", margin)
+        self._check_margin_shape(z)
+        _checks.finite("margin", z)
+        scores: Array = self._log_scores(z.T.astype(np.float64))
+        result: Array = softmax(scores, axis=0).T
+        return np.ascontiguousarray(result)
+
+    def _log_scores(self, z: Array) -> Array:
+        """log(p / (c q^-1 A)) of each class, (K, n) as the margins: the logs of the probabilities
+        where the expected loss is least at z, but for one number a column."""
+        g = self.gamma
+        x = np.stack([other_margins(z, np.full(z.shape[1], k))[1] for k in range(len(z))])
+        L = softplus(x)
+        log_q = x - L
+        scores: Array = log_q - L - log_slope(-x, g)
+        if self.alpha is not None:
+            scores -= np.log(self.alpha)[:, np.newaxis]
+        return scores
+
+    def _measure(self, y: Array, w: Array | None) -> MulticlassFocalObjective:
+        """The intercept: the constant margins of least loss, which sum to 0."""
+        if self.intercept is not None:
+            return self
+        from scipy.optimize import root
+
+        counted = class_weights(y, w, self.n_classes)
+        occurs = counted > 0
+        if occurs.sum() < 2:
+            raise ValueError(
+                f"y_true has one class only, found label {int(np.argmax(occurs))} in all rows that "
+                "count: at least two must occur"
+            )
+        counted[~occurs] = ABSENT * counted[occurs].min()
+        target = np.log(counted)
+        target -= target.mean()
+
+        def excess(z: Array) -> Array:
+            off = self._log_scores(np.append(z, 0.0)[:, np.newaxis])[:, 0] - target
+            relative: Array = off[:-1] - off[-1]
+            return relative
+
+        start = (target[:-1] - target[-1]) / (1 + self.gamma)
+        found = root(excess, start, options={"xtol": 1e-12})
+        if np.abs(excess(found.x)).max() > 1e-8:
+            raise RuntimeError(
+                f"the constant margins of least loss were not found, for classes of weight "
+                f"{shown(counted)}: {found.message}"
+            )
+        z = np.append(found.x, 0.0)
+        return dataclasses.replace(self, intercept=tuple((z - z.mean()).tolist()))
+
+    def _class_weight(self, label: Array, dtype: np.dtype[Any]) -> Array | float:
+        """c(y)."""
+        return 1.0 if self.alpha is None else np.array(self.alpha, dtype)[label]
+
+    def _row_loss(self, y: Array, f: Array) -> Array:
+        label = y.astype(np.intp)
+        _, x = other_margins(f.T, label)
+        losses: Array = focal_loss(x, self.gamma) * self._class_weight(label, f.dtype)
+        return losses
+
+    def _row_gradient_hessian(self, y: Array, f: Array) -> tuple[Array, Array]:
+        """w c A (r - [k = y]), where r[y] = 0. Half the hessian would do for one margin; for all K,
+        moved at once, no leaf step was found in tests that makes the loss worse."""
+        label = y.astype(np.intp)
+        r, x = other_margins(f.T, label)
+        A = slopes(x, self.gamma, np.empty_like(x)) * self._class_weight(label, f.dtype)
+        r[label, np.arange(len(y))] = -1
+        r *= A
+        return r.T, (1 + self.gamma) * np.abs(r).T
+
+
+def other_margins(z: Array, label: Array) -> tuple[Array, Array]:
+    """The softmax r of the margins (K, n) other than the label's, where it is 0, (K, n); and
+    log(sum of their exp) - z[label], (n,)."""
+    at = label, np.arange(len(label))
+    own = z[at]
+    r = np.array(z, order="C")
+    r[at] = -np.inf
+    largest = r.max(axis=0)
+    r -= largest
+    np.exp(r, out=r)
+    total = r.sum(axis=0)
+    r /= total
+    largest -= own
+    largest += np.log(total, out=total)
+    return r, largest
+
+
+def slopes(x: Array, g: float, spare: Array) -> Array:
+    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u; x and ``spare`` are overwritten.
+
+    log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
+    e^x, if only u is not 1.
+    """
+    largest = LARGEST_EXPONENT[x.dtype]
+    if x.max() > largest:
+        np.minimum(x, largest, out=x)  # where q is 1, and p 0
+    u = np.exp(x, out=spare)
+    u += 1 + np.finfo(x.dtype).eps
+    log_u = np.log(u)
+    x -= log_u
+    x *= g + 1
+    q_power = np.exp(x, out=x)
+    u -= 1
+    A = np.divide(log_u, u, out=log_u)
+    A *= g
+    A += 1
+    A *= q_power
+    return A
+
+
+def log_slope(s: Array, g: float) -> Array:
+    """log A at x = -s, also where A is no float64."""
+    x = -s
+    near = np.clip(x, -700, 700)  # beyond, log(1 + e^x) / e^x is 1 or 0
+    result: Array = (g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near))
+    return result
+
+
+def focal_loss(x: Array, g: float) -> Array:
+    """-q^g log p."""
+    t = softplus(x)
+    losses: Array = np.exp(g * (x - t))
+    losses *= t
+    return losses
+
+
+def class_weights(y: Array, w: Array | None, K: int) -> Array:
+    """The weight of each class, over all workers."""
+    counted: Array = np.bincount(y.astype(np.intp), w, minlength=K).astype(np.float64)
+    return sum_over_workers(counted)
+
+
+def focal_objective(
+    gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
+) -> FocalObjective | MulticlassFocalObjective:
+    """Focal loss: the logistic loss, in which rows that are easily right count less.
+
+    ::
+
+        loss      sum w c(y) q^g (-log p),   q = 1 - p
+
+    where p is the probability that the margins give the label. Two classes, z (n,)::
+
+        p         sigma((2y-1) z)
+        gradient  -(2y-1) w c(y) A,   A = q^g (q - g p log p)
+        hessian   (1 + g)/2 |gradient|
+
+    K > 2 classes, z (n, K)::
+
+        p         softmax(z)[y]
+        gradient  w c(y) A (r[k] - [k = y]),   r[k] = exp(z[k]) / sum over j != y of exp(z[j])
+        hessian   (1 + g) |gradient|
+
+    The second derivative is negative for confident mistakes, which boosters cannot use. The
+    hessians are "bounded": with them the step of a leaf of one margin never passes the leaf's
+    optimum. With more classes it could be twice as far along one margin, but boosters move all K at
+    once.
+
+    sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
+    (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
+    for a model that fits; for any other calibrate on held-out rows, with ``LogitCalibrator`` for
+    instance. The ranking of two classes needs neither.
+
+    Parameters
+    ----------
+    gamma : float >= 0
+        g; 0 is the logistic loss, softmax cross entropy, 2 is usual.
+    alpha : float in (0, 1), or K floats > 0, optional
+        c. Two classes: the weight of label 1, 1 - alpha that of label 0. More: the weight of each
+        class. None: 1 for all.
+    n_classes : int
+        K, for labels 0 to K-1.
+
+    Returns
+    -------
+    Objective
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1;
+        ``class_probability`` is explained above.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If gamma < 0, alpha is outside (0, 1), or not one number > 0 for each of K > 2 classes;
+        while training, if a label is not one of 0 to K-1.
+
+    Notes
+    -----
+    The intercept is the constant margin of least loss; of K > 2 classes the constant margins, which
+    sum to 0 (centred log priors if gamma = 0 and alpha is None). A class that is absent from the
+    training labels starts as if it had a millionth of the weight of the rarest that is not.
+
+    References
+    ----------
+    Lin, Goyal, Girshick, He & Dollar (2017), "Focal loss for dense object detection", ICCV,
+    sections 3.1 and 3.2; Charoenphakdee, Vongkulbhisal, Chairatanakul & Sugiyama (2021), "On
+    focal loss for class-posterior probability estimation: a theoretical perspective", CVPR, for the
+    probability.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import focal_objective
+    >>> obj = focal_objective(2.0)
+    >>> gradient, hessian = obj([1, 1, 0], [-3.0, 0.0, -1.0])
+    >>> gradient.round(3)
+    array([-1.127, -0.298,  0.053], dtype=float32)
+    >>> obj.class_probability([-1.0, 0.0, 1.0]).round(3)
+    array([[0.936, 0.064],
+           [0.5  , 0.5  ],
+           [0.064, 0.936]])
+
+    Three classes:
+
+    >>> gradient, hessian = focal_objective(2.0, n_classes=3)([0, 2], [[0, 0, 0], [3, 0, 0]])
+    >>> gradient.round(3)
+    array([[-0.622,  0.311,  0.311],
+           [ 1.108,  0.055, -1.163]], dtype=float32)
+    """
+    g = _checks.number("gamma", gamma)
+    if g < 0:
+        raise ValueError(f"gamma must be at least 0, found {g:g}: 0 is the logistic loss")
+    K = _checks.whole_number("n_classes", n_classes, 2)
+    if K > 2:
+        return MulticlassFocalObjective(gamma=g, alpha=_alphas(alpha, K), n_classes=K)
+    if alpha is None:
+        return FocalObjective(gamma=g)
+    if np.ndim(alpha) > 0:
+        raise TypeError(
+            f"alpha must be a number for two classes, the weight of label 1, found {shown(alpha)}: "
+            "that of label 0 is 1 - alpha"
+        )
+    a = _checks.number("alpha", alpha)
+    if not 0 < a < 1:
+        raise ValueError(
+            f"alpha must be above 0 and below 1, found {a:g}: it is the weight of label 1, that of "
+            "label 0 is 1 - alpha"
+        )
+    return FocalObjective(gamma=g, alpha=a)
+
+
+def _alphas(alpha: float | Sequence[float] | None, K: int) -> tuple[float, ...] | None:
+    """The weight of each of K > 2 classes."""
+    if alpha is None:
+        return None
+    if np.ndim(alpha) == 0:
+        raise TypeError(
+            f"alpha must hold one weight for each of the {K} classes, found {shown(alpha)}: pass a "
+            "list, or None for 1"
+        )
+    c = _checks.vector("alpha", alpha).astype(np.float64)
+    if len(c) != K:
+        raise ValueError(
+            f"alpha must hold one weight for each of the {K} classes, found {len(c)}, "
+            f"{shown(alpha)}"
+        )
+    if c.min() <= 0:
+        raise ValueError(
+            f"alpha must be above 0, found {c.min():g} for label {int(np.argmin(c))}: leave rows "
+            "that should not count out of training"
+        )
+    return tuple(c.tolist())
