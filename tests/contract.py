@@ -45,6 +45,21 @@ def log_squared_error_loss(y_true: Any, margin: Any, sample_weight: Any) -> Any:
     return w.sum() / 2 * jnp.log((w * (margin - y_true) ** 2).sum())
 
 
+def costly_error(
+    y_true: Array, margin: Array, sample_weight: Array | None, *, cost: Array, group: Array
+) -> tuple[Array, Array]:
+    """A user's own, with a cost and a group of each row."""
+    w = cost if sample_weight is None else cost * sample_weight
+    return w * (margin - y_true - group), w
+
+
+def costly_error_loss(
+    y_true: Array, margin: Array, sample_weight: Array | None, *, cost: Array, group: Array
+) -> float:
+    w = cost if sample_weight is None else cost * sample_weight
+    return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
+
+
 def ones(y: Array, p: Array, w: Array) -> float:
     return 1.0
 
@@ -155,6 +170,11 @@ def offsets_by_row(positions: Array) -> go.Objective:
     return go.offset_logloss_objective(10.0 ** -((positions % 7) / 3))
 
 
+def costs_by_row(positions: Array) -> go.Objective:
+    rows = {"cost": 0.5 + positions % 5, "group": positions % 3}
+    return go.objective(costly_error, loss=costly_error_loss, intercept=1.5, rows=rows)
+
+
 def ordinal_logit_case(name: str, n_classes: int, **options: Any) -> ObjectiveCase:
     objective = go.ordinal_logit_objective(n_classes, **options)
     labels = labels_between(0, n_classes - 1)
@@ -239,6 +259,14 @@ OBJECTIVES = [
         labels_between(0, 3),
         (-40, 40),
         (),
+    ),
+    ObjectiveCase(
+        "user-function-rows",
+        costs_by_row(np.arange(600)),
+        labels_between(0, 3),
+        (-40, 40),
+        (),
+        of_positions=costs_by_row,
     ),
 ]
 if find_spec("jax"):

@@ -32,8 +32,13 @@ Negatives kept at rates that differ by row: after ``rows = negative_downsample(y
 on ``data`` of these rows with ``offset_logloss_objective(rates[rows])``. The model predicts the
 population's probabilities without knowing the rates. ``evals`` are measured as the population:
 leave their rows as they are, or, if these were sampled too, give their negatives weights of 1/r;
-the metric is ``weighted_logloss_metric(1)``. ``cv`` refuses rates by row, which belong to rows in
-their order, while folds hold some of them.
+the metric is ``weighted_logloss_metric(1)``.
+
+Values by row, such rates and the ``rows`` of ``objective(function, rows={"cost": cost})``, are
+those of the training rows, in their order. ``cv`` splits them. Where scikit-learn splits, give
+them to ``fit`` of a drop-in estimator with ``objective(function, rows=["cost"])``:
+``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``, also with metadata routing, where they are
+requested without ``set_fit_request``.
 """
 
 from __future__ import annotations

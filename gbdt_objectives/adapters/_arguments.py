@@ -82,11 +82,6 @@ def check_arguments(
     if early_stopping_rounds is not None:
         _checks.whole_number("early_stopping_rounds", early_stopping_rounds, 1)
     if function == "cv":
-        if isinstance(objective, Objective) and objective.rows is not None:
-            raise ValueError(
-                f"{objective!r} is for {objective.rows} rows in their order, but cv() trains on "
-                "folds of them: make an objective for the training rows of each fold, and train()"
-            )
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": data}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, getattr_static, signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+Estimator = TypeVar("Estimator", bound=Any)
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 OTHERS = ("_other_params", "kwargs")
@@ -40,16 +41,84 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
         for name in kwargs:
             if name not in call.parameters:
+                estimator = fit.__self__
+                of_rows = isinstance(estimator.objective, FunctionObjective)
                 raise TypeError(
                     f"{fit.__name__}() has no argument {name!r}, only "
                     f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
-                    f"{type(fit.__self__).__name__}({name}=...)"
+                    f"{type(estimator).__name__}({name}=...)"
+                    + f"; values by row are named, objective(function, rows=[{name!r}])"
+                    * of_rows
                 )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
             found |= found.pop(name, {})
     return {name: value for name, value in found.items() if value is not None}
+
+
+def read_arguments(
+    objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
+) -> tuple[Objective | None, dict[str, Any]]:
+    """The objective with what fit got for its rows, and the other arguments of fit by name."""
+    if not isinstance(objective, FunctionObjective):
+        return objective, name_arguments(fit, *args, **kwargs)
+    names = objective.row_names
+    for name in names:
+        if name in signature(fit).parameters:
+            raise ValueError(
+                f"rows of {objective!r} names {name!r}, which is an argument of fit(): rename it"
+            )
+    own = {name: kwargs.pop(name) for name in names if name in kwargs}
+    rows = {name: values for name, values in own.items() if values is not None}
+    given = name_arguments(fit, *args, **kwargs)
+    if not rows:
+        return objective, given
+    if objective.rows is not None:
+        raise ValueError(
+            f"fit() got {', '.join(rows)}, but the objective has it already: make the objective "
+            f"with the names only, objective(function, rows={list(names)})"
+        )
+    for name, values in rows.items():
+        check_same_index(name, values, given["X"])
+    return objective.with_rows(rows), given
+
+
+def check_same_index(name: str, values: Any, X: Any) -> None:
+    """Raise if two pandas objects, which are taken row by row, have another index each."""
+    if hasattr(values, "iloc") and hasattr(X, "iloc") and not X.index.equals(values.index):
+        raise ValueError(
+            f"{name} and X have another index each, but rows are taken in their order: pass "
+            f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
+        )
+
+
+def request_rows(kind: type[Estimator]) -> type[Estimator]:
+    """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
+    for fit, and set_fit_request takes it."""
+    generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
+
+    def set_fit_request(self: Any, **requests: Any) -> Any:
+        """Choose what metadata routing passes on to ``fit``; as in scikit-learn."""
+        names = [*generated.keys, *row_names(self.objective)]
+        return type(generated)("fit", names).__get__(self, type(self))(**requests)
+
+    def get_metadata_routing(self: Any) -> Any:
+        """What metadata routing passes on to ``fit``; as in scikit-learn."""
+        routing = routing_of(self)
+        for name in row_names(self.objective):
+            if name not in routing.fit.requests:
+                routing.fit.add_request(param=name, alias=True)
+        return routing
+
+    kind.set_fit_request = set_fit_request
+    kind.get_metadata_routing = get_metadata_routing
+    return kind
+
+
+def row_names(objective: object) -> tuple[str, ...]:
+    """What a user's function needs of each row, by name."""
+    return objective.row_names if isinstance(objective, FunctionObjective) else ()
 
 
 def check_places(estimator: Any, metrics: str, where: str) -> None:
@@ -190,6 +259,8 @@ def fit_to_margins(
     objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
 ) -> Objective:
     """The objective after training, with what it fits to the margins of the training rows."""
+    if isinstance(objective, FunctionObjective):
+        return objective.without_rows()  # a model needs them no more
     if type(objective).fitted is Objective.fitted:
         return objective  # nothing: no need to predict all rows
     return objective.fitted(y, margins(), w)

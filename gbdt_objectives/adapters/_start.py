@@ -120,6 +120,15 @@ def run_fpreproc(
     return train, test, given
 
 
+def check_same_rows(objective: Objective, fold: object, returned: object) -> None:
+    """Raise if fpreproc returned other data than the fold whose rows the objective is taken for."""
+    if objective.rows is not None and returned is not fold:
+        raise ValueError(
+            f"fpreproc returned other training data than it got, but {objective!r} is for rows in "
+            "their order: change the data before cv()"
+        )
+
+
 class StartedFolds:
     """The objectives of a cross-validation, one per fold, looked up by their data."""
 

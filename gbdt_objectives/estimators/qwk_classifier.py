@@ -469,6 +469,14 @@ def positions_to_labels(t: Array, labels: Array) -> Array:
 
 def check_objective(estimator: Any, objective: object) -> None:
     """Raise unless the regressor can be trained on the objective."""
+    own = estimator.get_params().get("objective") if objective is None else objective
+    if isinstance(own, Objective) and own.is_by_row:
+        raise ValueError(
+            f"objective {own!r} is for training rows in their order, but QWKClassifier trains on "
+            "folds of them: score the rows with cross_val_predict(regressor, X, y, "
+            "params={'cost': cost}), of a drop-in estimator on objective(function, "
+            "rows=['cost']), and fit a ThresholdClassifier to the scores"
+        )
     if objective is None:
         return
     if objective != "qwk" and not isinstance(objective, Objective):

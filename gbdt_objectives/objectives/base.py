@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives.domain import REAL, Domain
+from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 Self = TypeVar("Self", bound="Objective")
@@ -59,6 +60,8 @@ class Objective:
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     rows : int or None
         How many training rows it is for, if it holds a value of each; None for any.
+    is_by_row : bool
+        Whether it is for certain rows, of which it holds values or is still to be given them.
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         What the returned hessian is: the second derivative of the loss, the weight of the
         row, nowhere below the second derivative, so large that -sum g / sum h of a leaf never
@@ -119,6 +122,10 @@ class Objective:
         return None
 
     @property
+    def is_by_row(self) -> bool:
+        return self.rows is not None
+
+    @property
     def n_classes(self) -> int | None:
         return 2 if self.link == "logit" else None
 
@@ -126,6 +133,19 @@ class Objective:
     def start_tolerance(self) -> float | None:
         """How far from ``intercept`` boosting may start; None if it does not matter."""
         return None
+
+    def take(self: Self, positions: ArrayLike) -> Self:
+        """The objective for some of its training rows: itself if it belongs to none.
+
+        Parameters
+        ----------
+        positions : array-like of shape (m,)
+            Whole numbers from 0 to ``rows`` - 1, in the order of the rows to train on.
+        """
+        return self
+
+    def check_rows(self, n: int, of: str) -> None:
+        """Raise unless it can be for n training rows; ``of`` is what has them."""
 
     def measured(self: Self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """The same objective, with what depends on the training labels filled in."""
@@ -358,6 +378,7 @@ class Objective:
             raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
         if y.size == 0:
             raise ValueError("y_true is empty: there must be at least one row")
+        self.check_rows(len(y), "y_true")
         if sample_weight is None:
             return y, None
         w = _checks.real_array("sample_weight", sample_weight)
@@ -502,8 +523,9 @@ def convert(f: Array, start: Start, out: Array) -> Array:
     return f
 
 
-GradientFunction = Callable[[Array, Array, "Array | None"], tuple[Array, Array]]
-LossFunction = Callable[[Array, Array, "Array | None"], float]
+GradientFunction = Callable[..., tuple[Array, Array]]
+LossFunction = Callable[..., float]
+"""Of (y_true, margin, sample_weight), and of the values of the rows by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -515,13 +537,73 @@ class FunctionObjective(Objective):
     loss_function: LossFunction | None = None
     intercept: float | None = None
     hessian_kind: HessianKind = "undeclared"
+    row_values: tuple[tuple[str, RowValues | None], ...] = ()
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """What the function gets of each row, by name."""
+        return tuple(name for name, _ in self.row_values)
+
+    @property
+    def rows(self) -> int | None:
+        return next((len(values) for _, values in self.row_values if values is not None), None)
+
+    @property
+    def is_by_row(self) -> bool:
+        return bool(self.row_values)
+
+    def take(self, positions: ArrayLike) -> FunctionObjective:
+        taken = ((name, v if v is None else v.take(positions)) for name, v in self.row_values)
+        return replace(self, row_values=tuple(taken))
+
+    def with_rows(self, rows: Mapping[str, ArrayLike]) -> FunctionObjective:
+        """The same objective with these values of its training rows; see :func:`objective`."""
+        if set(rows) != set(self.row_names):
+            raise ValueError(
+                f"{self._name} needs of each row {list(self.row_names)}, found {list(rows)}: give "
+                "these, all of them"
+            )
+        read = {name: read_row_values(name, rows[name]) for name in self.row_names}
+        if len({len(values) for values in read.values()}) > 1:
+            raise ValueError(
+                "the values of the rows must be of the same rows, found "
+                + ", ".join(f"{name} of {len(values)}" for name, values in read.items())
+            )
+        return replace(self, row_values=tuple(read.items()))
+
+    def without_rows(self) -> FunctionObjective:
+        """The same objective with the names of its rows' values only."""
+        return replace(self, row_values=tuple((name, None) for name in self.row_names))
+
+    @property
+    def _keywords(self) -> dict[str, Array]:
+        return {name: values.values for name, values in self.row_values if values is not None}
+
+    def check_rows(self, n: int, of: str) -> None:
+        if not self.row_names or self.rows == n:
+            return
+        name = self.row_names[0]
+        if self.rows is None:
+            raise ValueError(
+                f"{self._name} needs {name} of each row, which objective() has by name only: with "
+                f"a drop-in estimator fit(X, y, {name}={name}); elsewhere make it with the values, "
+                f"rows={{{name!r}: {name}}}"
+            )
+        raise ValueError(
+            f"{of} has {n} rows, but {name} has {self.rows}: the objective needs it of each "
+            "training row, in their order. Where scikit-learn holds rows out, name it, "
+            f"objective(function, rows=[{name!r}]), and pass it to fit, which splits it: "
+            f"GridSearchCV(...).fit(X, y, {name}={name}), cross_val_score(..., "
+            f"params={{{name!r}: {name}}}). Elsewhere objective.take(positions) is for some of the "
+            "rows, and cv() takes them itself"
+        )
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         if self.loss_function is None:
             raise NotImplementedError(f"{self._name} has no loss: pass loss= to objective()")
         self.label_domain.check("y_true", y)
         self.margin_domain.check("margin", f)
-        return float(self.loss_function(y, f, w))
+        return float(self.loss_function(y, f, w, **self._keywords))
 
     def _check_caller(self) -> None:
         _versions.check_loaded()
@@ -547,7 +629,7 @@ class FunctionObjective(Objective):
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         self.margin_domain.check("margin", f)
-        returned = self.function(y, _read_only(f), w)
+        returned = self.function(y, _read_only(f), w, **self._keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
                 f"{self._name} must return a tuple (gradient, hessian), found "
@@ -593,6 +675,7 @@ def objective(
     *,
     loss: LossFunction | None = None,
     intercept: float | None = None,
+    rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
 ) -> FunctionObjective:
     """Wrap your own gradient function, with the checks of the built-in objectives.
 
@@ -608,6 +691,13 @@ def objective(
         differentiates.
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
+    rows : mapping or list of str, optional
+        What else the function, and the loss, need of each training row: costs, offsets, groups.
+        ``{"cost": cost}``, with numbers of shape (n, ...) in the order of the training rows, is
+        for ``train`` and ``cv``, which splits it, and for a ``fit`` on all rows.
+        ``["cost"]`` names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which
+        scikit-learn's cross-validation splits. Both are passed on by keyword,
+        ``function(y_true, margin, sample_weight, cost=cost)``.
 
     Returns
     -------
@@ -617,10 +707,19 @@ def objective(
     Raises
     ------
     TypeError
-        If ``function`` is not callable with three arguments.
+        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
+        hold numbers: encode groups as whole numbers.
     ValueError
-        While training, if a gradient is not finite or of another shape, or a hessian
-        is negative or zero everywhere.
+        If values in ``rows`` are not finite or not of the same number of rows. While training,
+        if there are not as many training rows, a gradient is not finite or of another shape, or
+        a hessian is negative or zero everywhere.
+
+    Notes
+    -----
+    ``rows`` are bound to the training rows by position, and copied. Another number of rows is
+    refused; another order, or as many other rows, cannot be noticed, except that pandas objects
+    given to ``fit`` must have the index of X. Evaluation sets need none: their metric does not
+    see it.
 
     Examples
     --------
@@ -632,21 +731,65 @@ def objective(
     >>> gradient, hessian = objective(squared_error)(np.array([1.0, 2.0]), np.zeros(2))
     >>> gradient
     array([-1., -2.], dtype=float32)
+
+    With a cost for each row:
+
+    >>> def costly_error(y_true, margin, sample_weight, cost):
+    ...     w = cost if sample_weight is None else cost * sample_weight
+    ...     return w * (margin - y_true), w
+    >>> obj = objective(costly_error, rows={"cost": [1, 10]})
+    >>> obj(np.array([1.0, 2.0]), np.zeros(2))[0]
+    array([ -1., -20.], dtype=float32)
+    >>> obj.take([1])(np.array([2.0]), np.zeros(1))[0]
+    array([-20.], dtype=float32)
     """
     if not callable(function):
         raise TypeError(f"function must be callable, found {type(function).__name__}")
     if isinstance(function, Objective):
         raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
-    try:
-        inspect.signature(function).bind(None, None, None)
-    except TypeError:
-        raise TypeError(
-            f"function must take (y_true, margin, sample_weight), found "
-            f"{inspect.signature(function)}: add the missing parameters, and multiply gradient "
-            "and hessian by sample_weight when it is not None (boosters do not)"
-        ) from None
-    if loss is not None and not callable(loss):
-        raise TypeError(f"loss must be callable or None, found {type(loss).__name__}")
+    names = _read_row_names(rows)
+    _check_signature("function", function, names)
+    if loss is not None:
+        if not callable(loss):
+            raise TypeError(f"loss must be callable or None, found {type(loss).__name__}")
+        if names:
+            _check_signature("loss", loss, names)
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
-    return FunctionObjective(function=function, loss_function=loss, intercept=intercept)
+    named = tuple((name, None) for name in names)
+    made = FunctionObjective(
+        function=function, loss_function=loss, intercept=intercept, row_values=named
+    )
+    return made.with_rows(rows) if isinstance(rows, Mapping) else made
+
+
+def _read_row_names(rows: object) -> list[str]:
+    if rows is None:
+        return []
+    names = list(rows) if isinstance(rows, Mapping | list | tuple) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            'rows must be a dict of arrays, {"cost": cost}, or a list of names, ["cost"], found '
+            f"{_checks.shown(rows)}: of a DataFrame dict(frame)"
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names in rows must differ, found {_checks.shown(names)}")
+    return names
+
+
+def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(None, None, None, **dict.fromkeys(names))
+    except TypeError as error:
+        hint = (
+            "multiply gradient and hessian by sample_weight when it is not None (boosters do not)"
+            if what == "function"
+            else "multiply each row's loss by sample_weight when it is not None"
+        )
+        raise TypeError(
+            f"{what} must take ({', '.join(['y_true', 'margin', 'sample_weight', *names])}), found "
+            f"{signature}, {error}: add the missing parameters, and {hint}; what else it needs of "
+            'each row is named in rows={"cost": cost}'
+        ) from None

@@ -12,7 +12,7 @@ import pickle
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -149,10 +149,18 @@ class Probe:
     kind: HessianKind
     scale_free: bool
     takes_weights: bool
+    by_row: bool
     y: Array
     f: Array
     w: Array
     tails: Array
+
+    def of(self, positions: Array) -> Probe:
+        """The same with its objective for the rows at these positions, if it belongs to rows."""
+        if not self.by_row:
+            return self
+        taken = self.target.take(positions)
+        return replace(self, call=taken, exact=taken.gradient_hessian)
 
     def both(self, f: Array, w: Array | None = None, y: Array | None = None) -> Both:
         g, h = self.exact(self.y if y is None else y, f, w)
@@ -200,6 +208,8 @@ def check_objective(
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
         Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1.
+        For an objective with values by row: the label of each of these rows, some of which are
+        drawn with them.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
         differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
@@ -290,20 +300,28 @@ def _probe(
         _checks.choice("api", api, get_args(Api))
     K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
     ours = isinstance(obj, Objective)
+    by_row = ours and obj.rows is not None
     if ours and obj.outputs > 1:
         if K not in (None, obj.outputs):
             raise ValueError(
                 f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
             )
         K = obj.outputs
-    if ours and obj.rows is not None:
-        raise ValueError(
-            f"obj belongs to {obj.rows} rows, found {obj!r}: other rows are tried here, so check "
-            "the objective with one value for all rows"
-        )
     rng = np.random.default_rng(0)
     labels = _labels(obj, y_true, K)
     y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
+    if by_row:
+        if loss is not None:
+            raise ValueError(
+                "loss is given, but would not know which rows of the objective are tried: give it "
+                "to objective(function, loss=loss, rows=...)"
+            )
+        order = _draw_rows(obj, y_true, rng)
+        if y_true is not None:
+            y = np.asarray(y_true, np.float64)[order]
+        obj = obj.take(order)
+    elif ours:
+        obj.check_rows(ROWS, "y_true")
     weights = np.array([1.0, 2.0, 3.0])
     if sample_weight is not None:
         weights = _checks.vector("sample_weight", sample_weight).astype(np.float64)
@@ -343,11 +361,23 @@ def _probe(
         kind=kind if hessian_kind is None else hessian_kind,
         scale_free=ours and obj.scale_free,
         takes_weights=takes,
+        by_row=by_row,
         y=y,
         f=f,
         w=rng.permutation(np.resize(weights, ROWS)),
         tails=tails,
     )
+
+
+def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
+    """Which of its rows are tried: of as many labels as there are, then at random."""
+    order = rng.permutation(obj.rows or 0)
+    if y_true is not None:
+        y = _checks.vector("y_true", y_true)
+        obj.check_rows(len(y), "y_true")
+        one_of_each = rng.permutation(np.unique(y[order], return_index=True)[1])
+        order = order[np.concatenate([one_of_each, np.arange(len(order))])]
+    return np.resize(order, ROWS)
 
 
 def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
@@ -466,7 +496,8 @@ def check_state(probe: Probe) -> None:
     """The same call gives the same, whatever was called in between."""
     first = [np.array(part) for part in probe.call(probe.y, probe.f, probe.w)]
     half = ROWS // 2
-    probe.call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
+    other = probe.of(np.arange(half))
+    other.call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
     for old, new in zip(first, probe.call(probe.y, probe.f, probe.w), strict=True):
         if not np.array_equal(old, new):
             raise Failure(
@@ -480,7 +511,9 @@ def check_order(probe: Probe) -> None:
     order = np.random.default_rng(1).permutation(ROWS)
     w = probe.w if probe.takes_weights else None
     straight = probe.both(probe.f, w)
-    shuffled = probe.exact(probe.y[order], probe.f[order], None if w is None else w[order])
+    shuffled = probe.of(order).exact(
+        probe.y[order], probe.f[order], None if w is None else w[order]
+    )
     for part, a, b in zip(("gradient", "hessian"), straight, shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(
@@ -708,7 +741,7 @@ def check_weights(probe: Probe) -> None:
     weighted, plain = probe.both(f, w), probe.both(f)
     at = np.repeat(np.arange(ROWS), w.astype(int))
     last = np.cumsum(w.astype(int)) - 1
-    copies = [part[last] * _per_row(w, f) for part in probe.both(f[at], None, y[at])]
+    copies = [part[last] * _per_row(w, f) for part in probe.of(at).both(f[at], None, y[at])]
     for part, found, expected, one in zip(
         ("gradient", "hessian"), weighted, copies, plain, strict=True
     ):
@@ -737,17 +770,18 @@ def check_weights(probe: Probe) -> None:
 
 def check_tails(probe: Probe) -> None:
     """Finite in float32 in both tails, and what float64 gives."""
-    labels = np.unique(probe.y)
-    y, tails = np.repeat(labels, len(probe.tails)), np.tile(probe.tails, len(labels))
+    each = np.arange(ROWS) if probe.by_row else np.unique(probe.y, return_index=True)[1]
+    at, tails = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
     if probe.f.ndim == 2:
         K = probe.f.shape[1]
-        y = np.tile(y, K)
-        f = np.zeros((len(y), K))
-        f[np.arange(len(y)), np.repeat(np.arange(K), len(tails))] = np.tile(tails, K)
+        at = np.tile(at, K)
+        f = np.zeros((len(at), K))
+        f[np.arange(len(at)), np.repeat(np.arange(K), len(tails))] = np.tile(tails, K)
     else:
         f = tails
-    exact, middle = probe.both(f, None, y), probe.both(probe.f)
-    returned = probe.call(y.astype(np.float32), f.astype(np.float32), None)
+    y, in_tails = probe.y[at], probe.of(at)
+    exact, middle = in_tails.both(f, None, y), probe.both(probe.f)
+    returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
     for part, reference, usual, values in zip(
         ("gradient", "hessian"), exact, middle, returned, strict=True
     ):

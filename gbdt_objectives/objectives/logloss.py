@@ -20,7 +20,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums, add_sums
 from gbdt_objectives.objectives.domain import BINARY
-from gbdt_objectives.objectives.row_offsets import RowOffsets
+from gbdt_objectives.objectives.row_values import RowValues
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
@@ -40,7 +40,7 @@ class LoglossObjective(Objective):
     label_domain = BINARY
     link = "logit"
     negative_weight: float = 1.0
-    offset: float | RowOffsets = 0.0
+    offset: float | RowValues = 0.0
     hessian: Hessian = "exact"
     intercept: float | None = None
 
@@ -50,23 +50,29 @@ class LoglossObjective(Objective):
 
     @property
     def rows(self) -> int | None:
-        return len(self.offset) if isinstance(self.offset, RowOffsets) else None
+        return len(self.offset) if isinstance(self.offset, RowValues) else None
+
+    def take(self, positions: ArrayLike) -> LoglossObjective:
+        if not isinstance(self.offset, RowValues):
+            return self
+        return dataclasses.replace(self, offset=self.offset.take(positions))
+
+    def check_rows(self, n: int, of: str) -> None:
+        if self.rows not in (None, n):
+            raise ValueError(
+                f"{of} has {n} rows, but {NAME} has {self.rows}: the objective needs the rate of "
+                "each training row, in their order. After rows = negative_downsample(y, rates) "
+                "that is offset_logloss_objective(rates[rows]); where rows are held out, as in "
+                "cross-validation, make an objective for each training part, "
+                "objective.take(positions), as cv() does"
+            )
 
     def _read_labels(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array | None]:
         y, w = super()._read_labels(y_true, sample_weight)
-        if not isinstance(self.offset, RowOffsets):
-            return y, w
-        if len(self.offset) != len(y):
-            raise ValueError(
-                f"y_true has {len(y)} rows, but {NAME} has {len(self.offset)}: the objective needs "
-                "the rate of each training row, in their order. After rows = "
-                "negative_downsample(y, rates) that is offset_logloss_objective(rates[rows]); "
-                "where rows are held out, as in cross-validation, make an objective for each "
-                "training part"
-            )
-        _checks.rates_by_row_alone(NAME, self.offset.values > 0, y == 1)
+        if isinstance(self.offset, RowValues):
+            _checks.rates_by_row_alone(NAME, self.offset.values > 0, y == 1)
         return y, w
 
     def _measure(self, y: Array, w: Array | None) -> LoglossObjective:
@@ -80,14 +86,14 @@ class LoglossObjective(Objective):
                 f"y_true has one class only, found weight {positive:g} for label 1 and "
                 f"{negative:g} for label 0: both must occur"
             )
-        if isinstance(self.offset, RowOffsets):
+        if isinstance(self.offset, RowValues):
             best = best_constant(self.offset.values, w, positive, negative)
         else:
             best = math.log(positive / (self.negative_weight * negative)) - self.offset
         return dataclasses.replace(self, intercept=best)
 
     def _loss(self, y: Array, z: Array, w: Array | None) -> float:
-        if isinstance(self.offset, RowOffsets):
+        if isinstance(self.offset, RowValues):
             return dataclasses.replace(self, offset=0.0)._loss(y, z + self.offset.values, w)
         negatives, positives, _, _ = self._loss_sums(y, z, w)
         return self.negative_weight * negatives + positives
@@ -117,7 +123,7 @@ class LoglossObjective(Objective):
         self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         """With offsets by row, they and ``start`` are added to the margin beforehand."""
-        if not isinstance(self.offset, RowOffsets):
+        if not isinstance(self.offset, RowValues):
             return super()._bind(y, w, start, dtype, lasting)
         bound = dataclasses.replace(self, offset=0.0)._bind(y, w, 0.0, dtype, lasting)
         offset = (self.offset.values + start).astype(dtype)
@@ -142,7 +148,7 @@ class LoglossObjective(Objective):
         the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
         half that probability."""
         right, slope, *c = constants
-        assert not isinstance(self.offset, RowOffsets)  # which _bind has added
+        assert not isinstance(self.offset, RowValues)  # which _bind has added
         s = np.add(f, self.offset, out=gradient) if self.offset else f
         log_E = np.multiply(s, right, out=gradient)
         largest = LARGEST_EXPONENT[log_E.dtype]
@@ -298,9 +304,10 @@ def offset_logloss_objective(
     Notes
     -----
     Rates by row are bound to the rows that they are of. Data with another number of rows are
-    refused, also in cross-validation, whose folds need an objective each; rows in another
-    order, or as many others, cannot be noticed. The array is copied. Rates may depend on the
-    features, not on the label (see :func:`pilot_keep_rates`).
+    refused, also in scikit-learn's cross-validation, whose folds need an objective each,
+    ``objective.take(positions)``; ``cv`` makes these. Rows in another order, or as many others,
+    cannot be noticed. The array is copied. Rates may depend on the features, not on the label
+    (see :func:`pilot_keep_rates`).
 
     The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y.
     Evaluation sets need no rates: their margins are the population's log-odds. If their
@@ -333,7 +340,7 @@ def offset_logloss_objective(
         r = _checks.keep_rate(NAME, negative_keep_rate)
         return LoglossObjective(offset=-math.log(r), hessian=hessian)
     rates = _checks.keep_rates(NAME, negative_keep_rate)
-    return LoglossObjective(offset=RowOffsets(-np.log(rates)), hessian=hessian)
+    return LoglossObjective(offset=RowValues(-np.log(rates)), hessian=hessian)
 
 
 def check_hessian(hessian: str) -> None:

@@ -43,11 +43,8 @@ def central_difference(function: Callable[[Array], Any], x: Array, step: float) 
 
 def check_what_boosters_assume(case: ObjectiveCase) -> None:
     """Gradient, hessian, weights, tails and calls, by the checker that users have."""
-    if case.of_positions is None:
-        go.check_objective(case.objective, case.labels, margins=case.margins)
-        return
-    with pytest.raises(ValueError, match="obj belongs to 60 rows"):
-        go.check_objective(case.on(60))
+    labels = case.labels if case.of_positions is None else case.rows(600)[0]
+    go.check_objective(case.on(600), labels, margins=case.margins)
 
 
 def check_factor_of_the_gradient(case: ObjectiveCase) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.objectives.row_offsets import RowOffsets
+from gbdt_objectives.objectives.row_values import RowValues
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
 every_factory = pytest.mark.parametrize("factory", FACTORIES, ids=lambda f: f.__name__)
@@ -232,5 +232,5 @@ def test_one_class_has_no_intercept_with_rates_by_row() -> None:
 
 
 def test_offsets_of_minus_zero_are_zero() -> None:
-    assert hash(RowOffsets(np.array([-0.0]))) == hash(RowOffsets(np.array([0.0])))
-    assert repr(go.offset_logloss_objective([1.0, 0.5]).offset) == "RowOffsets(2 rows, 0 to 0.6931)"
+    assert hash(RowValues(np.array([-0.0]))) == hash(RowValues(np.array([0.0])))
+    assert repr(go.offset_logloss_objective([1.0, 0.5]).offset) == "RowValues(2 rows, 0 to 0.6931)"

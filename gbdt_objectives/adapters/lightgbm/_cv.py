@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any
 
 import lightgbm as lgb
+import numpy as np
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, run_fpreproc
+from gbdt_objectives.adapters._start import StartedFolds, check_same_rows, run_fpreproc
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
+    check_whole,
     explain_errors,
     finish,
     in_file,
@@ -24,6 +26,14 @@ from gbdt_objectives.adapters.lightgbm._train import (
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+
+
+def take_fold(objective: Objective, data: lgb.Dataset, fold: lgb.Dataset) -> Objective:
+    """The objective for the rows of a fold."""
+    if objective.rows is None:
+        return objective
+    objective.check_rows(data.num_data(), "data")
+    return objective.take(np.asarray(fold.used_indices))
 
 
 def cv(
@@ -39,8 +49,9 @@ def cv(
     """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
     Per fold, boosting starts at the objective's intercept, and an objective that was made
-    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. Early
-    stopping is on the mean of ``metric`` over the folds' validation rows.
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
+    with values of its own for each row of ``data`` is split with them. Early stopping is on the
+    mean of ``metric`` over the folds' validation rows.
 
     Parameters
     ----------
@@ -88,13 +99,17 @@ def cv(
     check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params, from_file=data.data is None or in_file(data))
     check_label(data, "data")
+    check_whole(objective, data)
     continues = kwargs.get("init_model") is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        of_fold = take_fold(objective, data, train)
+        fold = train
         train, test, given = run_fpreproc(own, check, train, test, given)
+        check_same_rows(objective, fold, train)
         score = init_score(train, objective.outputs)
-        folds.add(start_objective(objective, score, continues), train, test)
+        folds.add(start_objective(of_fold, score, continues), train, test)
         return train, test, given
 
     init_model = kwargs.get("init_model")

@@ -123,6 +123,7 @@ def train(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: give held-out data another name"
         )
+    check_whole(objective, data)
     with one_at_a_time() as first_round:
         for name, dataset in datasets.items():
             check_label(dataset, name)
@@ -258,6 +259,16 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
         _checks.vector(f"the label of {name}", np.asarray(label).ravel())
     elif in_memory:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
+
+
+def check_whole(objective: Objective, data: lgb.Dataset) -> None:
+    """Raise for an objective with values by row and a subset, whose rows LightGBM has sorted."""
+    if objective.rows is not None and data.used_indices is not None:
+        raise ValueError(
+            f"data is a subset of a Dataset, whose rows LightGBM sorts, but {objective!r} is for "
+            "rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
+            "label=y[rows])"
+        )
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:

@@ -23,7 +23,9 @@ from gbdt_objectives.adapters._estimators import (
     name_arguments,
     own_metrics,
     own_objective,
+    read_arguments,
     refuse_built_in_metrics,
+    request_rows,
     set_temporarily,
 )
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
@@ -45,6 +47,7 @@ NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
 
 
+@request_rows
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
 
@@ -59,7 +62,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
-        What LightGBM would silently ignore under it is refused.
+        What LightGBM would silently ignore under it is refused. ``fit`` takes what
+        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs
         As for ``lightgbm.LGBMRegressor``.
 
@@ -163,7 +167,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     check_places(estimator, "", "pass it to fit, eval_metric=")
     classifier = isinstance(estimator, lgb.LGBMClassifier)
     objective = own_objective(estimator, classifier=classifier)
-    given = name_arguments(library_fit, *args, **kwargs)
+    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
     if objective is None and metric is None:

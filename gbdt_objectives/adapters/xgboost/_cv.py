@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import repeat
 from typing import Any
 
+import numpy as np
 import xgboost as xgb
+from sklearn.model_selection import StratifiedKFold
 
+from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, run_fpreproc
+from gbdt_objectives.adapters._start import StartedFolds, check_same_rows, run_fpreproc
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     as_custom,
@@ -42,8 +46,9 @@ def cv(
     """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
     Per fold, boosting starts at the objective's intercept, and an objective that was made
-    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. Early
-    stopping is on the mean of ``metric`` over the folds' test rows.
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
+    with values of its own for each row of ``data`` is split with them. Early stopping is on the
+    mean of ``metric`` over the folds' test rows.
 
     Parameters
     ----------
@@ -92,11 +97,18 @@ def cv(
     check(params)
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
     exact = Exact(shift_metric(metric, folds.shift), metric)
+    of_folds: Iterator[Objective] = repeat(objective)
+    if objective.rows is not None:
+        objective.check_rows(data.num_row(), "data")
+        kwargs["folds"] = splits = split_rows(data, **kwargs)
+        of_folds = map(objective.take, (rows for rows, _ in splits))
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        of_fold, fold = next(of_folds), train
         train, test, given = run_fpreproc(own, check, train, test, given)
-        fold, base_score = start_objective(given, {"train": train, "test": test}, objective)
-        folds.add(fold, train, test)
+        check_same_rows(objective, fold, train)
+        started, base_score = start_objective(given, {"train": train, "test": test}, of_fold)
+        folds.add(started, train, test)
         return train, test, {**given, **base_score}
 
     history: Any = xgb.cv(
@@ -114,3 +126,34 @@ def cv(
         history[f"{name}-{metric.name}-mean"] = means[:rounds]
         history[f"{name}-{metric.name}-std"] = deviations[:rounds]
     return history
+
+
+def split_rows(
+    data: xgb.DMatrix,
+    *,
+    nfold: int = 3,
+    stratified: bool = False,
+    folds: Any = None,
+    seed: int = 0,
+    shuffle: bool = True,
+    **others: Any,
+) -> list[tuple[Array, Array]]:
+    """The (training rows, test rows) of the folds that ``xgboost.cv`` makes of these arguments."""
+    if len(data.get_uint_info("group_ptr")) > 1:
+        raise ValueError(
+            "data has query groups, which XGBoost cannot split for an objective with values by "
+            "row: make the DMatrix without group= and qid=, and pass folds="
+        )
+    n = data.num_row()
+    if folds is None and stratified:
+        folds = StratifiedKFold(nfold, shuffle=True, random_state=seed)
+    if hasattr(folds, "split"):
+        return list(folds.split(X=data.get_label(), y=data.get_label()))
+    if folds is not None:
+        return [(rows, held_out) for rows, held_out in folds]
+    order = np.random.RandomState(seed).permutation(n) if shuffle else np.arange(n)
+    parts = np.array_split(order, nfold)
+    return [
+        (np.concatenate([part for k, part in enumerate(parts) if k != held_out]), parts[held_out])
+        for held_out in range(nfold)
+    ]

@@ -22,7 +22,9 @@ from gbdt_objectives.adapters._estimators import (
     name_arguments,
     own_metrics,
     own_objective,
+    read_arguments,
     refuse_built_in_metrics,
+    request_rows,
     set_temporarily,
 )
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
@@ -46,6 +48,7 @@ OWN = {
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
 
+@request_rows
 class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package.
 
@@ -60,7 +63,8 @@ class XGBRegressor(xgb.XGBRegressor):
     ----------
     objective : str, callable or Objective
         An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
-        What XGBoost would silently ignore under it is refused.
+        What XGBoost would silently ignore under it is refused. ``fit`` takes what
+        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs
         As for ``xgboost.XGBRegressor``.
 
@@ -203,7 +207,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
-    given = name_arguments(library_fit, *args, **kwargs)
+    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
         _check_eval_set(given.get("eval_set", ()))

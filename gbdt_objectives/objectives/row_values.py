@@ -1,0 +1,83 @@
+"""RowValues: numbers that belong to the training rows, as an immutable value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+
+
+class RowValues:
+    """Numbers of each training row, shape (n, ...): a copy that cannot be written to.
+
+    A value: it compares, hashes, prints and pickles as one.
+    """
+
+    values: Array
+
+    def __init__(self, values: Array) -> None:
+        own = np.array(values, order="C")
+        if own.dtype.kind == "f":
+            own += 0.0  # without -0, which hashes otherwise
+        own.flags.writeable = False
+        object.__setattr__(self, "values", own)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("RowValues cannot be changed: make new ones")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, RowValues)
+            and self.values.dtype == other.values.dtype
+            and np.array_equal(self.values, other.values)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.values.shape, self.values.dtype, self.values.tobytes()))
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        return f"RowValues({len(self)} rows, {low:.4g} to {high:.4g})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowValues, (np.array(self.values),)  # numpy forgets what is read-only
+
+    def take(self, positions: ArrayLike) -> RowValues:
+        """Those of the rows at these positions, in their order."""
+        at = np.asarray(positions)
+        if at.ndim != 1 or at.size == 0 or at.dtype.kind not in "iu":
+            raise TypeError(
+                f"positions must be whole numbers, at least one, found dtype {at.dtype} and shape "
+                f"{at.shape}: of a mask take numpy.flatnonzero(mask)"
+            )
+        if at.min() < 0 or at.max() >= len(self):
+            raise ValueError(
+                f"positions must be from 0 to {len(self) - 1}, one of {len(self)} rows each, found "
+                f"{at.min()} to {at.max()}"
+            )
+        return RowValues(self.values[at])
+
+
+def read_row_values(name: str, values: ArrayLike) -> RowValues:
+    """Finite numbers, a first axis of at least one row; integers stay integers."""
+    array = _checks.as_array(name, values)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must hold numbers, found dtype {array.dtype}: encode groups as whole numbers, "
+            "for instance numpy.unique(groups, return_inverse=True)[1]"
+        )
+    if array.size == 0 or array.ndim == 0:
+        raise ValueError(
+            f"{name} must be an array with values for each row, found shape {array.shape}"
+        )
+    if array.dtype.kind == "f":
+        array = _checks.real_array(name, array)
+        _checks.finite(name, array)
+    return RowValues(array.astype(array.dtype.newbyteorder("="), copy=False))
