@@ -30,7 +30,6 @@ def small(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.slow
 def test_quick_run_writes_everything(small, capsys) -> None:
     output = small / "out"
     assert experiment.main([str(small), "--quick", "--output", str(output)]) == 0

