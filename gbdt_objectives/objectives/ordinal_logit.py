@@ -27,7 +27,14 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.objectives.base import Block, Constants, HessianKind, Objective, convert
+from gbdt_objectives.objectives.base import (
+    Block,
+    Constants,
+    HessianKind,
+    Objective,
+    Start,
+    convert,
+)
 from gbdt_objectives.objectives.domain import Classes, Domain
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, softplus
 
@@ -188,7 +195,7 @@ class OrdinalLogitObjective(Objective):
         for rows, constants, g, h in super()._prepare(y, w, gradient, hessian, lasting):
             yield rows, (*constants, spare), g, h
 
-    def _fill(self, prepared: Iterable[Block], f: Array, start: float, strict: bool) -> None:
+    def _fill(self, prepared: Iterable[Block], f: Array, start: Start, strict: bool) -> None:
         """With thresholds to refit, all blocks are read before any is written."""
         if not self.couples_rows:
             super()._fill(prepared, f, start, strict)
