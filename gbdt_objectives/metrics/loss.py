@@ -52,10 +52,11 @@ def loss_metric(objective: Objective) -> LossMetric:
     ----------
     objective : Objective
         Any of this package, or ``objective(function, loss=loss)`` of your own. What it
-        measures on labels, or fits to margins, and does not hold yet, comes from the rows that
-        are scored: of ``qwk_objective()`` the loss is 1 minus the concordance correlation
-        coefficient there, with scores clipped to the labels. To score with what the training
-        rows say, pass ``objective.measured(y_train)``.
+        measures on labels, or fits to margins (the thresholds of ``ordinal_logit_objective``),
+        and does not hold yet, comes from the rows that are scored: of ``qwk_objective()`` the
+        loss is 1 minus the concordance correlation coefficient there, with scores clipped to
+        the labels. To score with what the training rows say, pass
+        ``objective.measured(y_train)``.
 
     Returns
     -------
@@ -90,9 +91,9 @@ def loss_metric(objective: Objective) -> LossMetric:
             f"{objective!r} has no loss, only a gradient: pass loss= to objective(), or stop on "
             "another metric"
         )
-    if objective.rows is not None:
+    if objective.is_by_row:
         raise ValueError(
-            f"objective is for {objective.rows} training rows, and has no loss on others: stop on "
-            "a metric of its margins, such as weighted_logloss_metric(1) for log-odds"
+            "objective holds values of the training rows, and has no loss on others: stop on a "
+            "metric of its margins, such as weighted_logloss_metric(1) for log-odds"
         )
     return LossMetric(objective=objective)

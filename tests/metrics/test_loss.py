@@ -72,12 +72,22 @@ def test_several_outputs():
         go.loss_metric(objective)(y, f[:, :1])  # f - y would be (200, 200)
 
 
+def costly(y, f, w, *, cost):
+    return cost * (f - y), cost
+
+
+def costly_loss(y, f, w, *, cost):
+    return float(cost @ (f - y) ** 2 / 2)
+
+
 def test_what_has_no_loss_is_refused():
     with pytest.raises(ValueError, match="has no loss, only a gradient: pass loss= to objective"):
         go.loss_metric(go.objective(squared_error))
     by_row = go.offset_logloss_objective(np.array([0.1, 1.0]))
-    with pytest.raises(ValueError, match="for 2 training rows.*weighted_logloss_metric"):
+    with pytest.raises(ValueError, match="values of the training rows.*weighted_logloss_metric"):
         go.loss_metric(by_row)
+    with pytest.raises(ValueError, match="values of the training rows"):
+        go.loss_metric(go.objective(costly, loss=costly_loss, rows=["cost"]))
     for wrong in (go.qwk_objective, "binary:logistic", squared_error, go.squared_error_metric()):
         with pytest.raises(TypeError, match="objective must be an objective, found .*call the"):
             go.loss_metric(wrong)
