@@ -289,8 +289,8 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
     """Features (n, d) and labels, 1 for the event, of a CSV file of a study of rare events.
 
     ``how``: ``header``, with which the label is the first column, otherwise the last; ``event``,
-    a label or "highest"; perhaps ``drop``, positions of columns that are no features, and
-    ``events_kept``, a fraction.
+    a label, a list of labels or "highest"; perhaps ``drop``, positions of columns that are no
+    features, and ``events_kept``, a fraction.
     """
     if not path.is_file():
         raise InputError(
@@ -303,7 +303,8 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
         frame.iloc[:, -1], frame.iloc[:, :-1]
     )  # fmt: skip
     event = label.max() if how["event"] == "highest" else how["event"]
-    y = (label.astype(str) == str(event)).to_numpy().astype(int)
+    events = [str(one) for one in (event if isinstance(event, list) else [event])]
+    y = label.astype(str).isin(events).to_numpy().astype(int)
     rows = resample(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
     return X.to_numpy(dtype=float)[rows], y[rows]
 
