@@ -9,9 +9,8 @@ were kept, about 1/W.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from experiments import _common
-from experiments._common import InputError
 from experiments.negative_downsampling import files
 from experiments.negative_downsampling.configuration import Training
 from experiments.negative_downsampling.files import Cell, Settings, best
@@ -47,6 +44,8 @@ HESSIANS = ("exact", "bounded")
 EXACT, BOUNDED, STEP = "exact", "bounded", "exact, max_delta_step 1"
 TUNED_EXACT, TUNED_BOUNDED = "exact, tuned", "bounded, tuned"
 
+PLACE = ["kind", "weight", "booster", "size", "data"]
+
 DIFFERENCES = (
     (BOUNDED, EXACT),
     (TUNED_BOUNDED, TUNED_EXACT),
@@ -54,13 +53,6 @@ DIFFERENCES = (
     (BOUNDED, STEP),
 )
 """What is subtracted: the first's figures minus the second's."""
-
-
-def read(*, quick: bool = False) -> Settings:
-    """config.json, which was fixed before any result existed."""
-    settings = _common.read_json(CONFIG)
-    small = settings.pop("quick")
-    return settings | small if quick else settings
 
 
 # One case
@@ -138,3 +130,121 @@ def run_all(folder: Path | None, settings: Settings) -> Iterator[Cell]:
                     place |= {"booster": booster, "size": size}
                     for line in compare(booster, size, own, data, settings):
                         yield place | line
+
+
+# Means, paired differences, and how often which is better
+
+
+def summarize(cells: pd.DataFrame) -> pd.DataFrame:
+    """Means over folds."""
+    figures = ["logloss", "auc", "mean_ratio", "rounds"]
+    return cells.groupby([*PLACE, "method"], sort=False)[figures].mean().reset_index()
+
+
+def differences(cells: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Paired over folds, with Nadeau and Bengio's error; of draws of rows the plain one."""
+    found = []
+    for (kind, size), own in cells.groupby(["kind", "size"], sort=False):
+        lines = files.differences(own, "weight", DIFFERENCES, settings)
+        found.append(lines.assign(kind=kind, size=size))
+    wide = pd.concat(found, ignore_index=True)
+    return wide[[*PLACE, *(name for name in wide if name not in PLACE)]]
+
+
+def count(found: pd.DataFrame) -> pd.DataFrame:
+    """How often the first is better, level and worse, by two errors, and its extremes in percent
+    of the second's logloss."""
+    lines = []
+    for (kind, W, booster, first, second), own in found.groupby(
+        ["kind", "weight", "booster", "first", "second"], sort=False
+    ):
+        verdicts = own.verdict.value_counts()
+        better, worse = (int(verdicts.get(name, 0)) for name in ("better", "worse"))
+        lines.append({
+            "kind": kind,
+            "weight": W,
+            "booster": booster,
+            "first": first,
+            "second": second,
+            "better": better,
+            "level": len(own) - better - worse,
+            "worse": worse,
+            "lowest_percent": own.percent.min(),
+            "median_percent": own.percent.median(),
+            "highest_percent": own.percent.max(),
+        })  # fmt: skip
+    return pd.DataFrame(lines)
+
+
+def claimed(found: pd.DataFrame, claim: dict[str, Any]) -> pd.DataFrame:
+    """The differences that the claim is about, and whether the first is worse beyond its errors."""
+    own = found[
+        (found["first"] == claim["first"])
+        & (found["second"] == claim["second"])
+        & found.kind.isin(claim["kinds"])
+        & (found.weight >= claim["least_weight"])
+    ]
+    return own.assign(fails=own.logloss > claim["standard_errors"] * own.logloss_se)
+
+
+def counts_table(counts: pd.DataFrame) -> str:
+    """A line a kind, weight and booster; better, level and worse of each difference."""
+    pairs = [f"{first} - {second}" for first, second in DIFFERENCES]
+    rows = []
+    for (kind, W, booster), own in counts.groupby(["kind", "weight", "booster"], sort=False):
+        cells = [
+            f"{row.better} / {row.level} / {row.worse} ({row.lowest_percent:+.1f} to "
+            f"{row.highest_percent:+.1f} %)"
+            for row in own.itertuples()
+        ]
+        rows.append([kind, f"{W:g}", booster, *cells])
+    return _common.markdown_table(["training", "W", "booster", *pairs], rows)
+
+
+def differences_table(found: pd.DataFrame) -> str:
+    """Logloss and AUC of the first minus the second's, e-3."""
+    rows = [
+        [row["kind"], f"{row['weight']:g}", row["booster"], row["size"], row["data"],
+         f"{row['first']} - {row['second']}",
+         f"{1e3 * row['logloss']:+.2f} ± {1e3 * row['logloss_se']:.2f}",
+         f"{1e3 * row['auc']:+.1f} ± {1e3 * row['auc_se']:.1f}", row["verdict"]]
+        for row in found.to_dict("records")
+    ]  # fmt: skip
+    header = ["training", "W", "booster", "trees", "data", "difference", "logloss e-3", "AUC e-3"]
+    return _common.markdown_table([*header, "in logloss the first is"], rows)
+
+
+def study(folder: Path | None, settings: Settings) -> _common.Findings:
+    """Every fold, the differences, and whether bounded is ever worse where weights are large."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "early stopping keeps", UserWarning)  # see rounds
+        cells = pd.DataFrame(run_all(folder, settings))
+    found = differences(cells, settings)
+    counts, judged = count(found), claimed(found, settings["claim"])
+    return _common.Findings(
+        {
+            "cells": significant(cells),
+            "summary": significant(summarize(cells)),
+            "differences": significant(found),
+            "counts": significant(counts),
+        },
+        f"{counts_table(counts)}\n\n{differences_table(found)}",
+        "with large weights bounded is never worse than exact "
+        f"(it is in {judged.fails.sum()} of {len(judged)})",
+        not judged.fails.any(),
+    )
+
+
+def significant(frame: pd.DataFrame) -> pd.DataFrame:
+    """Six decimals, four of percents."""
+    percents = {name: 4 for name in frame if "percent" in name}
+    return frame.round({name: 6 for name in frame.select_dtypes(float)} | percents)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    quick = _common.read_json(CONFIG)["quick"]
+    return _common.run_study(HERE, __doc__, study, arguments, quick=quick, reads_files=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

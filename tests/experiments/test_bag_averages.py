@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import _common
 from experiments.bag_averages import __main__ as experiment
 from gbdt_objectives import DownsampledClassifier
 
@@ -26,12 +23,6 @@ def test_quick_run_writes_everything(tmp_path, capsys) -> None:
 def test_missing_folder_is_an_error_without_a_traceback(tmp_path, capsys) -> None:
     assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
     assert "mammography.csv' not found" in capsys.readouterr().err
-
-
-def test_results_belong_to_the_configuration() -> None:
-    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
-    assert record["settings"] == expected
 
 
 def test_the_default_never_loses() -> None:
