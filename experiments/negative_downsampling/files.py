@@ -109,7 +109,8 @@ def data_sets(folder: Path | None, settings: Settings) -> Iterator[tuple[str, in
         if folder is not None
     }
     for name, (X, y) in files.items():
-        for fold, data in splits(name, X, y, settings):
+        repeats = names[name].get("repeats", settings["repeats"])
+        for fold, data in splits(name, X, y, settings | {"repeats": repeats}):
             yield name, fold, data
     for draw, data in draws(settings):
         yield SIMULATED, draw, data
