@@ -109,8 +109,7 @@ def data_sets(folder: Path | None, settings: Settings) -> Iterator[tuple[str, in
         if folder is not None
     }
     for name, (X, y) in files.items():
-        repeats = names[name].get("repeats", settings["repeats"])
-        for fold, data in splits(name, X, y, settings | {"repeats": repeats}):
+        for fold, data in splits(name, X, y, settings):
             yield name, fold, data
     for draw, data in draws(settings):
         yield SIMULATED, draw, data
