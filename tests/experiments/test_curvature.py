@@ -171,3 +171,29 @@ def test_figures_on_known_numbers() -> None:
     assert not judged.fails.any()
     worse = found.assign(logloss=1.0)
     assert experiment.claimed(worse, SETTINGS["claim"]).fails.all()
+
+
+def test_readme_says_what_the_results_say() -> None:
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    table = (experiment.RESULTS / "table.md").read_text(encoding="utf-8")
+    assert table.split("\n\n")[0] in readme
+    found = pd.read_csv(experiment.RESULTS / "differences.csv")
+    judged = experiment.claimed(found, SETTINGS["claim"])
+    assert (judged.fails.sum(), len(judged)) == (4, 68)
+    lost = judged[judged.fails]
+    assert set(zip(lost.kind, lost.weight, lost.data, strict=True)) == {
+        (POSITIVES, 10, "simulated")
+    }
+    counts = found.groupby(["first", "second", "kind", "weight"]).verdict.value_counts()
+    verdicts = counts.unstack(fill_value=0).reindex(columns=["better", "worse"], fill_value=0)
+    untuned = verdicts.loc[(BOUNDED, EXACT)]
+    assert untuned.loc[(WEIGHTED, 1)].tolist() == [0, 4]
+    assert untuned.loc[(WEIGHTED, 10)].tolist() == [10, 0]
+    assert untuned.loc[(WEIGHTED, 100)].tolist() == [6, 0]
+    assert untuned.loc[(POSITIVES, 10)].tolist() == [0, 4]
+    assert untuned.loc[(POSITIVES, 100)].tolist() == [5, 0]
+    assert untuned.loc[OFFSET].sum().tolist() == [0, 2]
+    assert verdicts.loc[(TUNED_BOUNDED, TUNED_EXACT)].sum().tolist() == [6, 0]
+    assert verdicts.loc[(BOUNDED, STEP)].sum().tolist() == [0, 16]
+    assert verdicts.loc[(BOUNDED, TUNED_EXACT)].sum().tolist() == [1, 21]
+    assert len(found) == 4 * 116
