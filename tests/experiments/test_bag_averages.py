@@ -30,7 +30,7 @@ def test_the_default_never_loses() -> None:
     several = summary[summary.bags > 1]
     loses = several.groupby("average").loses.sum()
     assert loses["probability"] == 0
-    assert loses["log_odds"] == 10  # as the README says
+    assert loses["log_odds"] == 12  # as the README says
     assert several.groupby("average").size().tolist() == [40, 40]
     assert DownsampledClassifier(None, 0.1).average == "probability"
 
