@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ import pandas as pd
 import xgboost as xgb
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
+from threadpoolctl import threadpool_limits
 
 from gbdt_objectives import (
     LabelShift,
@@ -289,8 +291,8 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
     """Features (n, d) and labels, 1 for the event, of a CSV file of a study of rare events.
 
     ``how``: ``header``, with which the label is the first column, otherwise the last; ``event``,
-    a label or "highest"; perhaps ``drop``, positions of columns that are no features, and
-    ``events_kept``, a fraction.
+    a label, a list of labels or "highest"; perhaps ``drop``, positions of columns that are no
+    features, and ``events_kept``, a fraction.
     """
     if not path.is_file():
         raise InputError(
@@ -303,7 +305,8 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
         frame.iloc[:, -1], frame.iloc[:, :-1]
     )  # fmt: skip
     event = label.max() if how["event"] == "highest" else how["event"]
-    y = (label.astype(str) == str(event)).to_numpy().astype(int)
+    events = [str(one) for one in (event if isinstance(event, list) else [event])]
+    y = label.astype(str).isin(events).to_numpy().astype(int)
     rows = resample(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
     return X.to_numpy(dtype=float)[rows], y[rows]
 
@@ -415,6 +418,70 @@ def configuration_record(path: Path) -> dict[str, Any]:
     raw = read_json(path)
     digest = hashlib.sha256(json.dumps(raw, sort_keys=True).encode()).hexdigest()
     return {"configuration_sha256": digest, "configuration": raw}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Figures by the name of their CSV file, tables in Markdown, and what became of the claim.
+
+    ``holds`` is None where nothing is judged; ``claim`` then says what was found.
+    """
+
+    figures: Mapping[str, pd.DataFrame]
+    table: str
+    claim: str
+    holds: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The claim, and whether it holds."""
+        return self.claim + {True: ": HOLDS", False: ": FAILS", None: ""}[self.holds]
+
+
+def run_study(
+    here: Path,
+    purpose: str,
+    study: Callable[[Path | None, dict[str, Any]], Findings],
+    arguments: Sequence[str] | None,
+    *,
+    quick: Mapping[str, Any],
+    reads_files: bool = False,
+) -> int:
+    """The command of an experiment: its study of config.json, on one thread, into results/.
+
+    ``purpose`` is the module's docstring; ``study`` is given the folder of data files, or None,
+    and the settings, of which ``seed`` is one; with --quick those of ``quick`` replace them.
+    Returns the exit status: 1 if the claim fails, 2 if a file cannot be used.
+    """
+    name = f"experiments.{here.name}"
+    parser = argparse.ArgumentParser(prog=f"python -m {name}", description=purpose.splitlines()[0])
+    parser.set_defaults(folder=None)
+    if reads_files:
+        parser.add_argument(
+            "folder", type=Path, nargs="?", metavar="FOLDER", help="of the CSV files"
+        )
+    parser.add_argument("--quick", action="store_true", help="a small part of it: says little")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
+    options = parser.parse_args(arguments)
+    settings = read_json(here / "config.json") | (quick if options.quick else {})
+    output = options.output
+    if output is None:
+        partial = options.quick or (reads_files and options.folder is None)
+        output = Path(tempfile.mkdtemp(prefix=f"{here.name}_")) if partial else here / "results"
+    try:
+        with threadpool_limits(1):
+            found = study(options.folder, settings)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    with results_folder(output) as results:
+        for file, frame in found.figures.items():
+            frame.to_csv(results / f"{file}.csv", index=False)
+        (results / "table.md").write_text(found.table + "\n", encoding="utf-8")
+        record = configuration_record(here / "config.json") | {"quick": options.quick}
+        write_environment(results, {"all": settings["seed"]}, record)
+    print(f"{found.table}\nresults in {output}\n{found.verdict}")
+    return 1 if found.holds is False and not options.quick else 0
 
 
 def task(label_range: tuple[int, int], rounds: int, patience: int, threads: int) -> Task:

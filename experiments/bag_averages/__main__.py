@@ -6,9 +6,7 @@ FOLDER holds the CSV files that config.json names; without it, simulated rows on
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +19,11 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import RepeatedStratifiedKFold
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 from xgboost import XGBClassifier
 
 from experiments import _common
-from experiments._common import Array, InputError
+from experiments._common import Array
 from gbdt_objectives import DownsampledClassifier
 
 HERE = Path(__file__).parent
@@ -135,39 +132,21 @@ def table(summary: pd.DataFrame) -> str:
     return _common.markdown_table([*header, "loses"], rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.bag_averages", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="of the CSV files")
-    parser.add_argument("--quick", action="store_true", help="few simulated rows: says little")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
-    options = parser.parse_args(arguments)
-    settings = _common.read_json(CONFIG)
-    if options.quick:
-        settings |= {"repeats": 1, "folds": 2, "simulated": {"rows": 4000, "keep_rate": 0.1}}
-    output = options.output
-    if output is None:
-        temporary = options.quick or options.folder is None
-        output = Path(tempfile.mkdtemp(prefix="bag_averages_")) if temporary else RESULTS
-    try:
-        with threadpool_limits(1):
-            cells = run_all(options.folder, settings)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+def study(folder: Path | None, settings: dict[str, Any]) -> _common.Findings:
+    """Every fold, the differences, and whether averaged probabilities ever lose."""
+    cells = run_all(folder, settings)
     summary = summarize(cells, settings)
-    with _common.results_folder(output) as results:
-        cells.round(7).to_csv(results / "cells.csv", index=False)
-        summary.round(4).to_csv(results / "summary.csv", index=False)
-        (results / "table.md").write_text(table(summary) + "\n", encoding="utf-8")
-        record = _common.configuration_record(CONFIG) | {"quick": options.quick}
-        _common.write_environment(results, {"all": settings["seed"]}, record)
-    print(table(summary))
-    holds = not summary[summary.average == "probability"].loses.any()
-    print(f"results in {output}")
-    print(f"averaged probabilities never lose to one bag: {'HOLDS' if holds else 'FAILS'}")
-    return 0 if holds or options.quick else 1
+    return _common.Findings(
+        {"cells": cells.round(7), "summary": summary.round(4)},
+        table(summary),
+        "averaged probabilities never lose to one bag",
+        not summary[summary.average == "probability"].loses.any(),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    quick = {"repeats": 1, "folds": 2, "simulated": {"rows": 4000, "keep_rate": 0.1}}
+    return _common.run_study(HERE, __doc__, study, arguments, quick=quick, reads_files=True)
 
 
 if __name__ == "__main__":

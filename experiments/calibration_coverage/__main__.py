@@ -5,9 +5,7 @@ Run from the repository root: ``python -m experiments.calibration_coverage [--qu
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,6 @@ import numpy as np
 import pandas as pd
 from lightgbm import LGBMClassifier
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 from xgboost import XGBClassifier
 
@@ -175,31 +172,16 @@ def table(summary: pd.DataFrame) -> str:
     return _common.markdown_table(header, rows)
 
 
+def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
+    """Coverage and levels, which are reported, not judged."""
+    summary = summarize(run_all(settings), settings)
+    held = f"within {settings['within']:g} of nominal: {summary.holds.sum()} of {len(summary)}"
+    return _common.Findings({"summary": summary.round(5)}, table(summary), held)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.calibration_coverage", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--quick", action="store_true", help="10 draws: says little")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
-    options = parser.parse_args(arguments)
     quick = {"draws": 10, "pool_rows": 50_000}
-    settings = _common.read_json(CONFIG) | (quick if options.quick else {})
-    output = options.output
-    if output is None:
-        output = (
-            Path(tempfile.mkdtemp(prefix="calibration_coverage_")) if options.quick else RESULTS
-        )
-    with threadpool_limits(1):
-        summary = summarize(run_all(settings), settings)
-    with _common.results_folder(output) as results:
-        summary.round(5).to_csv(results / "summary.csv", index=False)
-        (results / "table.md").write_text(table(summary) + "\n", encoding="utf-8")
-        record = _common.configuration_record(CONFIG) | {"quick": options.quick}
-        _common.write_environment(results, {"all": settings["seed"]}, record)
-    print(table(summary))
-    print(f"results in {output}")
-    print(f"within {settings['within']:g} of nominal: {summary.holds.sum()} of {len(summary)}")
-    return 0
+    return _common.run_study(HERE, __doc__, study, arguments, quick=quick)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,7 @@ Run from the repository root: ``python -m experiments.calibrators [--quick]``.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -18,7 +16,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, ndtri, rel_entr
 from sklearn.isotonic import IsotonicRegression
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from experiments import _common
@@ -206,37 +203,27 @@ def comparison_table(comparison: pd.DataFrame) -> str:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.calibrators", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--quick", action="store_true", help="2 draws of 500 rows: says little")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
-    options = parser.parse_args(arguments)
-    settings = _common.read_json(CONFIG) | ({"draws": {"500": 2}} if options.quick else {})
-    output = options.output
-    if output is None:
-        output = Path(tempfile.mkdtemp(prefix="calibrators_")) if options.quick else RESULTS
-    with threadpool_limits(1), warnings.catch_warnings(), np.errstate(all="ignore"):
+def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
+    """Means, comparisons, and what the choice by cross-validation was."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # of peers' optimisers
         cells = run_all(settings)
     summary, comparison = means(cells), compare(cells)
     chosen = cells[cells.calibrator == AUTO].groupby(["distortion", "rows"], sort=False).chosen
-    text = f"{table(summary)}\n\n{comparison_table(comparison)}\n"
-    with _common.results_folder(output) as results:
-        summary.round(5).to_csv(results / "summary.csv", index=False)
-        comparison.round(5).to_csv(results / "comparison.csv", index=False)
-        chosen.value_counts().rename("draws").to_csv(results / "chosen.csv")
-        (results / "table.md").write_text(text, encoding="utf-8")
-        record = _common.configuration_record(CONFIG) | {"quick": options.quick}
-        _common.write_environment(results, {"all": settings["seed"]}, record)
-    print(text)
-    print(f"results in {output}")
-    holds = bool(comparison.best_holds.all() and comparison.auto_holds.all())
-    print(
-        f"ours best or level, auto no worse than the second best: {'HOLDS' if holds else 'FAILS'}"
+    return _common.Findings(
+        {
+            "summary": summary.round(5),
+            "comparison": comparison.round(5),
+            "chosen": chosen.value_counts().rename("draws").reset_index(),
+        },
+        f"{table(summary)}\n\n{comparison_table(comparison)}",
+        "ours best or level, auto no worse than the second best",
+        bool(comparison.best_holds.all() and comparison.auto_holds.all()),
     )
-    return 0 if holds or options.quick else 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return _common.run_study(HERE, __doc__, study, arguments, quick={"draws": {"500": 2}})
 
 
 if __name__ == "__main__":

@@ -124,18 +124,21 @@ class Chosen:
 
     margin: Callable[[Array], Array]
     recipe: Recipe
+    rounds: int
     held_out_logloss: float
 
 
 def train(booster: str, sample: Rows, data: Data, recipe: Recipe, training: Training) -> Chosen:
     """Rounds chosen on the held-out rows, after the correction."""
-    _, margin = models.train(booster, sample, recipe, training, training.most_rounds, data.held_out)
+    rounds, margin = models.train(
+        booster, sample, recipe, training, training.most_rounds, data.held_out
+    )
 
     def corrected(X: Array) -> Array:
         return np.asarray(correct_margin(margin(X), shift=recipe.shift))
 
     X, y = data.held_out
-    return Chosen(corrected, recipe, log_loss(y, expit(corrected(X))))
+    return Chosen(corrected, recipe, rounds, log_loss(y, expit(corrected(X))))
 
 
 def candidates(booster: str, kind: str, settings: Settings) -> list[dict[str, float]]:

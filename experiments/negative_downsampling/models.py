@@ -32,10 +32,12 @@ class Recipe:
     """How to train: the booster's own logloss, or an objective, with or without weights.
 
     ``shift`` is what the predicted log-odds still lack; ``parameters`` are the booster's own.
+    With an objective, held-out rows may have weights too.
     """
 
     objective: Objective | None = None
     weight: Array | None = None
+    held_out_weight: Array | None = None
     shift: float = 0.0
     parameters: Mapping[str, float] = field(default_factory=dict)
 
@@ -79,7 +81,9 @@ def _xgboost(
         **recipe.parameters,
     }
     data = xgb.DMatrix(*rows, weight=recipe.weight, nthread=training.threads)
-    evals = [] if held_out is None else [(xgb.DMatrix(*held_out), "held_out")]
+    evals = []
+    if held_out is not None:
+        evals = [(xgb.DMatrix(*held_out, weight=recipe.held_out_weight), "held_out")]
     if recipe.objective is not None:
         stopping = _stopping(evals, training)
         model = xgboost_adapter.train(params, data, rounds, objective=recipe.objective, **stopping)
@@ -115,7 +119,8 @@ def _lightgbm(
     data = lgb.Dataset(*rows, weight=recipe.weight, params=params)
     evals = []
     if held_out is not None:
-        evals = [(lgb.Dataset(*held_out, reference=data), "held_out")]
+        held_out_data = lgb.Dataset(*held_out, weight=recipe.held_out_weight, reference=data)
+        evals = [(held_out_data, "held_out")]
     if recipe.objective is not None:
         model = lightgbm_adapter.train(
             params, data, rounds, objective=recipe.objective, **_stopping(evals, training)

@@ -5,9 +5,7 @@ Run from the repository root: ``python -m experiments.prior_uncertainty [--quick
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +15,6 @@ import numpy as np
 import pandas as pd
 from lightgbm import LGBMClassifier
 from scipy.special import expit
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 from xgboost import XGBClassifier
 
@@ -126,32 +123,22 @@ def table(summary: pd.DataFrame) -> str:
     return _common.markdown_table([*header, "coverage", "rejected", "holds"], rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.prior_uncertainty", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--quick", action="store_true", help="20 draws: says little")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
-    options = parser.parse_args(arguments)
-    settings = _common.read_json(CONFIG) | ({"draws": 20} if options.quick else {})
-    output = options.output
-    if output is None:
-        output = Path(tempfile.mkdtemp(prefix="prior_uncertainty_")) if options.quick else RESULTS
-    with threadpool_limits(1), warnings.catch_warnings():
+def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
+    """Coverage and levels, judged with held-out rows and with true probabilities."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # collapse, of probabilities at face value
-        cells = run_all(settings)
-    summary = summarize(cells, settings)
-    with _common.results_folder(output) as results:
-        summary.round(5).to_csv(results / "summary.csv", index=False)
-        (results / "table.md").write_text(table(summary) + "\n", encoding="utf-8")
-        record = _common.configuration_record(CONFIG) | {"quick": options.quick}
-        _common.write_environment(results, {"all": settings["seed"]}, record)
-    print(table(summary))
-    print(f"results in {output}")
+        summary = summarize(run_all(settings), settings)
     own = summary[(summary.way == WAYS[0]) | (summary.model == TRUE)]
-    holds = bool(own.holds.all())
-    print(f"held-out rows, and true probabilities: {'HOLDS' if holds else 'FAILS'}")
-    return 0 if holds or options.quick else 1
+    return _common.Findings(
+        {"summary": summary.round(5)},
+        table(summary),
+        "held-out rows, and true probabilities",
+        bool(own.holds.all()),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return _common.run_study(HERE, __doc__, study, arguments, quick={"draws": 20})
 
 
 if __name__ == "__main__":

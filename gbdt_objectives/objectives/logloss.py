@@ -231,6 +231,11 @@ def weighted_logloss_objective(
         rows that are predicted with certainty, and a leaf of few such rows with large weights can
         step far past its optimum. "bounded": the step of a leaf of one margin is 2 tanh(d/2), d the
         step to its optimum, so never past it, and never above 2.
+        Choose "bounded" for rates of .1 and below if nothing is tuned: there it was better than
+        "exact" in 16 of 28 comparisons and worse in none; "exact" with ``max_delta_step=1`` did as
+        well. At a rate of 1 it was better in none of 20 and worse in 4. With ``reg_lambda`` and
+        ``max_delta_step`` tuned the two were level, but at a rate of .01, where "bounded" was
+        better in 3 of 8 (``experiments/curvature``).
 
     Returns
     -------
@@ -287,7 +292,9 @@ def offset_logloss_objective(
         ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). That of a
         positive is not 1, but the rate at which a negative in its place would be kept.
     hessian : {"exact", "bounded"}
-        As in :func:`weighted_logloss_objective`.
+        As in :func:`weighted_logloss_objective`, but here are no large weights to protect from:
+        "bounded" was better in none of 28 comparisons and worse in 2
+        (``experiments/curvature``).
 
     Returns
     -------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,12 +31,6 @@ def test_the_error_of_a_population_is_that_of_its_bins() -> None:
     assert len(np.unique(b)) == 7
     gaps = [np.sum(p[b == k] - pool.pi[b == k]) for k in range(7)]
     assert pool.error("LightGBM", ends) == pytest.approx(np.abs(gaps).sum() / 5000)
-
-
-def test_results_belong_to_the_configuration() -> None:
-    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
-    assert record["settings"] == expected
 
 
 def test_readme_says_what_the_results_say() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from experiments import _common
 from experiments.calibrators import __main__ as experiment
 
 
@@ -42,12 +39,6 @@ def test_excess_is_the_divergence() -> None:
     assert experiment.excess(truth, truth, 1e-15) == 0
     by_hand = np.mean(truth * np.log(truth / 0.2) + (1 - truth) * np.log((1 - truth) / 0.8))
     assert abs(experiment.excess(truth, np.full(2, 0.2), 1e-15) - 1e3 * by_hand) < 1e-9
-
-
-def test_results_belong_to_the_configuration() -> None:
-    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
-    assert record["settings"] == expected
 
 
 def test_readme_says_what_the_results_say() -> None:

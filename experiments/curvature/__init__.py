@@ -1,0 +1,1 @@
+"""Exact or bounded hessians of the logistic objectives, both tuned alike."""
