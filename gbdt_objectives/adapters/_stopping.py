@@ -39,8 +39,8 @@ def warn_if_few(best_round: int, seen: int, name: str) -> None:
     if best_round < FEW_ROUNDS <= seen // 3:
         warnings.warn(
             f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
-            "the model is not finished, stop on a metric that changes in every round, "
-            "extended_qwk_metric() instead of qwk_metric(), or lower the learning rate",
+            "the model is not finished, stop on a metric that changes in every round, such as "
+            "loss_metric(objective), or lower the learning rate",
             UserWarning,
             stacklevel=2,
         )
