@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds.curve import LabelCurve
 from gbdt_objectives.thresholds.qwk import (
     fit_bounded_line,
@@ -24,14 +25,7 @@ from gbdt_objectives.thresholds.qwk import (
 )
 from gbdt_objectives.thresholds.rows import ScoredRows
 
-POOLS = 2000
-"""Pools that curves are fitted on: finer than any curve here can follow."""
-
 FOLDS = 10
-
-KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
-"""Shares of the rows below the knots of natural splines (Harrell 2015, table 2.3); two make a
-straight line."""
 
 ROWS_PER_KNOT = 100
 """Below, a spline that bends is not tried: of few rows, one chosen by luck costs more."""
@@ -66,7 +60,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
         return plugin_thresholds(label_curve)
     s, N, S = pool_folds(rows)
     K = len(rows.labels)
-    fits = list(curves(s, N.sum(axis=0), len(rows.score), K))
+    fits = list(curves(N.sum(axis=0), len(rows.score), K))
     fit = choose_curve([fit_line(s, rows.class_weight), *fits], N, S)
     if fit == 0:
         return plugin_thresholds(label_curve)
@@ -90,20 +84,13 @@ def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:
     random, but the same in each call.
     """
     score = rows.score
-    n = len(score)
-    w = np.ones(n) if rows.weight is None else rows.weight.astype(np.float64)
-    middle = np.cumsum(w) - w / 2
-    pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)
-    first = np.append(True, score[1:] != score[:-1])
-    pool = pool[first][np.cumsum(first) - 1]
-    pool = np.cumsum(np.append(False, pool[1:] != pool[:-1]))
+    w = np.ones(len(score)) if rows.weight is None else rows.weight.astype(np.float64)
+    pool = number_pools(score, w)
     P = int(pool[-1]) + 1
-    at = (np.random.default_rng(0).permutation(n) % FOLDS) * P + pool
+    at = (np.random.default_rng(0).permutation(len(score)) % FOLDS) * P + pool
     N = np.bincount(at, w, minlength=FOLDS * P).reshape(FOLDS, P)
     S = np.bincount(at, w * rows.position, minlength=FOLDS * P).reshape(FOLDS, P)
-    unit = float(np.abs(score).max())
-    s = np.bincount(pool, w * (score / unit)) / N.sum(axis=0) * unit
-    return s, N, S
+    return mean_scores(score, w, pool, N.sum(axis=0)), N, S
 
 
 def fit_line(s: Array, class_weight: Array) -> Fit:
@@ -127,31 +114,12 @@ def _sums(values: Array) -> Array:
     return np.append(0.0, np.cumsum(values))
 
 
-def curves(s: Array, W: Array, n: int, K: int) -> Iterator[Fit]:
-    """Natural splines in the normal score, which does not depend on the scale of the scores."""
-    from scipy.special import ndtri
-
-    below = np.cumsum(W)
-    q = ndtri((below - W / 2) / below[-1])
-    for shares in KNOTS:
-        knots = np.unique(q[np.searchsorted(below, below[-1] * np.array(shares))])
-        enough = len(knots) == 2 or n >= ROWS_PER_KNOT * len(knots)
-        if enough and len(knots) == len(shares) and len(q) > len(knots):
-            yield fit_spline(natural_spline(q, knots), K)
-
-
-def natural_spline(q: Array, knots: Array) -> Array:
-    """The basis 1, q, ... of cubic splines that are straight beyond the outer knots, (P, k)."""
-
-    def cube(knot: float) -> Array:
-        cubed: Array = np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3
-        return cubed
-
-    basis = [np.ones(len(q)), q]
-    for knot in knots[:-2]:
-        last = (knots[-1] - knot) / (knots[-1] - knots[-2])
-        basis.append(cube(knot) - last * cube(knots[-2]) + (last - 1) * cube(knots[-1]))
-    return np.column_stack(basis)
+def curves(W: Array, n: int, K: int) -> Iterator[Fit]:
+    """Natural splines in the normal scores."""
+    for X in bases(normal_scores(W), W):
+        knots = X.shape[1]
+        if knots == 2 or n >= ROWS_PER_KNOT * knots:
+            yield fit_spline(X, K)
 
 
 def fit_spline(X: Array, K: int) -> Fit:

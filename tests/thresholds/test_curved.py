@@ -13,6 +13,7 @@ from gbdt_objectives import (
     optimize_thresholds,
     quadratic_weighted_kappa,
 )
+from gbdt_objectives._splines import POOLS, natural_spline
 from gbdt_objectives.thresholds import curved
 from gbdt_objectives.thresholds.rows import read_scored_rows
 
@@ -35,17 +36,17 @@ def kappa(y, score, thresholds) -> float:
 def test_natural_spline_is_scipys() -> None:
     q = np.linspace(-3, 3, 61)
     knots = np.array([-1.5, -0.2, 0.1, 1.0, 2.0])
-    X = curved.natural_spline(q, knots)
+    X = natural_spline(q, knots)
     assert X.shape == (61, 5)
     assert np.linalg.matrix_rank(X) == 5  # as many as values at the knots
-    at_knots = curved.natural_spline(knots, knots)
+    at_knots = natural_spline(knots, knots)
     inside = (q >= knots[0]) & (q <= knots[-1])
     for values, own in zip(at_knots.T, X.T, strict=True):
         scipys = CubicSpline(knots, values, bc_type="natural")
         np.testing.assert_allclose(own[inside], scipys(q[inside]), atol=1e-12)
         for end in (q < knots[0], q > knots[-1]):  # a straight line
             np.testing.assert_allclose(np.diff(own[end], 2), 0, atol=1e-12)
-    np.testing.assert_array_equal(curved.natural_spline(q, knots[[0, -1]])[:, 1], q)
+    np.testing.assert_array_equal(natural_spline(q, knots[[0, -1]])[:, 1], q)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -91,7 +92,7 @@ def test_the_choice_by_brute_force() -> None:
     s, N, S = curved.pool_folds(rows)
     assert len(s) == 600  # a pool a row
     fold = np.random.default_rng(0).permutation(600) % 10
-    fits = [curved.fit_line(s, rows.class_weight), *curved.curves(s, N.sum(axis=0), 600, 4)]
+    fits = [curved.fit_line(s, rows.class_weight), *curved.curves(N.sum(axis=0), 600, 4)]
     assert len(fits) == 4
     gains = np.empty((4, 10))
     for k, fit in enumerate(fits):
@@ -128,7 +129,7 @@ def test_rows_of_one_score_share_a_pool() -> None:
 def test_pools_are_of_about_equal_weight() -> None:
     y, m = draw(20_000, 2)
     s, N, S = curved.pool_folds(read_scored_rows(y, m, None, None))
-    assert len(s) == curved.POOLS
+    assert len(s) == POOLS
     assert (np.diff(s) > 0).all()
     assert N.sum(axis=0).min() >= 9
     assert N.sum(axis=0).max() <= 11

@@ -1,0 +1,92 @@
+"""Class probabilities of a score of ordered classes: proportional odds on a curve of the score.
+
+Symbols: y class position 0..K-1, s score, w weight; f(s) a latent score that rises with s;
+P(y <= k) = sigma(theta_{k+1} - f), with thresholds theta of least loss for any f.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
+from gbdt_objectives.objectives import Objective, ordinal_logit_objective
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalCurve:
+    """f as a polygon through ``score`` and ``latent`` (P,), and the objective with its thresholds."""
+
+    score: Array
+    latent: Array
+    objective: Objective
+
+    def __call__(self, score: Array) -> Array:
+        """Probabilities (n, K); beyond the scores that were seen those of the last one."""
+        return self.objective.class_probability(np.interp(score, self.score, self.latent))
+
+
+def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) -> OrdinalCurve:
+    """The curve of least BIC among natural splines in the normal score, with 2, 3 and 5 knots, and
+    none. One that falls somewhere is pooled until it does not; cumulative curves of one latent
+    score never cross.
+
+    Given rows of positive weight in ascending order of score.
+    """
+    from sklearn.isotonic import isotonic_regression
+
+    v = np.ones(len(score)) if w is None else w.astype(np.float64)
+    pool = number_pools(score, v)
+    counts = np.bincount(pool * K + position.astype(np.intp), v, minlength=(pool[-1] + 1) * K)
+    at = np.flatnonzero(counts)  # a row for each pool and class
+    cells = Cells(at // K, (at % K).astype(np.float64), counts[at])
+    W = counts.reshape(-1, K).sum(axis=1)
+    objective = ordinal_logit_objective(K)
+    best, least = np.zeros(len(W)), math.inf
+    for X in [np.ones((len(W), 1)), *bases(normal_scores(W), W)]:
+        X = X[:, 1:]  # thresholds hold the constant
+        f = isotonic_regression(minimize_loss(objective, X, cells), sample_weight=W)
+        bic = 2 * cells.loss(objective, f) + X.shape[1] * math.log(W.sum())
+        if bic < least:
+            best, least = f, bic
+    fitted = objective.fitted(cells.y, best[cells.pool], cells.w)
+    return OrdinalCurve(mean_scores(score.astype(np.float64), v, pool, W), best, fitted)
+
+
+class Cells(NamedTuple):
+    """Weight w of the rows of class y in a pool; all of shape (c,)."""
+
+    pool: Array
+    y: Array
+    w: Array
+
+    def loss(self, objective: Objective, f: Array) -> float:
+        """At f of each pool."""
+        return objective.loss(self.y, f[self.pool], self.w)
+
+    def slope(self, objective: Objective, f: Array) -> Array:
+        """The derivative of the loss by f of each pool, (P,)."""
+        gradient, _ = objective.gradient_hessian(self.y, f[self.pool], self.w)
+        slope: Array = np.bincount(self.pool, gradient, minlength=len(f))
+        return slope
+
+
+def minimize_loss(objective: Objective, X: Array, cells: Cells) -> Array:
+    """f = X beta of least loss, (P,)."""
+    from scipy.optimize import minimize
+
+    if not X.shape[1]:
+        return np.zeros(len(X))
+    X = X / np.abs(X).max(axis=0)
+    total = cells.w.sum()
+
+    def loss_and_slope(beta: Array) -> tuple[float, Array]:
+        f = X @ beta
+        return cells.loss(objective, f) / total, X.T @ cells.slope(objective, f) / total
+
+    found: Array = X @ minimize(loss_and_slope, np.zeros(X.shape[1]), jac=True, method="BFGS").x
+    return found
