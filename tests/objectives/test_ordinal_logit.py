@@ -1,4 +1,4 @@
-"""Proportional odds against the plain formula, a minimiser, the logistic loss and training."""
+"""Proportional odds against the plain formula, scipy's minimiser, the logistic loss, training."""
 
 from __future__ import annotations
 
