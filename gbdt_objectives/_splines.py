@@ -48,7 +48,7 @@ def bases(q: Array, weight: Array) -> list[Array]:
     found = []
     for shares in KNOTS:
         knots = np.unique(q[np.searchsorted(below, below[-1] * np.array(shares))])
-        if len(knots) == len(shares) and len(q) > len(knots):
+        if len(knots) == len(shares):
             found.append(natural_spline(q, knots))
     return found
 

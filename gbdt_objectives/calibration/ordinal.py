@@ -16,10 +16,14 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
+PENALTY = 0.01
+"""Of the squared coefficients, beside the loss of all rows: without effect but where the score
+separates classes, and nothing else would end their growth."""
+
 
 @dataclass(frozen=True, eq=False)
 class OrdinalCurve:
-    """f as a polygon through ``score`` and ``latent`` (P,), and the objective with its thresholds."""
+    """f as a polygon through ``score`` and ``latent`` (P,); the objective has the thresholds."""
 
     score: Array
     latent: Array
@@ -50,7 +54,8 @@ def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) ->
     for X in [np.ones((len(W), 1)), *bases(normal_scores(W), W)]:
         X = X[:, 1:]  # thresholds hold the constant
         f = isotonic_regression(minimize_loss(objective, X, cells), sample_weight=W)
-        bic = 2 * cells.loss(objective, f) + X.shape[1] * math.log(W.sum())
+        loss, _ = cells.loss_and_slope(objective, f)
+        bic = 2 * loss + X.shape[1] * math.log(W.sum())
         if bic < least:
             best, least = f, bic
     fitted = objective.fitted(cells.y, best[cells.pool], cells.w)
@@ -64,15 +69,13 @@ class Cells(NamedTuple):
     y: Array
     w: Array
 
-    def loss(self, objective: Objective, f: Array) -> float:
-        """At f of each pool."""
-        return objective.loss(self.y, f[self.pool], self.w)
-
-    def slope(self, objective: Objective, f: Array) -> Array:
-        """The derivative of the loss by f of each pool, (P,)."""
-        gradient, _ = objective.gradient_hessian(self.y, f[self.pool], self.w)
+    def loss_and_slope(self, objective: Objective, f: Array) -> tuple[float, Array]:
+        """At f of each pool with thresholds of least loss, and its derivative by f, (P,)."""
+        at = f[self.pool]
+        fitted = objective.fitted(self.y, at, self.w)
+        gradient, _ = fitted.gradient_hessian(self.y, at, self.w)
         slope: Array = np.bincount(self.pool, gradient, minlength=len(f))
-        return slope
+        return fitted.loss(self.y, at, self.w), slope
 
 
 def minimize_loss(objective: Objective, X: Array, cells: Cells) -> Array:
@@ -85,8 +88,11 @@ def minimize_loss(objective: Objective, X: Array, cells: Cells) -> Array:
     total = cells.w.sum()
 
     def loss_and_slope(beta: Array) -> tuple[float, Array]:
-        f = X @ beta
-        return cells.loss(objective, f) / total, X.T @ cells.slope(objective, f) / total
+        loss, slope = cells.loss_and_slope(objective, X @ beta)
+        loss += PENALTY / 2 * float(beta @ beta)
+        return loss / total, (X.T @ slope + PENALTY * beta) / total
 
-    found: Array = X @ minimize(loss_and_slope, np.zeros(X.shape[1]), jac=True, method="BFGS").x
+    start = np.zeros(X.shape[1])
+    options = {"gtol": 1e-9}  # as near as rounding lets: weights then equal copies of rows
+    found: Array = X @ minimize(loss_and_slope, start, jac=True, method="BFGS", options=options).x
     return found

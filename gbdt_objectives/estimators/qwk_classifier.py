@@ -27,6 +27,7 @@ from gbdt_objectives.adapters._wrapped import (
     fit,
     refuse_parameters,
 )
+from gbdt_objectives.calibration.ordinal import OrdinalCurve, fit_ordinal_curve
 from gbdt_objectives.estimators._base import (
     Wrapping,
     check_features,
@@ -47,7 +48,12 @@ from gbdt_objectives.metrics import (
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
-from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
+from gbdt_objectives.thresholds.rows import (
+    ScoredRows,
+    are_rising_numbers,
+    sort_rows,
+    weights_of_prior,
+)
 
 STRETCH_ROWS = 20_000
 """Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
@@ -129,6 +135,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         Fitted on all rows (``ensemble=False``).
     feature_importances_ : ndarray of shape (features,)
         Mean over the models of theirs, if they have any; of a Pipeline those of its last step.
+    probability_curve_ : callable
+        Class probabilities (n, K) of scores (n,), as ``predict_proba`` uses it.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
     stretch_ : float
@@ -154,13 +162,18 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
     >>> round(classifier.score(X, y), 2)
-    0.72
+    0.73
+    >>> classifier.predict_proba([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).round(2)
+    array([[1.  , 0.  , 0.  ],
+           [0.03, 0.92, 0.04],
+           [0.  , 0.01, 0.99]])
     """
 
     classes_: Array
     thresholds_: Array
     label_thresholds_: Array
     oof_score_: Array
+    probability_curve_: OrdinalCurve
     center_: float
     stretch_: float
     estimator_: Any
@@ -246,11 +259,15 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         data = X, position, w
         models, oof, stretch = self._fit_folds(data, len(classes), splits, times)
         weight = weights_of_prior(self.target_prior, classes, position, w)
-        cuts = self._place(position, oof, weight, len(classes))
+        rows = sort_rows(oof, position, weight, np.arange(len(classes)))
+        cuts = self._place(rows)
         found: dict[str, Any] = {
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
             "oof_score_": oof,
+            "probability_curve_": fit_ordinal_curve(
+                rows.position, rows.score, rows.weight, len(classes)
+            ),
             "center_": float(np.average(oof, weights=w)),
             "stretch_": stretch,
         }
@@ -365,9 +382,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             metric = loss_metric(objective)
         return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
-    def _place(self, position: Array, oof: Array, w: Array | None, K: int) -> Array:
+    def _place(self, rows: ScoredRows) -> Array:
         """Thresholds, in class positions."""
-        rows = sort_rows(oof, position, w, np.arange(K))
         if not score_rises(rows):
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
@@ -415,6 +431,27 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         models = getattr(self, "estimators_", None) or [self.estimator_]
         importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
         return importances
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class: proportional odds on a curve of the score.
+
+        P(y <= k) = sigmoid(theta_k - f(score)), theta and f fitted to the out-of-fold scores, so
+        that it is calibrated on them; f is a natural spline in the normal score, of as many knots
+        as pay off (least BIC). Classes of :meth:`predict` are those best for QWK, not the most
+        probable ones; ``decide(probability, metric)`` gives those best for other metrics.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, features)
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            float64; each row sums to 1, a column for each of ``classes_``. That of a class
+            without rows is 0.
+        """
+        score = self.predict_score(X)
+        return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
         """The class of each row.

@@ -523,7 +523,11 @@ BAD = [
         ValueError,
         "no row of y_true has that label",
     ),
-    (dict(method="best"), ValueError, "method must be one of 'plugin', 'exact', 'nelder-mead'"),
+    (
+        dict(method="best"),
+        ValueError,
+        "method must be one of 'plugin', 'curved', 'exact'",
+    ),
     (dict(metric="f3"), ValueError, "metric must be one of 'qwk'"),
     (dict(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
     (dict(metric=f_beta(1), method="plugin"), ValueError, "pass method='exact'"),

@@ -1,0 +1,116 @@
+"""Class probabilities of an ordinal score: against the truth, and a free minimiser."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from gbdt_objectives._splines import natural_spline, normal_scores, number_pools
+from gbdt_objectives.calibration.ordinal import OrdinalCurve, fit_ordinal_curve
+
+CUTS = np.array([-1.0, 0.2, 1.4])
+BENDS = {
+    "none": lambda x: x,
+    "exp": lambda x: np.exp(2 * x),
+    "sigmoid": lambda x: expit(3 * x),
+}
+
+
+def draw(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A score, classes of proportional odds of it, and their true probabilities."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.normal(size=n))
+    y = np.digitize(1.6 * x + rng.logistic(size=n), CUTS)
+    below = expit(CUTS - 1.6 * x[:, None])
+    return x, y, np.diff(np.c_[np.zeros(n), below, np.ones(n)], axis=1)
+
+
+def log_loss(P: np.ndarray, y: np.ndarray) -> float:
+    return float(-np.log(P[np.arange(len(y)), y]).mean())
+
+
+@pytest.mark.parametrize("bend", BENDS)
+def test_nearly_as_good_as_the_truth(bend: str) -> None:
+    x, y, _ = draw(4000, 0)
+    new, label, truth = draw(50_000, 1)
+    curve = fit_ordinal_curve(y, BENDS[bend](x), None, 4)
+    P = curve(BENDS[bend](new))
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
+    assert P.min() >= 0
+    # four parameters of 4,000 rows cost about 4/8000, and the curve's ends a little
+    assert log_loss(P, label) - log_loss(truth, label) < 0.003
+    assert np.abs(P.mean(axis=0) - truth.mean(axis=0)).max() < 0.02
+
+
+def test_a_score_that_says_nothing_gives_the_frequencies() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 600)
+    curve = fit_ordinal_curve(y, np.sort(rng.normal(size=600)), None, 3)
+    assert np.ptp(curve.latent) == 0  # no knots pay off
+    np.testing.assert_allclose(curve(np.zeros(1))[0], np.bincount(y) / 600, rtol=1e-6)
+
+
+def test_coefficients_and_thresholds_by_a_free_minimiser() -> None:
+    x, y, _ = draw(500, 3)
+    pool = number_pools(x, np.ones(500))
+    q = normal_scores(np.bincount(pool).astype(float))[pool]
+    knots = np.quantile(q, [0.1, 0.9])
+    X = natural_spline(q, knots)[:, 1:]
+
+    def loss(v: np.ndarray) -> float:
+        theta = np.array([-np.inf, v[0], v[0] + np.exp(v[1]), v[0] + np.exp(v[1]) + np.exp(v[2])])
+        theta = np.append(theta, np.inf)
+        f = X[:, 0] * v[3]
+        return -np.log(expit(theta[y + 1] - f) - expit(theta[y] - f)).sum()
+
+    free = minimize(loss, [-1.0, 0, 0, 1], method="BFGS")
+    curve = fit_ordinal_curve(y, x, None, 4)
+    ours = -np.log(curve(x)[np.arange(500), y]).sum()
+    # its penalty costs less than this, and BIC may prefer another number of knots only if better
+    assert ours <= free.fun + 1e-3
+    assert ours >= free.fun - 20
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.sampled_from([1, 2, 6, 40]))
+def test_cumulative_curves_never_cross_nor_fall(seed: int, K: int, distinct: int) -> None:
+    rng = np.random.default_rng(seed)
+    score = np.sort(rng.integers(0, distinct, 60) / 7.0)
+    y = np.clip(rng.poisson(1 + score), 0, K - 1)
+    y[:2] = 0, 1
+    curve = fit_ordinal_curve(y, score, None, K)
+    P = curve(np.linspace(-1, 7, 50))
+    above = 1 - np.cumsum(P, axis=1)[:, :-1]
+    assert (np.diff(above, axis=0) >= -1e-12).all()  # rise with the score
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-9)
+
+
+def test_weight_is_repetition() -> None:
+    x, y, _ = draw(300, 4)
+    score = np.round(x, 1)  # ties, too
+    w = np.random.default_rng(0).integers(1, 4, 300)
+    at = np.repeat(np.arange(300), w)
+    weighted = fit_ordinal_curve(y, score, w.astype(float), 4)
+    copies = fit_ordinal_curve(y[at], score[at], None, 4)
+    np.testing.assert_allclose(weighted(score), copies(score), rtol=1e-6, atol=1e-9)
+
+
+def test_separated_classes_end_somewhere() -> None:
+    y = np.repeat([0, 1, 2], 20)
+    P = fit_ordinal_curve(y, np.arange(60.0), None, 3)(np.arange(60.0))
+    assert np.isfinite(P).all()
+    np.testing.assert_array_equal(P.argmax(axis=1), y)
+
+
+def test_a_class_without_rows_has_no_probability() -> None:
+    x, y, _ = draw(500, 5)
+    rows = y != 2
+    curve = fit_ordinal_curve(y[rows], x[rows], None, 5)
+    P = curve(x)
+    assert isinstance(curve, OrdinalCurve)
+    assert P.shape == (500, 5)
+    assert not P[:, [2, 4]].any()
