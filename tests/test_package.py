@@ -59,6 +59,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_checks",
                 "_folds",
                 "_marked",
+                "_splines",
                 "_versions",
                 "_callers",
                 "_workers",
