@@ -1,7 +1,10 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
+import os
 from importlib.metadata import version
 from importlib.util import find_spec
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
 
 collect_ignore = [] if find_spec("jax") else ["gbdt_objectives/objectives/autodiff.py"]
 
