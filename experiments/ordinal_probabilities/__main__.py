@@ -126,7 +126,7 @@ def cells(folder: Path | None, settings: dict[str, Any]) -> pd.DataFrame:
 
 
 def differences(cells: pd.DataFrame) -> pd.DataFrame:
-    """Ours less multi-class boosting (averaged, where ours is), paired over folds; standard errors plain and corrected."""
+    """Ours less multi-class boosting, paired over folds; standard errors plain and corrected."""
     lines = []
     for (file, booster), own in cells.groupby(["file", "booster"], sort=False):
         share = float((own.test_rows / own.train_rows).mean())
@@ -138,7 +138,8 @@ def differences(cells: pd.DataFrame) -> pd.DataFrame:
                 corrected = _common.corrected_error(gap, share)
                 lines.append({
                     "file": file, "booster": booster, "measure": measure, "method": method,
-                    "rival": rival, "of_rival": by_method[rival].mean(), "difference": mean, "se": error, "se_corrected": corrected,
+                    "rival": rival, "of_rival": by_method[rival].mean(), "difference": mean,
+                    "se": error, "se_corrected": corrected,
                     "verdict": _common.verdict(-mean, corrected),
                 })  # fmt: skip
     return pd.DataFrame(lines)
