@@ -12,7 +12,10 @@ from experiments import _common
 from experiments._common import Findings, InputError
 
 EXPERIMENTS = Path(_common.__file__).parent
-SHARED = ("bag_averages", "calibration_coverage", "calibrators", "curvature", "prior_uncertainty")
+SHARED = (
+    "bag_averages", "calibration_coverage", "calibrators", "curvature", "ordinal_probabilities",
+    "prior_uncertainty",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SHARED)
