@@ -19,10 +19,12 @@ SLOW = (
     "calibration/test_refinement.py",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
+    "estimators/test_qwk_classifier.py",
     "estimators/test_venn_abers_calibrator.py",
     "experiments",
     "objectives/test_added.py",
     "objectives/test_autodiff.py",
+    "objectives/test_kappa.py",
     "objectives/test_same_model.py",
     "patterns",
     "plotting",
@@ -35,7 +37,7 @@ SLOW = (
 minutes on two cores."""
 
 
-SLOW_CASES = ("check_estimator", "user-loss")
+SLOW_CASES = ("check_estimator", "check_four_interfaces", "user-loss")
 """What the names of other tests that it leaves out hold."""
 
 
