@@ -18,6 +18,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
 from gbdt_objectives.metrics import ClassMetric, Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
@@ -180,11 +181,12 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
-    elif classifier and of_margin and metric.link is None and not isinstance(metric, ClassMetric):
+    elif of_margin and _of_objective(metric, classifier):
         raise ValueError(
             f"{name} {metric.name!r} takes margins, but under a built-in objective boosters pass "
-            'probabilities: for those use class_logloss_metric(input_space="probability"), for the '
-            "loss of an objective pass objective= too"
+            "predictions: for class probabilities use "
+            'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
+            "objective= too"
         )
     elif classifier and of_margin and metric.link != "logit":
         raise ValueError(
@@ -199,6 +201,14 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
             "an objective of gbdt_objectives"
         )
     return metric
+
+
+def _of_objective(metric: Metric, classifier: bool) -> bool:
+    """Whether it takes margins that no built-in objective predicts."""
+    if metric.link is None:
+        return classifier and not isinstance(metric, ClassMetric)
+    logistic = isinstance(metric, LossMetric) and metric.link == "logit"
+    return logistic or metric.link in ("softmax", "score")
 
 
 def labels_weights(
