@@ -507,6 +507,18 @@ def test_a_loss_that_is_none_is_named(loss, message) -> None:
         check_objective(logistic, loss=loss)
 
 
+def test_the_number_of_margins_is_asked_for() -> None:
+    def columns(y, f, w=None):
+        return f - f.mean(axis=1, keepdims=True), np.ones_like(f)
+
+    for obj in (columns, go.objective(columns)):
+        with pytest.raises(ValueError, match=r"AxisError.*margins \(n, K\), pass n_classes=K"):
+            check_objective(obj)
+    with pytest.raises(ValueError, match="found 7.0 at row") as raised:
+        check_objective(go.ordinal_logit_objective(3), [0, 7])
+    assert "n_classes=K" not in str(raised.value)
+
+
 def test_the_report_prints_and_pickles() -> None:
     report = check_objective(logistic, loss=logistic_loss)
     assert str(report).startswith("logistic: all checks passed\n  returned arrays")
