@@ -123,11 +123,16 @@ def row_names(objective: object) -> tuple[str, ...]:
 
 
 def check_places(estimator: Any, metrics: str, where: str) -> None:
-    """Raise for an objective or metric under a parameter name that the library ignores.
+    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore.
 
     ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
     """
     for name, value in estimator.get_params(deep=False).items():
+        if name.startswith("objective__"):  # which the libraries ignore
+            raise ValueError(
+                f"{name} is no parameter, as objectives do not change: search over whole ones, "
+                '{"objective": [focal_objective(1), focal_objective(2)]}'
+            )
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, Objective) and name not in ("objective", metrics):
                 raise TypeError(f"{name} is an objective, {one!r}: write objective=")

@@ -259,6 +259,19 @@ def test_scikit_learn_calibrates_no_margins(lib: Library, objective, ordinal) ->
 
 
 @both
+def test_a_search_is_over_whole_objectives(lib: Library, rare) -> None:
+    X, y, _ = rare
+    given = {"cv": 2, "scoring": "neg_log_loss", "error_score": "raise"}
+    model = make(lib, True, objective=go.focal_objective(2))
+    ignored = GridSearchCV(model, {"objective__gamma": [0.0, 2.0]}, **given)
+    with pytest.raises(ValueError, match="objective__gamma is no parameter"):
+        ignored.fit(X[:200], y[:200])
+    objectives = [go.focal_objective(9, 0.01), go.focal_objective(0)]
+    search = GridSearchCV(model, {"objective": objectives}, **given).fit(X[:200], y[:200])
+    assert search.best_params_ == {"objective": objectives[1]}
+
+
+@both
 @every
 def test_metrics_that_would_misread_a_score_are_refused(lib: Library, objective, ordinal) -> None:
     X, y, _ = ordinal
