@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import isfunction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -114,7 +113,7 @@ def check_objective(objective: object) -> None:
     """Raise unless it is an objective of this package."""
     if isinstance(objective, Objective):
         return
-    check_called("objective", objective)
+    _checks.check_called("objective", objective)
     raise TypeError(
         f"objective must be an objective such as qwk_objective(), found "
         f"{_checks.shown(objective)}: wrap your own gradient function with "
@@ -148,7 +147,7 @@ def several_outputs(objective: Objective) -> dict[str, int]:
 
 def check_metric(metric: object, objective: object) -> None:
     """Raise unless it is a metric of this package, for the objective's margins."""
-    check_called("metric", metric)
+    _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
@@ -190,14 +189,6 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
         raise TypeError(
             f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
             f"{type(booster).__name__}: from an estimator take {attribute}"
-        )
-
-
-def check_called(name: str, value: object) -> None:
-    """Raise for a factory of ours that was not called."""
-    if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
-        raise TypeError(
-            f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
         )
 
 

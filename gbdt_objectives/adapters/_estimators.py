@@ -143,7 +143,7 @@ def check_places(estimator: Any, metrics: str, where: str) -> None:
 def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective, name = estimator.objective, type(estimator).__name__
-    _arguments.check_called("objective", objective)
+    _checks.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
     has_classes = objective.n_classes is not None
@@ -177,7 +177,7 @@ def own_metrics(value: object, estimator: Any, *, classifier: bool) -> tuple[lis
 
 def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
     """The metric if it is one of ours, rendered or not; raises if its input would be wrong."""
-    _arguments.check_called(name, value)
+    _checks.check_called(name, value)
     if isinstance(value, Objective):
         raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value

@@ -294,6 +294,7 @@ def _probe(
 ) -> Probe:
     if not callable(obj) or isinstance(obj, type):
         raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
+    _checks.check_called("obj", obj)
     if loss is not None and not callable(loss):
         raise TypeError(f"loss must be callable or None, found {shown(loss)}")
     if hessian_kind is not None:

@@ -472,6 +472,7 @@ def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
     [
         ((3,), TypeError, "obj must be an objective, a callable, found 3"),
         ((Callable,), TypeError, "obj must be an objective"),
+        ((go.qwk_objective,), TypeError, r"the function qwk_objective itself: call it"),
         ((lambda f: f,), TypeError, "found 1 parameters"),
         ((lambda y, f, w, gamma: f,), TypeError, "'gamma': LightGBM passes query groups there"),
         ((lambda a, b: a @ b.nothing,), TypeError, "neither as .margin, data., .* nor as"),
