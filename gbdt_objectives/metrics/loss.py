@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import FunctionObjective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +21,8 @@ class LossMetric(Metric):
     objective: Objective
 
     @property
-    def link(self) -> Link | None:  # type: ignore[override]  # the objective's
-        return None if isinstance(self.objective, FunctionObjective) else self.objective.link
+    def link(self) -> Link | None:  # type: ignore[override]  # the objective's, unless a user's
+        return None if hasattr(self.objective, "loss_function") else self.objective.link
 
     def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
