@@ -11,6 +11,7 @@ import math
 import numbers
 import reprlib
 from collections.abc import Mapping
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
@@ -433,6 +434,14 @@ def kind_hint(y: Array) -> str:
     if kinds and all(kind is not bool and issubclass(kind, numbers.Integral) for kind in kinds):
         return "it holds integers, pass its .astype(int)"
     return INTEGER_HINT
+
+
+def check_called(name: str, value: object) -> None:
+    """Raise for a factory of ours that was not called."""
+    if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
+        raise TypeError(
+            f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
+        )
 
 
 def whole_numbers(name: str, values: ArrayLike) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from inspect import isfunction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,6 +12,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
@@ -34,14 +34,15 @@ INSTEAD = by_name({
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
-MARGIN = {
+MARGIN: dict[str | None, str] = {
     "identity": "scores in label units",
     "logit": "log-odds of label 1",
+    "softmax": "margins of a softmax",
     "score": "scores that only its class_probability turns into probabilities",
 }
 """What a margin is, by the link of a metric or objective."""
 
-FITTING_METRIC = {
+FITTING_METRIC: dict[str | None, str] = {
     "identity": "pass extended_qwk_metric() or squared_error_metric()",
     "logit": "pass weighted_logloss_metric(...)",
     "score": "pass loss_metric(objective)",
@@ -112,7 +113,7 @@ def check_objective(objective: object) -> None:
     """Raise unless it is an objective of this package."""
     if isinstance(objective, Objective):
         return
-    check_called("objective", objective)
+    _checks.check_called("objective", objective)
     raise TypeError(
         f"objective must be an objective such as qwk_objective(), found "
         f"{_checks.shown(objective)}: wrap your own gradient function with "
@@ -146,7 +147,7 @@ def several_outputs(objective: Objective) -> dict[str, int]:
 
 def check_metric(metric: object, objective: object) -> None:
     """Raise unless it is a metric of this package, for the objective's margins."""
-    check_called("metric", metric)
+    _checks.check_called("metric", metric)
     if isinstance(metric, XGBoostMetric | LightGBMMetric):
         raise TypeError(
             "metric must be a Metric, found its rendering for a booster: pass the metric itself, "
@@ -157,19 +158,28 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric must be a Metric such as extended_qwk_metric(), found "
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
-    link = objective.link if isinstance(objective, Objective) else None
+    link = None  # of a user's function, which only its author knows
+    if isinstance(objective, Objective) and not isinstance(objective, FunctionObjective):
+        link = objective.link
+    fits = link is None or metric.link in (None, link)
     if metric.input_space == "probability":
-        fitting = FITTING_METRIC[link] if link == "score" else 'make it with input_space="margin"'
+        fitting = 'make it with input_space="margin"'
+        if link == "score" or not fits:
+            fitting = FITTING_METRIC[link]
         raise ValueError(
             f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
             f"objective: {fitting}"
         )
-    if link is None or isinstance(objective, FunctionObjective):
-        return  # only its author knows what its margin means
-    if metric.link not in (None, link):
+    if not fits:
         raise ValueError(
             f"metric {metric.name!r} takes {MARGIN[metric.link]}, but {objective!r} trains "
             f"{MARGIN[link]}: {FITTING_METRIC[link]}"
+        )
+    own = metric.objective if link == "score" and isinstance(metric, LossMetric) else objective
+    if type(own) is not type(objective):
+        raise ValueError(
+            f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
+            f"{objective!r}: {FITTING_METRIC[link]}"
         )
 
 
@@ -179,14 +189,6 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
         raise TypeError(
             f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
             f"{type(booster).__name__}: from an estimator take {attribute}"
-        )
-
-
-def check_called(name: str, value: object) -> None:
-    """Raise for a factory of ours that was not called."""
-    if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
-        raise TypeError(
-            f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
         )
 
 

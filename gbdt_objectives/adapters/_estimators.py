@@ -18,6 +18,7 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
 from gbdt_objectives.metrics import ClassMetric, Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
+from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import FunctionObjective
 
@@ -122,11 +123,16 @@ def row_names(objective: object) -> tuple[str, ...]:
 
 
 def check_places(estimator: Any, metrics: str, where: str) -> None:
-    """Raise for an objective or metric under a parameter name that the library ignores.
+    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore.
 
     ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
     """
     for name, value in estimator.get_params(deep=False).items():
+        if name.startswith("objective__"):  # which the libraries ignore
+            raise ValueError(
+                f"{name} is no parameter, as objectives do not change: search over whole ones, "
+                '{"objective": [focal_objective(1), focal_objective(2)]}'
+            )
         for one in value if isinstance(value, list | tuple) else [value]:
             if isinstance(one, Objective) and name not in ("objective", metrics):
                 raise TypeError(f"{name} is an objective, {one!r}: write objective=")
@@ -137,7 +143,7 @@ def check_places(estimator: Any, metrics: str, where: str) -> None:
 def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective, name = estimator.objective, type(estimator).__name__
-    _arguments.check_called("objective", objective)
+    _checks.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
     has_classes = objective.n_classes is not None
@@ -171,7 +177,7 @@ def own_metrics(value: object, estimator: Any, *, classifier: bool) -> tuple[lis
 
 def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
     """The metric if it is one of ours, rendered or not; raises if its input would be wrong."""
-    _arguments.check_called(name, value)
+    _checks.check_called(name, value)
     if isinstance(value, Objective):
         raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
@@ -180,11 +186,12 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
-    elif classifier and of_margin and metric.link is None and not isinstance(metric, ClassMetric):
+    elif of_margin and _of_objective(metric, classifier):
         raise ValueError(
             f"{name} {metric.name!r} takes margins, but under a built-in objective boosters pass "
-            'probabilities: for those use class_logloss_metric(input_space="probability"), for the '
-            "loss of an objective pass objective= too"
+            "predictions: for class probabilities use "
+            'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
+            "objective= too"
         )
     elif classifier and of_margin and metric.link != "logit":
         raise ValueError(
@@ -199,6 +206,14 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
             "an objective of gbdt_objectives"
         )
     return metric
+
+
+def _of_objective(metric: Metric, classifier: bool) -> bool:
+    """Whether it takes margins that no built-in objective predicts."""
+    if metric.link is None:
+        return classifier and not isinstance(metric, ClassMetric)
+    logistic = isinstance(metric, LossMetric) and metric.link == "logit"
+    return logistic or metric.link in ("softmax", "score")
 
 
 def labels_weights(

@@ -15,6 +15,7 @@ from gbdt_objectives._library import booster_kind
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossObjective
+from gbdt_objectives.objectives.ratio import RatioObjective
 
 Data = tuple[Any, Array, "Array | None"]
 """X, y and weights of some rows."""
@@ -98,6 +99,7 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
     for name in names:
         value = parameters.get(name)
         ours = isinstance(value, Objective) and value.n_classes is not None
+        ours = ours and not isinstance(value, RatioObjective)  # least at decisions, no log-odds
         if isinstance(value, LoglossObjective) and (value.negative_weight, value.offset) != (1, 0):
             raise ValueError(
                 f"estimator has {name}={value!r}, which already corrects for sampling: leave it "

@@ -12,7 +12,7 @@ from gbdt_objectives import _callers, _checks
 from gbdt_objectives._checks import Array
 
 InputSpace = Literal["margin", "probability", "label"]
-Link = Literal["identity", "logit"]
+Link = Literal["identity", "logit", "softmax", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +32,10 @@ class Metric:
         The direction in which to stop early.
     input_space : {"margin", "probability", "label"}
         What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
-    link : {"identity", "logit"} or None
-        What a margin is: a score in label units, or the log-odds of label 1. Where it is
-        neither, a trainer cannot tell whether the metric fits the objective.
+    link : {"identity", "logit", "softmax", "score"} or None
+        What a margin is: a score in label units, the log-odds of label 1, one of K logits of a
+        softmax, or what only its objective reads. None: a trainer cannot tell whether the
+        metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
         How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
         only); None if the metric is not one of classes.

@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.metrics.base import InputSpace, Metric
+from gbdt_objectives.metrics.base import InputSpace, Link, Metric
+
+ENCODE = "encode the classes as 0..K-1 in the order of the columns"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,7 @@ class ClassProbabilityMetric(Metric):
     """A mean over the rows of (n, K) predictions; labels are 0..K-1."""
 
     greater_is_better: ClassVar[bool] = False
+    link: ClassVar[Link | None] = "softmax"
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
@@ -28,7 +31,10 @@ class ClassProbabilityMetric(Metric):
     def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
     ) -> float:
-        y = _checks.whole_numbers("y_true", y_true)
+        y = _checks.as_array("y_true", y_true)
+        if y.dtype.kind not in "biuf":
+            raise TypeError(f"y_true has dtype {y.dtype}: {ENCODE}")
+        y = _checks.whole_numbers("y_true", y)
         _checks.finite("y_true", y)
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
@@ -79,7 +85,7 @@ class ClassProbabilityMetric(Metric):
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"y_true must be a class 0 to {K - 1}, as y_pred has {K} columns, found {y[row]} "
-                f"at row {row}: encode the classes as 0..K-1 in the order of the columns"
+                f"at row {row}: {ENCODE}"
             )
 
 
@@ -145,13 +151,14 @@ def class_logloss_metric(
         number of columns.
     input_space : {"margin", "probability"}
         What the (n, K) predictions are: margins of a softmax, as boosters hand out under a
-        custom objective with K outputs, or probabilities, as under a built-in one.
+        softmax objective of your own, or probabilities, as under a built-in one.
 
     Returns
     -------
     Metric
         ``name`` "class_logloss", smaller is better. For one log-odds per row use
-        ``weighted_logloss_metric(1)``, for an ordinal objective's score ``loss_metric``.
+        ``weighted_logloss_metric(1)``, for focal margins and an ordinal objective's score, which
+        are those of no softmax, ``loss_metric``.
 
     Raises
     ------

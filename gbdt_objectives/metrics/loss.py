@@ -8,7 +8,7 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import Objective
 
 
@@ -19,6 +19,10 @@ class LossMetric(Metric):
     name: ClassVar[str] = "loss"
     greater_is_better: ClassVar[bool] = False
     objective: Objective
+
+    @property
+    def link(self) -> Link | None:  # type: ignore[override]  # the objective's, unless a user's
+        return None if hasattr(self.objective, "loss_function") else self.objective.link
 
     def _check_and_score(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None

@@ -20,7 +20,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.objectives.base import FunctionObjective, LossFunction
+from gbdt_objectives.objectives.base import FunctionObjective, LossFunction, Objective
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
 Hessian = Literal["exact", "constant"] | HessianFunction
@@ -323,7 +323,7 @@ def objective_from_loss(
     >>> gradient.round(3), hessian.round(3)
     (array([-0.762,  0.462], dtype=float32), array([0.42 , 0.786], dtype=float32))
     """
-    if isinstance(loss, FunctionObjective) or not callable(loss):
+    if isinstance(loss, Objective) or not callable(loss):
         raise TypeError(f"loss must be a function, found {shown(loss)}")
     try:
         inspect.signature(loss).bind(None, None, None)

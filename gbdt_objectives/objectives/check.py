@@ -276,7 +276,9 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
         return Finding(name, "not tested", str(skipped))
     except Exception as error:
         what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
-        return Finding(name, "FAILED", f"the objective raised {what}")
+        own = not isinstance(probe.target, Objective) or isinstance(probe.target, FunctionObjective)
+        hint = "; if it takes margins (n, K), pass n_classes=K" * (own and probe.f.ndim == 1)
+        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
     return Finding(name, "note" if note else "passed", note or "")
 
 
@@ -292,6 +294,7 @@ def _probe(
 ) -> Probe:
     if not callable(obj) or isinstance(obj, type):
         raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
+    _checks.check_called("obj", obj)
     if loss is not None and not callable(loss):
         raise TypeError(f"loss must be callable or None, found {shown(loss)}")
     if hessian_kind is not None:

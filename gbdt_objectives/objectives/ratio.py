@@ -406,7 +406,8 @@ def ratio_objective(
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
-        What a margin is: a score in label units, or the log-odds of label 1, of labels 0 and 1.
+        What a margin is: a score in label units, or log-odds, for labels 0 and 1. The least ratio
+        is one of decisions, not of probabilities: calibrate ``predict_proba`` on held-out rows.
     scale : {"residual", "loss"}
         "residual" has the units of c': its gradient is that of the loss times G/n. "loss": the
         loss's own.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -242,6 +243,36 @@ def test_the_librarys_own_classifiers_are_refused(lib: Library, objective, ordin
 
 @both
 @every
+def test_scikit_learn_calibrates_no_margins(lib: Library, objective, ordinal) -> None:
+    """It prefers LightGBM's decision_function, one column for all classes of an ordinal score."""
+    X, y, _ = ordinal
+    y = labels(objective, y)
+    model = make(lib, True, objective=objective)
+    p = CalibratedClassifierCV(model, cv=3).fit(X[TRAIN], y[TRAIN]).predict_proba(X[TEST])
+    guess = np.tile(np.bincount(y[TRAIN]) / len(y[TRAIN]), (len(X[TEST]), 1))
+    assert log_loss(y[TEST], p) < 0.9 * log_loss(y[TEST], guess)
+    assert not hasattr(model.fit(X, y), "decision_function")
+    if lib is LGB and hasattr(lgb.LGBMClassifier, "decision_function"):
+        logistic = make(lib, True, objective=go.weighted_logloss_objective(1))
+        logistic.fit(X, ordinal[1] > 2)
+        np.testing.assert_array_equal(logistic.decision_function(X), margins(lib, logistic, X))
+
+
+@both
+def test_a_search_is_over_whole_objectives(lib: Library, rare) -> None:
+    X, y, _ = rare
+    given = {"cv": 2, "scoring": "neg_log_loss", "error_score": "raise"}
+    model = make(lib, True, objective=go.focal_objective(2))
+    ignored = GridSearchCV(model, {"objective__gamma": [0.0, 2.0]}, **given)
+    with pytest.raises(ValueError, match="objective__gamma is no parameter"):
+        ignored.fit(X[:200], y[:200])
+    objectives = [go.focal_objective(9, 0.01), go.focal_objective(0)]
+    search = GridSearchCV(model, {"objective": objectives}, **given).fit(X[:200], y[:200])
+    assert search.best_params_ == {"objective": objectives[1]}
+
+
+@both
+@every
 def test_metrics_that_would_misread_a_score_are_refused(lib: Library, objective, ordinal) -> None:
     X, y, _ = ordinal
     y = labels(objective, y)
@@ -400,7 +431,7 @@ def test_a_saved_xgboost_model_gives_no_wrong_probabilities(objective, ordinal, 
     margin = xgb.XGBRegressor()
     margin.load_model(path)
     np.testing.assert_array_equal(margin.predict(X), margins(XGB, model, X))
-    logistic = make(XGB, True, objective=go.weighted_logloss_objective(1)).fit(X, y > 2)
+    logistic = make(XGB, True, objective=go.weighted_logloss_objective(1)).fit(X, ordinal[1] > 2)
     logistic.save_model(path)
     read = make(XGB, True)
     read.load_model(path)

@@ -285,10 +285,29 @@ def test_metrics_of_other_margins_are_refused(lib: Library, objective, ordinal) 
     matrix = lib.data(X, labels(objective, y))
     for metric in (
         go.extended_qwk_metric(), go.squared_error_metric(), go.weighted_logloss_metric(1),
-        go.weighted_logloss_metric(1, input_space="probability"),
+        go.weighted_logloss_metric(1, input_space="probability"), go.class_logloss_metric(),
+        go.ranked_probability_score_metric(), go.loss_metric(go.qwk_objective()),
+        go.loss_metric(go.weighted_logloss_objective(1)), go.loss_metric(go.focal_objective(2)),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"pass loss_metric\(objective\)"):
             lib.train({}, matrix, 2, objective=objective, metric=metric, evals=[(matrix, "v")])
+
+
+@both
+def test_the_loss_of_an_objective_is_refused_where_margins_are_others(lib: Library, ordinal):
+    X, y, _ = ordinal
+    matrix, binary = lib.data(X, y), lib.data(X, (y > 2).astype(int))
+    kappa, logistic = go.qwk_objective(), go.weighted_logloss_objective(1)
+    trained = {"params": lib.params, "num_boost_round": 2}
+    for data, objective, others in (
+        (matrix, kappa, (logistic, go.ordinal_logit_objective(5), go.focal_objective(2))),
+        (binary, logistic, (kappa, go.ordinal_logit_objective(2), go.focal_objective(2))),
+    ):
+        given = trained | {"data": data, "objective": objective, "evals": [(data, "v")]}
+        lib.train(**given, metric=go.loss_metric(objective))
+        for other in others:
+            with pytest.raises(ValueError, match="metric 'loss' takes .* but .* trains .*: pass"):
+                lib.train(**given, metric=go.loss_metric(other))
 
 
 @both

@@ -43,6 +43,7 @@ from gbdt_objectives import (
     correct_probability,
     log_odds_shift,
     offset_logloss_objective,
+    ratio_objective,
     resample,
     shift_intercept,
     weighted_logloss_metric,
@@ -997,6 +998,9 @@ def logloss(y, margin):
     return p - y, p * (1 - p)
 
 
+MISSED_RATE = ratio_objective(lambda y, z: (y * expit(-z), 0), lambda y, z: (y, 0), link="logit")
+
+
 @pytest.mark.parametrize("correction", ["prior", "offset", "weight"])
 @pytest.mark.parametrize(
     ("estimator", "message"),
@@ -1011,6 +1015,7 @@ def logloss(y, margin):
         (LGBM(loss="regression"), "loss='regression', whose predictions are not log-odds"),
         (LGBM(objective="multiclassova"), "whose predictions are not log-odds"),
         (LGBM(objective=logloss), "whose predictions are not log-odds"),
+        (XGB(objective=MISSED_RATE), "whose predictions are not log-odds"),
     ],
 )
 def test_objectives_that_cannot_be_corrected(data, estimator, message, correction) -> None:

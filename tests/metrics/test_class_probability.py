@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
-from gbdt_objectives.adapters.xgboost import XGBClassifier
+from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 
 METRICS = [go.class_logloss_metric, go.ranked_probability_score_metric]
 
@@ -184,6 +184,26 @@ def test_drop_in_classifiers_stop_on_probabilities_and_refuse_margins():
             XGBClassifier(eval_metric=wrong).fit(*given, eval_set=stop)
         with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
             LGBMClassifier(verbose=-1).fit(*given, eval_set=stop, eval_metric=wrong)
+
+
+def test_regressors_stop_on_a_loss_in_label_units_only():
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 2))
+    y = np.digitize(X[:, 0], [0.3, 0.7])
+    kappa = go.loss_metric(go.qwk_objective())
+    model = XGBRegressor(n_estimators=3, eval_metric=kappa)
+    model.fit(X, y, eval_set=[(X, y)], verbose=False)
+    measured = model.evals_result()["validation_0"]["loss"]
+    assert measured[-1] == pytest.approx(kappa(y, model.predict(X)), rel=1e-5)  # float32
+    for other in (go.ordinal_logit_objective(3), go.weighted_logloss_objective(1)):
+        with pytest.raises(ValueError, match="pass objective= too"):
+            XGBRegressor(eval_metric=go.loss_metric(other)).fit(X, y, eval_set=[(X, y)])
+
+
+def test_strings_are_to_be_encoded():
+    metric = go.class_logloss_metric(2, input_space="probability")
+    with pytest.raises(TypeError, match="y_true has dtype <U1: encode the classes as 0..K-1"):
+        metric(["a", "b"], [[0.3, 0.7], [0.5, 0.5]])
 
 
 def test_is_a_scorer_of_scikit_learn():

@@ -259,6 +259,7 @@ class Power:
     [
         (3, {}, TypeError, "loss must be a function, found 3"),
         (go.objective(lambda y, f, w: (f, f)), {}, TypeError, "loss must be a function, found"),
+        (go.qwk_objective(), {}, TypeError, "loss must be a function, found"),
         (lambda y, f: f, {}, TypeError, r"must take \(y_true, margin, sample_weight\), found \(y,"),
         (NotHashable(), {}, TypeError, "make its class a frozen dataclass"),
         (logistic, {"hessian": "diagonal"}, ValueError, "hessian must be one of 'exact', 'const"),

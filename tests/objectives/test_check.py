@@ -472,6 +472,7 @@ def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
     [
         ((3,), TypeError, "obj must be an objective, a callable, found 3"),
         ((Callable,), TypeError, "obj must be an objective"),
+        ((go.qwk_objective,), TypeError, r"the function qwk_objective itself: call it"),
         ((lambda f: f,), TypeError, "found 1 parameters"),
         ((lambda y, f, w, gamma: f,), TypeError, "'gamma': LightGBM passes query groups there"),
         ((lambda a, b: a @ b.nothing,), TypeError, "neither as .margin, data., .* nor as"),
@@ -505,6 +506,18 @@ def rows_of_losses(y, f, w):
 def test_a_loss_that_is_none_is_named(loss, message) -> None:
     with pytest.raises(ObjectiveError, match=message):
         check_objective(logistic, loss=loss)
+
+
+def test_the_number_of_margins_is_asked_for() -> None:
+    def columns(y, f, w=None):
+        return f - f.mean(axis=1, keepdims=True), np.ones_like(f)
+
+    for obj in (columns, go.objective(columns)):
+        with pytest.raises(ValueError, match=r"AxisError.*margins \(n, K\), pass n_classes=K"):
+            check_objective(obj)
+    with pytest.raises(ValueError, match="found 7.0 at row") as raised:
+        check_objective(go.ordinal_logit_objective(3), [0, 7])
+    assert "n_classes=K" not in str(raised.value)
 
 
 def test_the_report_prints_and_pickles() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import lightgbm as lgb
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -45,6 +46,18 @@ OWN = {
 
 NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
+
+
+def _margins_decide(estimator: Any) -> bool:
+    """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
+    classes, or (n, K). It would read the score of K ordered classes as one of two."""
+    objective = estimator._objective
+    if isinstance(objective, Objective) and objective.link == "score":
+        raise AttributeError(
+            f"there is no decision_function under {objective!r}, whose margins alone decide for no "
+            "class: use predict_proba, or predict(X, raw_score=True) for the margins"
+        )
+    return True
 
 
 @request_rows
@@ -138,6 +151,13 @@ class LGBMClassifier(lgb.LGBMClassifier):
     def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
         p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
         return super().predict_proba(X, *args, **kwargs) if p is None else p
+
+    if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
+
+        @available_if(_margins_decide)  # type: ignore[untyped-decorator]
+        @copy_signature(lgb.LGBMClassifier.decision_function)
+        def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
+            return super().decision_function(X, *args, **kwargs)
 
 
 def fit_stopped(
