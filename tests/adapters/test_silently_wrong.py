@@ -827,3 +827,14 @@ def test_a_metric_called_by_hand_inside_a_users_own_function_is_nobodys_business
     assert (
         "mine" in model.evals_result_["valid_0" if "valid_0" in model.evals_result_ else "training"]
     )
+
+
+@pytest.mark.parametrize("alias", ["metric", "metrics", "metric_types"])
+def test_a_built_in_metric_as_a_parameter_is_refused_under_log_odds(rare, alias) -> None:
+    X, y, _ = rare
+    model = lightgbm_adapter.LGBMClassifier(
+        objective=go.weighted_logloss_objective(1), n_estimators=2, verbose=-1, **{alias: "auc"}
+    )
+    with pytest.raises(ValueError, match="eval_metric 'auc' is LightGBM's own"):
+        model.fit(X, y, eval_set=[(X, y)])
+    model.set_params(**{alias: "None"}).fit(X, y)

@@ -217,7 +217,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
     table.check(found, objective, stops_early=stops_early)
     if classifier:
-        refuse_built_in_metrics(metrics, objective, "LightGBM")
+        refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
     y, w = labels_weights(
         given["y"],
@@ -311,6 +311,13 @@ def _start(
         if scores:
             given["eval_init_score"] = scores
     return StartedObjective(measured, intercept), intercept
+
+
+def _named_metrics(estimator: Any) -> list[Any]:
+    """Metrics given as a parameter, in any of its spellings."""
+    found = estimator.get_params()
+    given = [found[name] for name in ALIASES["metric"] if found.get(name) is not None]
+    return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
 
 
 def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
