@@ -141,6 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="The least populated class")
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            warnings.filterwarnings("ignore", message="The argument 'eval_set' is deprecated")
             folds, record = run_all(options.folder, settings, options.quick, partial)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)

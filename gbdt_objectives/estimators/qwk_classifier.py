@@ -49,7 +49,7 @@ from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
 from gbdt_objectives.thresholds.rows import are_rising_numbers, sort_rows, weights_of_prior
 
-STRETCH_ROWS = 20_000
+STRETCH_ROWS = 5_000
 """Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
 
 
@@ -293,8 +293,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ) -> tuple[list[Any], Array, float]:
         """The models, the out-of-fold scores (means of ``times`` each), and the stretch."""
         n = len(data[1])
-        some = np.arange(n)
-        if n > STRETCH_ROWS:
+        some = np.arange(n if self.ensemble else 0)
+        if len(some) > STRETCH_ROWS:
             some = np.sort(np.random.default_rng(0).choice(n, STRETCH_ROWS, replace=False))
         folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(self._fit_fold)(data, K, split, some) for split in splits
@@ -317,10 +317,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         stops = self.early_stopping_rounds is not None
         held_out = take_rows(data, test) if stops else None
         model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
-        score = self._model_score(model, _safe_indexing(data[0], test), K)
-        if not self.ensemble:
-            return model, score, np.empty(0)
-        return model, score, self._model_score(model, _safe_indexing(data[0], some), K)
+        rows = np.union1d(test, some)
+        score = self._model_score(model, _safe_indexing(data[0], rows), K)
+        return model, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
 
     def _shown(self, folds: Iterable[Any], total: int) -> Iterable[Any]:
         """With a progress bar, if that is wanted."""
