@@ -14,6 +14,7 @@ from experiments import _common
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator
 
 CELL = ["file", "booster", "parameters"]
 METRICS = ("qwk", "mae")
@@ -216,6 +217,7 @@ def draw(gains: pd.DataFrame, settings: Mapping[str, Any], path: Path) -> None:
         axis.grid(axis="x", color="0.9")
         axis.set_axisbelow(True)
         axis.tick_params(axis="x", labelsize=8)
+        axis.xaxis.set_major_locator(MaxNLocator(5))
     for axis in axes.flat[len(files) :]:
         axis.axis("off")
     figure.supxlabel(
