@@ -112,7 +112,9 @@ def _splits(
         rows = np.concatenate([train, test])
         if rows.min() < 0 or rows.max() >= len(y):
             raise ValueError(f"cv gives row numbers outside 0 to {len(y) - 1}")
-        if len(np.intersect1d(train, test)):
+        held_out = np.zeros(len(y), dtype=bool)
+        held_out[test] = True
+        if held_out[train].any():
             raise ValueError("cv gives a split with rows on both sides: they would be in-sample")
         if group is not None:
             both = np.intersect1d(group[train], group[test])

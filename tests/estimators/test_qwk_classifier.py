@@ -306,6 +306,17 @@ def test_the_stretch_of_many_rows_is_found_from_some(monkeypatch) -> None:
     np.testing.assert_array_equal(some.oof_score_, whole.oof_score_)
 
 
+def test_held_out_rows_in_any_order_get_their_own_scores() -> None:
+    X, y = made(300)
+    sorted_splits = list(StratifiedKFold(3).split(X, y))
+    rng = np.random.default_rng(0)
+    mixed = [(train, rng.permutation(test)) for train, test in sorted_splits]
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    a, b = (QWKClassifier(tree, objective=None, cv=cv).fit(X, y) for cv in (sorted_splits, mixed))
+    np.testing.assert_array_equal(a.oof_score_, b.oof_score_)
+    assert a.stretch_ == b.stretch_
+
+
 @BOOSTERS
 def test_folds_are_shuffled_and_seeded(booster) -> None:
     """Rows in order of a feature: without shuffling each fold is an extrapolation."""

@@ -1,0 +1,73 @@
+"""Cost of QWKClassifier beyond the training of its boosters, as ratios measured in one run.
+
+    python -m benchmarks.estimators [--quick]
+
+Both sides train the same five boosters on the same folds with 100 rounds, one thread;
+QWKClassifier also predicts, finds the stretch and places thresholds. Processor time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import xgboost as xgb
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks._timing import in_turns, quick_run, report
+from gbdt_objectives import QWKClassifier, qwk_objective
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+
+PLAIN = {"LightGBM": lgb.LGBMRegressor(verbose=-1), "XGBoost": xgb.XGBRegressor()}
+DROP_IN = {
+    "LightGBM": lightgbm_adapter.LGBMRegressor(verbose=-1),
+    "XGBoost": xgboost_adapter.XGBRegressor(),
+}
+CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
+
+
+def data(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ten features, of which three tell of six grades."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 10))
+    latent = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.7 * rng.standard_normal(n)
+    return X, np.searchsorted(CUTS, latent / 1.3)
+
+
+def train_boosters(model: Any, X: np.ndarray, y: np.ndarray, K: int | None) -> None:
+    """Five models on QWKClassifier's folds; with K on the QWK objective."""
+    for train, _ in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        own = clone(model)
+        if K is not None:
+            own.set_params(objective=qwk_objective(y[train], label_range=(0, K - 1)))
+        own.fit(X[train], y[train])
+
+
+def compared(booster: str, objective: str | None, n: int) -> dict[str, Callable[[], Any]]:
+    """QWKClassifier, and its boosters alone."""
+    X, y = data(n)
+    plain = clone(PLAIN[booster]).set_params(n_jobs=1)
+    alone = clone(PLAIN[booster] if objective is None else DROP_IN[booster]).set_params(n_jobs=1)
+    K = None if objective is None else len(CUTS) + 1
+    return {
+        "whole": lambda: QWKClassifier(plain, objective=objective).fit(X, y),
+        "boosters": lambda: train_boosters(alone, X, y, K),
+    }
+
+
+def main() -> None:
+    quick = quick_run(__doc__, "numpy", "scikit-learn", "lightgbm", "xgboost")
+    n, turns = (2_000, 1) if quick else (20_000, 5)
+    for booster in PLAIN:
+        for objective in ("qwk", None):
+            seconds = in_turns(compared(booster, objective, n), turns, 1, time.process_time)
+            name = f"QWKClassifier, {booster}, objective={objective!r} / its 5 boosters"
+            report(name, seconds["whole"] / seconds["boosters"], 1.1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The whole path on ordered grades: QWKClassifier against what a user would run instead."""
