@@ -16,7 +16,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from scipy.special import ndtri
+from scipy.stats import norm
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
@@ -95,7 +95,7 @@ def one_draw(pool: Any, setting: dict[str, Any], rng: np.random.Generator) -> di
     options["random_state"] = int(rng.integers(2**31))
     models = [MODELS[name] for name in setting["models"]]
     truth = [metric(y_pool, clone(model).fit(X, y).predict(X_pool)) for model in models]
-    z = ndtri((1 + setting["confidence_level"]) / 2)
+    z = norm.ppf((1 + setting["confidence_level"]) / 2)
     if len(models) == 2:
         both = compare_performance(*models, X, y, metric, **options)
         return {"truth": truth[0] - truth[1], "estimate": both.difference,
