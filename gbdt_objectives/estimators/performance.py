@@ -23,7 +23,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import column_or_1d, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
@@ -477,7 +477,9 @@ def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: 
         arguments["groups"] = rows.group[train]
     model = clone(estimator)
     model.fit(_safe_indexing(rows.X, train), rows.y.take(train), **arguments)
-    predicted = column_or_1d(model.predict(_safe_indexing(rows.X, out)))
+    predicted = np.asarray(model.predict(_safe_indexing(rows.X, out)))
+    if predicted.shape == (len(out), 1):
+        predicted = predicted[:, 0]
     try:
         return positions("the prediction", predicted, rows.classes)
     except (TypeError, ValueError) as error:
