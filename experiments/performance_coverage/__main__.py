@@ -97,9 +97,9 @@ def one_draw(pool: Any, setting: dict[str, Any], rng: np.random.Generator) -> di
                 "high": both.interval[1]}  # fmt: skip
     found = estimate_performance(*models, X, y, metric, **options)
     return {"truth": truth[0], "estimate": found.estimate, "error": found.standard_error,
-            "low": found.interval[0], "high": found.interval[1], "score": found.score,
-            "naive_error": found.naive_error, "naive_low": found.score - z * found.naive_error,
-            "naive_high": found.score + z * found.naive_error}  # fmt: skip
+            "low": found.interval[0], "high": found.interval[1], "corrected": found.estimate - found.bias,
+            "naive_error": found.naive_error, "naive_low": found.estimate - z * found.naive_error,
+            "naive_high": found.estimate + z * found.naive_error}  # fmt: skip
 
 
 def some_draws(setting: dict[str, Any], number: int, first: int, last: int) -> list[dict[str, Any]]:
@@ -153,8 +153,8 @@ def summarize(cells: pd.DataFrame, within: float, level: float) -> pd.DataFrame:
             "bias": (own.estimate - truth).mean(),
             "rmse": float(np.sqrt(((own.estimate - truth) ** 2).mean())),
             "error": float(np.sqrt((own.error**2).mean())),
-            "score_bias": (own.score - truth).mean(),
-            "score_rmse": float(np.sqrt(((own.score - truth) ** 2).mean())),
+            "corrected_bias": (own.corrected - truth).mean(),
+            "corrected_rmse": float(np.sqrt(((own.corrected - truth) ** 2).mean())),
             "naive_error": float(np.sqrt((own.naive_error**2).mean())),
             "naive_coverage": np.nan if own.naive_error.isna().all() else float(naive.mean()),
             "coverage": coverage,
@@ -169,7 +169,7 @@ def summarize(cells: pd.DataFrame, within: float, level: float) -> pd.DataFrame:
 def table(summary: pd.DataFrame) -> str:
     """Coverage, bias and errors."""
     header = ["model", "features", "rows", "metric", "repeats", "truth", "bias", "rmse", "error",
-              "bias of score", "rmse of score", "naive error", "naive coverage", "coverage",
+              "bias, corrected", "rmse, corrected", "naive error", "naive coverage", "coverage",
               "of expected", "holds"]  # fmt: skip
 
     def number(value: float, digits: int) -> str:
@@ -178,7 +178,7 @@ def table(summary: pd.DataFrame) -> str:
     rows = [
         [row.models, f"{row.features}", f"{row.rows}", row.metric, f"{row.n_repeats}",
          *(number(value, 4) for value in (row.truth, row.bias, row.rmse, row.error,
-                                          row.score_bias, row.score_rmse, row.naive_error)),
+                                          row.corrected_bias, row.corrected_rmse, row.naive_error)),
          *(number(value, 3) for value in (row.naive_coverage, row.coverage,
                                           row.covers_expected)),
          "yes" if row.holds else "no"]

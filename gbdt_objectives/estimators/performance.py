@@ -61,19 +61,20 @@ class PerformanceEstimate:
     greater_is_better : bool
         Its direction.
     estimate : float
-        The metric on new rows of the estimator trained on all rows given.
+        The cross-validated metric, mean over the repeats.
     standard_error : float
-        Of the estimate.
+        Root mean square of what lies between the estimate and the metric on new rows of the
+        estimator trained on all rows given.
     interval : (float, float)
         Around the estimate; symmetric, so near the metric's best value it may pass it.
     confidence_level : float
         Of the interval.
-    score : float
-        The ordinary cross-validated metric, mean over the repeats: of models trained on a
-        fraction (K-1)/K of the rows.
     naive_error : float
-        The standard error of ``score`` if the models were given: too small where they
-        differ from one training set to another.
+        The standard error if the models were given: too small where they differ from one
+        training set to another.
+    bias : float
+        How far the estimate is off because its models are trained on a fraction (K-1)/K of
+        the rows; estimated, and part of ``standard_error``, not of ``estimate``.
     fold_scores : ndarray of shape (R, K)
         The metric of each fold's held-out rows.
     """
@@ -84,8 +85,8 @@ class PerformanceEstimate:
     standard_error: float
     interval: tuple[float, float]
     confidence_level: float
-    score: float
     naive_error: float
+    bias: float
     fold_scores: Array
 
     def __repr__(self) -> str:
@@ -94,8 +95,7 @@ class PerformanceEstimate:
         return (
             f"{self.metric} {self.estimate:.4g} +- {self.standard_error:.2g}, "
             f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
-            f"(cross-validated {self.score:.4g}, naive error {self.naive_error:.2g}; "
-            f"{K} folds, {R} times)"
+            f"(naive error {self.naive_error:.2g}, bias {self.bias:.2g}; {K} folds, {R} times)"
         )
 
 
@@ -158,13 +158,14 @@ def estimate_performance(
     misses. For each pair of folds one model is trained without both; with K folds and R
     repeats that is R K (K+1) / 2 models, 150 by default. With V the naive variance ::
 
-        variance = V + (K-1)/K mean((e_in - e_out)^2 - (e_cv - e_out)^2 - d^2)
-                     - (1 - 1/R) var_r(score) + ((K-2)/K)^2 var_r(d) / R
-        estimate = score - (K-2)/K d,    d = mean(e_in - e_cv)
+        error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
+                    - (1 - 1/R) var_r(score) + bias^2,    V <= error^2 <= K V
+        bias = (K-2)/K d,    d = mean(e_in - e_cv)
 
     e_out the error of a fold's rows, e_in and e_cv those of the other rows, of models trained
-    without and with that fold; the first line is kept within V and K V. d is what the smaller
-    training sets cost, and the estimate extrapolates to all rows by the 1/n law.
+    without and with that fold; var_r(score) the variance of a repeat's score, which averaging
+    over R repeats saves. d is what training without one more fold costs, and bias what
+    training without one costs, if costs fall as 1/n.
 
     Parameters
     ----------
@@ -203,7 +204,7 @@ def estimate_performance(
     Returns
     -------
     PerformanceEstimate
-        ``estimate``, ``standard_error``, ``interval``, ``score``, ``naive_error``,
+        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``,
         ``fold_scores``; prints them.
 
     Raises
@@ -220,8 +221,8 @@ def estimate_performance(
 
     The published estimate is (K-1)/K mean((e_in - e_out)^2 - variance of e_out), which needs
     hundreds of repeats: (e_in - e_out)^2 is mostly the spread of rows over folds. That part is
-    (e_cv - e_out)^2, whose mean over all draws of folds is known. The last line takes off
-    what averaging over repeats saves, and adds what the correction costs.
+    (e_cv - e_out)^2, and V stands for it here. The published interval is about
+    ``estimate - bias``; the correction costs more in variance than it saves here.
 
     References
     ----------
@@ -315,12 +316,8 @@ def compare_performance(
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     a, b = _judge([("first", first), ("second", second)], rows, n_jobs, verbose)
     sign = 1.0 if rows.greater_is_better else -1.0
-    d, variance, _ = nested_variance(
-        sign * (a.outer - b.outer), sign * (a.inner - b.inner), rows.fold, rows.w, rows.unit
-    )
-    K = a.inner.shape[1]
-    difference = sign * float(a.score.mean() - b.score.mean()) - (K - 2) / K * d
-    error = float(np.sqrt(variance))
+    difference = sign * float(a.score.mean() - b.score.mean())
+    error, _, _ = nested_error(a.outer - b.outer, a.inner - b.inner, rows.fold, rows.w, rows.unit)
     return PerformanceDifference(
         difference=difference,
         standard_error=error,
@@ -545,10 +542,10 @@ def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
     return float(units / (units - 1) * (sums @ sums) / w.sum() ** 2)
 
 
-def nested_variance(
+def nested_error(
     outer: Array, inner: Array, fold: Array, w: Array, unit: Array
 ) -> tuple[float, float, float]:
-    """d, the variance of the estimate, and the naive one; see :func:`estimate_performance`.
+    """The standard error, the naive one and the bias; see :func:`estimate_performance`.
 
     ``outer`` (R, n): losses of rows by models trained without their fold; ``inner`` (R, K, n):
     without fold k as well.
@@ -566,18 +563,17 @@ def nested_variance(
             e_in = np.average(inner[r, k, rest], weights=w[rest])
             shift[r, k] = e_in - e_cv
             excess[r, k] = (e_in - e_out) ** 2 - (e_cv - e_out) ** 2
-    d = float(shift.mean())
+    d = shift.mean()
+    bias = (K - 2) / K * d
     repeats = np.average(outer, axis=1, weights=w)
-    variance = naive + (K - 1) / K * (excess.mean() - d**2) - (1 - 1 / R) * repeats.var(ddof=1)
-    correction = ((K - 2) / K) ** 2 * shift.mean(axis=1).var(ddof=1) / R
-    return d, float(np.clip(variance, naive, K * naive) + correction), naive
+    square = naive + (K - 1) / K * (excess.mean() - d**2)
+    square += bias**2 - (1 - 1 / R) * repeats.var(ddof=1)
+    return float(np.sqrt(np.clip(square, naive, K * naive))), float(np.sqrt(naive)), float(bias)
 
 
 def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
-    d, variance, naive = nested_variance(judged.outer, judged.inner, rows.fold, rows.w, rows.unit)
-    K = judged.inner.shape[1]
-    score, error = float(judged.score.mean()), float(np.sqrt(variance))
-    estimate = score - (K - 2) / K * d
+    error, naive, bias = nested_error(judged.outer, judged.inner, rows.fold, rows.w, rows.unit)
+    estimate = float(judged.score.mean())
     return PerformanceEstimate(
         metric=str(getattr(rows.metric, "name", getattr(rows.metric, "__name__", "metric"))),
         greater_is_better=rows.greater_is_better,
@@ -585,8 +581,8 @@ def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
         standard_error=error,
         interval=_interval(estimate, error, level),
         confidence_level=level,
-        score=score,
-        naive_error=float(np.sqrt(naive)),
+        naive_error=naive,
+        bias=bias,
         fold_scores=judged.fold_scores,
     )
 
