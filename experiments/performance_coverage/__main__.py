@@ -97,8 +97,9 @@ def one_draw(pool: Any, setting: dict[str, Any], rng: np.random.Generator) -> di
                 "high": both.interval[1]}  # fmt: skip
     found = estimate_performance(*models, X, y, metric, **options)
     return {"truth": truth[0], "estimate": found.estimate, "error": found.standard_error,
-            "low": found.interval[0], "high": found.interval[1], "corrected": found.estimate - found.bias,
-            "naive_error": found.naive_error, "naive_low": found.estimate - z * found.naive_error,
+            "low": found.interval[0], "high": found.interval[1],
+            "corrected": found.estimate - found.bias, "naive_error": found.naive_error,
+            "naive_low": found.estimate - z * found.naive_error,
             "naive_high": found.estimate + z * found.naive_error}  # fmt: skip
 
 

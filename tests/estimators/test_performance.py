@@ -32,7 +32,7 @@ from gbdt_objectives import (
     qwk_metric,
     threshold_metric,
 )
-from gbdt_objectives.estimators.performance import nested_variance, row_losses, variance_of_mean
+from gbdt_objectives.estimators.performance import nested_error, row_losses, variance_of_mean
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -105,14 +105,15 @@ def test_it_is_the_loop_of_its_docstring() -> None:
             excess.append((e_in - cv[k].mean()) ** 2 - (e_cv - cv[k].mean()) ** 2)
         shifts.append(np.mean(shift))
     V, d = np.mean(naive), np.mean(shifts)
-    variance = V + (K - 1) / K * (np.mean(excess) - d**2) - (1 - 1 / R) * np.var(scores, ddof=1)
-    variance = min(max(variance, V), K * V) + ((K - 2) / K) ** 2 * np.var(shifts, ddof=1) / R
+    bias = (K - 2) / K * d
+    square = V + (K - 1) / K * (np.mean(excess) - d**2) + bias**2
+    square = min(max(square - (1 - 1 / R) * np.var(scores, ddof=1), V), K * V)
     found = estimate_performance(TREE, X, y, "accuracy", cv=K, n_repeats=R)
-    assert found.score == pytest.approx(np.mean(scores), rel=1e-12)
+    assert found.estimate == pytest.approx(np.mean(scores), rel=1e-12)
     # losses are differences of STEP = 1e-5, of which rounding leaves 1e-11
-    assert found.estimate == pytest.approx(np.mean(scores) - (K - 2) / K * d, rel=1e-9)
+    assert found.bias == pytest.approx(bias, abs=1e-10)
     assert found.naive_error == pytest.approx(np.sqrt(V), rel=1e-8)
-    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-8)
+    assert found.standard_error == pytest.approx(np.sqrt(square), rel=1e-8)
     assert found.standard_error > found.naive_error * 1.0001  # the excess takes part
     z = norm.ppf(0.95)
     assert found.interval[0] == pytest.approx(found.estimate - z * found.standard_error)
@@ -172,7 +173,7 @@ def test_a_model_that_is_given_has_the_error_of_a_mean() -> None:
     found = estimate_performance(Given(), X, y, "accuracy", n_repeats=3)
     a = accuracy_score(y, X[:, 0])
     assert found.estimate == pytest.approx(a, rel=1e-12)
-    assert found.score == pytest.approx(a, rel=1e-12)
+    assert found.bias == pytest.approx(0, abs=1e-12)
     assert found.standard_error == pytest.approx(np.sqrt(a * (1 - a) / (len(y) - 1)), rel=1e-8)
 
 
@@ -210,7 +211,7 @@ def test_weight_counts_as_copies_in_one_group() -> None:
     repeated = estimate_performance(
         Given(), X[copies], y[copies], "qwk", n_repeats=2, groups=copies, labels=range(4)
     )
-    for name in ("estimate", "standard_error", "naive_error", "score"):
+    for name in ("estimate", "standard_error", "naive_error"):
         assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-8)
 
 
@@ -277,7 +278,7 @@ def test_difference_of_two() -> None:
         alone = estimate_performance(estimator, X, y, "mae", n_repeats=3)
         assert repr(part) == repr(alone)
         assert part.estimate == alone.estimate
-    # less is better, and losses are linear, so the difference is that of the estimates
+    # less is better
     assert ab.difference == pytest.approx(ab.second.estimate - ab.first.estimate, rel=1e-9)
     independent = np.hypot(ab.first.standard_error, ab.second.standard_error)
     assert ab.standard_error < independent  # what is hard for both cancels
@@ -342,7 +343,7 @@ def test_variance_of_a_weighted_mean() -> None:
     assert variance_of_mean(v, w, unit) == pytest.approx(np.var(means), rel=0.08)
 
 
-def test_variance_stays_between_naive_and_K_times_that() -> None:
+def test_error_stays_between_naive_and_sqrt_K_times_that() -> None:
     rng = np.random.default_rng(0)
     R, K, n = 2, 3, 30
     fold = np.stack([rng.permutation(n) % K for _ in range(R)])
@@ -351,9 +352,9 @@ def test_variance_stays_between_naive_and_K_times_that() -> None:
     for shift, factor in ((0, 1), (50, K)):
         wrong = shift * np.array([1, -1, 0])[:, None]  # by fold: no bias, all excess
         inner = np.broadcast_to(outer[:, None], (R, K, n)) + wrong
-        d, variance, naive = nested_variance(outer, inner, fold, w, unit)
-        assert d == pytest.approx(0, abs=1e-12)
-        assert variance == pytest.approx(factor * naive)
+        error, naive, bias = nested_error(outer, inner, fold, w, unit)
+        assert bias == pytest.approx(0, abs=1e-12)
+        assert error == pytest.approx(np.sqrt(factor) * naive)
 
 
 BAD = {
@@ -410,5 +411,5 @@ def test_comparisons_say_which_is_wrong() -> None:
 def test_mean_absolute_error_is_of_positions() -> None:
     X, y = given_data()
     found = estimate_performance(Given(), X, y, "mae", n_repeats=2)
-    assert found.score == pytest.approx(mean_absolute_error(y, X[:, 0]))
+    assert found.estimate == pytest.approx(mean_absolute_error(y, X[:, 0]))
     assert not found.greater_is_better

@@ -29,7 +29,7 @@ def test_summary_counts_what_is_covered() -> None:
     shared = {"setting": 0, "models": "tree", "features": 5, "rows": 9, "metric": "qwk"}
     lines = [
         shared | {"n_repeats": 2, "truth": truth, "estimate": 0.5, "error": 0.1, "low": 0.4,
-                  "high": 0.6, "score": 0.45, "naive_error": 0.05, "naive_low": 0.4,
+                  "high": 0.6, "corrected": 0.45, "naive_error": 0.05, "naive_low": 0.4,
                   "naive_high": 0.5}
         for truth in (0.3, 0.45, 0.55, 0.65)
     ]  # fmt: skip
