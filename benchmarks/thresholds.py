@@ -13,11 +13,17 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from benchmarks._timing import in_turns, quick_run, report
-from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
+from gbdt_objectives.thresholds import (
+    ThresholdStatistics,
+    cross_validate_thresholds,
+    optimize_thresholds,
+)
 
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
 
@@ -43,6 +49,31 @@ def nelder_mead(y: np.ndarray, score: np.ndarray) -> object:
         return -float(cohen_kappa_score(y, p, weights="quadratic"))
 
     return minimize(loss, np.arange(5) + 0.5, method="Nelder-Mead")
+
+
+def resamples(n: int = 20_000, number: int = 20) -> None:
+    """One bootstrap resample of each method's thresholds, in sorts of its scores."""
+    y, score = data(n)
+
+    def bootstrap(method: str, times: int) -> object:
+        return cross_validate_thresholds(
+            y, score, method=method, cv=2, n_bootstrap=times, random_state=0
+        )
+
+    ways: dict[str, Callable[[], object]] = {
+        "sorts": lambda: [np.argsort(score) for _ in range(8 * number)]
+    }
+    for method in ("plugin", "exact", "curved"):
+        for times in (0, number):
+            ways[f"{method} {times}"] = partial(bootstrap, method, times)
+    seconds = in_turns(ways, 5)
+    for method in ("plugin", "exact", "curved"):
+        resampling = seconds[f"{method} {number}"] - seconds[f"{method} 0"]
+        report(
+            f"{method} on a bootstrap resample of {n:,} rows / argsort",
+            8 * resampling / seconds["sorts"],
+            8,
+        )
 
 
 def peak_memory(n: int) -> float:
@@ -91,6 +122,7 @@ def main() -> None:
            at_least=True)  # fmt: skip
     for name in [*ways][3:]:
         print(f"{name + ' / argsort':<78} {seconds[name] / seconds['sort']:7.2f}")
+    resamples()
     rows = 10 * n
     report(f"peak memory of exact, GB, {rows:,} rows", peak_memory(rows), 1.5)
 

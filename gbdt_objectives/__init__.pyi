@@ -32,6 +32,8 @@ from gbdt_objectives.estimators import (
     ThresholdClassifier as ThresholdClassifier,
     VennAbersCalibrator as VennAbersCalibrator,
     choose_calibrator as choose_calibrator,
+    compare_performance as compare_performance,
+    estimate_performance as estimate_performance,
     leaf_indices as leaf_indices,
     leaf_probability as leaf_probability,
 )

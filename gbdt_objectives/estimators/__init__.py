@@ -19,6 +19,7 @@ from gbdt_objectives.estimators.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
+from gbdt_objectives.estimators.performance import compare_performance, estimate_performance
 from gbdt_objectives.estimators.probability_tree import (
     ProbabilityEstimationTree,
     leaf_indices,
@@ -45,6 +46,8 @@ __all__ = [
     "ThresholdClassifier",
     "VennAbersCalibrator",
     "choose_calibrator",
+    "compare_performance",
+    "estimate_performance",
     "leaf_indices",
     "leaf_probability",
 ]

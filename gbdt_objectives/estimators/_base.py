@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, signature
 from typing import Any
@@ -203,6 +203,16 @@ def take_rows(data: Data, rows: Array) -> Data:
 def weight_argument(w: Array | None) -> dict[str, Any]:
     """What to give to fit: nothing without weights, as not every estimator accepts them."""
     return {} if w is None else {"sample_weight": w}
+
+
+def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
+    """With a progress bar."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
+    bar: Iterable[Any] = tqdm(done, total=total, desc=description, unit=unit)
+    return bar
 
 
 def check_names(estimator: Any, others: Mapping[str, Any]) -> None:

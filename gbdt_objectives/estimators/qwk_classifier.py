@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +34,7 @@ from gbdt_objectives.estimators._base import (
     check_rows,
     check_weights,
     ordered_classes,
+    show_progress,
     take,
     take_rows,
     weight_argument,
@@ -323,9 +324,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         )
         models: list[Any] = []
         oof, average = np.zeros(n), np.zeros(len(some))
-        for (_, test), (model, held_out, own) in zip(
-            splits, self._shown(folds, len(splits)), strict=True
-        ):
+        if self.verbose:
+            folds = show_progress(folds, len(splits), "QWKClassifier", "fold")
+        for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
             models.append(model)
             oof[test] += held_out / times
             if self.ensemble:
@@ -342,17 +343,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         rows = np.union1d(test, some)
         score = self._model_score(model, _safe_indexing(data[0], rows), K)
         return model, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
-
-    def _shown(self, folds: Iterable[Any], total: int) -> Iterable[Any]:
-        """With a progress bar, if that is wanted."""
-        if not self.verbose:
-            return folds
-        try:
-            from tqdm.auto import tqdm
-        except ImportError as error:
-            raise ImportError("verbose=True needs tqdm: pip install tqdm") from error
-        bar: Iterable[Any] = tqdm(folds, total=total, desc="QWKClassifier", unit="fold")
-        return bar
 
     def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
         """The regressor, fitted on class positions; it predicts in their units."""

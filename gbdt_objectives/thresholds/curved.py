@@ -131,7 +131,9 @@ def fit_spline(X: Array, K: int) -> Fit:
         coefficients = np.linalg.lstsq((X.T * N) @ X, X.T @ S, rcond=None)[0]
         m: Array = X @ coefficients
         own = N > 0
-        rising = isotonic_regression(m[own], sample_weight=N[own])
+        rising = m[own]
+        if (rising[1:] < rising[:-1]).any():
+            rising = isotonic_regression(rising, sample_weight=N[own])
         # rows to fit need not be in every pool
         m = np.interp(np.arange(len(m)), np.flatnonzero(own), rising)
         return m.clip(0, K - 1)

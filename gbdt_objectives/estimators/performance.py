@@ -1,0 +1,593 @@
+"""How good an estimator is on new rows, and how certain that is: nested cross-validation.
+
+Symbols: n rows in K folds, drawn R times; M a metric, C the (weighted) counts [true, predicted]
+of all held-out rows of all repeats. To first order about C, M is a mean over the rows of
+g[y, p] = dM/dC, a loss like any other. Of one repeat and fold k:
+
+    e_out  mean loss of the rows of fold k, by the model trained on the other folds
+    e_in   mean loss of the rows of the other folds, by models trained without fold k as well
+    e_cv   mean loss of the same rows, by the models of ordinary cross-validation
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
+from gbdt_objectives._folds import held_out_once
+from gbdt_objectives.estimators._base import (
+    check_rows,
+    check_several_classes,
+    check_weights,
+    ordered_classes,
+    show_progress,
+    take,
+    weight_argument,
+)
+from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.thresholds.cross_validation import score_classes
+from gbdt_objectives.thresholds.methods import (
+    MetricArgument,
+    Target,
+    resolve_labels,
+    resolve_metric,
+)
+
+STEP = 1e-5
+"""Share of the weight that is moved to one pair of classes to differentiate a metric."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PerformanceEstimate:
+    """What :func:`estimate_performance` found; R repeats, K folds.
+
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    greater_is_better : bool
+        Its direction.
+    estimate : float
+        The cross-validated metric, mean over the repeats.
+    standard_error : float
+        Root mean square of what lies between the estimate and the metric on new rows of the
+        estimator trained on all rows given.
+    interval : (float, float)
+        Around the estimate; symmetric, so near the metric's best value it may pass it.
+    confidence_level : float
+        Of the interval.
+    naive_error : float
+        The standard error if the models were given: too small where they differ from one
+        training set to another.
+    bias : float
+        How far the estimate is off because its models are trained on a fraction (K-1)/K of
+        the rows; estimated, and part of ``standard_error``, not of ``estimate``.
+    fold_scores : ndarray of shape (R, K)
+        The metric of each fold's held-out rows.
+    """
+
+    metric: str
+    greater_is_better: bool
+    estimate: float
+    standard_error: float
+    interval: tuple[float, float]
+    confidence_level: float
+    naive_error: float
+    bias: float
+    fold_scores: Array
+
+    def __repr__(self) -> str:
+        R, K = self.fold_scores.shape
+        low, high = self.interval
+        return (
+            f"{self.metric} {self.estimate:.4g} +- {self.standard_error:.2g}, "
+            f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
+            f"(naive error {self.naive_error:.2g}, bias {self.bias:.2g}; {K} folds, {R} times)"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PerformanceDifference:
+    """What :func:`compare_performance` found.
+
+    Attributes
+    ----------
+    difference : float
+        How much better the first is than the second on new rows, positive if it is better,
+        whatever the metric's direction.
+    standard_error : float
+        Of the difference, paired.
+    interval : (float, float)
+        Around the difference.
+    confidence_level : float
+        Of the interval.
+    first, second : PerformanceEstimate
+        Each on its own, on the same folds.
+    """
+
+    difference: float
+    standard_error: float
+    interval: tuple[float, float]
+    confidence_level: float
+    first: PerformanceEstimate
+    second: PerformanceEstimate
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"first better by {self.difference:.4g} +- {self.standard_error:.2g}, "
+            f"{100 * self.confidence_level:g} % interval {low:.4g} to {high:.4g}\n"
+            f"first: {self.first!r}\nsecond: {self.second!r}"
+        )
+
+
+def estimate_performance(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    metric: MetricArgument = "qwk",
+    *,
+    cv: int = 5,
+    n_repeats: int = 10,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.9,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> PerformanceEstimate:
+    """How good an estimator trained on these rows is on new ones, with an honest interval.
+
+    Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows
+    it is judged by. The usual error of a cross-validated score takes the models as given;
+    nested cross-validation (Bates, Hastie and Tibshirani) measures how much more the score
+    misses. For each pair of folds one model is trained without both; with K folds and R
+    repeats that is R K (K+1) / 2 models, 150 by default. With V the naive variance ::
+
+        error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
+                    - (1 - 1/R) var_r(score) + bias^2,    V <= error^2 <= K V
+        bias = (K-2)/K d,    d = mean(e_in - e_cv)
+
+    e_out the error of a fold's rows, e_in and e_cv those of the other rows, of models trained
+    without and with that fold; var_r(score) the variance of a repeat's score, which averaging
+    over R repeats saves. d is what training without one more fold costs, and bias what
+    training without one costs, if costs fall as 1/n.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With fit and predict of classes, such as ``QWKClassifier``, a Pipeline or a search of
+        parameters; it is cloned. Its ``fit`` gets ``groups``, too, if it has that argument.
+    X : array-like, sparse matrix or DataFrame of shape (n, features)
+        Passed on as it is, row by row.
+    y : array-like of shape (n,)
+        Classes.
+    metric : str, metric of classes or function
+        As in ``threshold_metric``: "qwk", "mae", "accuracy", ..., ``cost_metric(matrix)``; or
+        a smooth function ``metric(y_true, y_pred, sample_weight)`` of classes, of which
+        greater is better.
+    cv : int
+        Folds, at least 3, stratified and shuffled.
+    n_repeats : int
+        At least 2. More of them reduce what the folds' draw adds, not the rows' own.
+    labels : array-like of shape (K,), optional
+        All classes in order. None: the integers from min to max of y, or the order of a pandas
+        Categorical.
+    sample_weight : array-like of shape (n,), optional
+        For the estimator and the metric. A row of weight w counts as w rows of one group;
+        rows of weight 0 are left out.
+    groups : array-like of shape (n,), optional
+        Rows of one group stay in one fold, and the error is that of drawing groups.
+    confidence_level : float
+        Of the interval.
+    random_state : int, numpy Generator or RandomState, optional
+        Of the folds.
+    n_jobs : int, optional
+        Repeats at the same time, as everywhere in scikit-learn.
+    verbose : bool
+        Whether to show a progress bar over the repeats (needs tqdm).
+
+    Returns
+    -------
+    PerformanceEstimate
+        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``,
+        ``fold_scores``; prints them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An estimator without predict, predictions that are no classes, a metric with
+        thresholds, fewer than two rows (groups) in each fold, folds of which two leave rows of
+        one class only, a fold whose metric is 0/0, and what the estimator raises.
+
+    Notes
+    -----
+    Rows must be exchangeable, not ordered in time. Intervals of 90 % covered in 85 to 95 %, those
+    with the naive error in 82 to 90 % (``experiments/performance_coverage``): too wide where
+    features are many for the rows, too narrow for trees on few rows.
+
+    The published estimate is (K-1)/K mean((e_in - e_out)^2 - variance of e_out), which needs
+    hundreds of repeats: (e_in - e_out)^2 is mostly the spread of rows over folds. That part is
+    (e_cv - e_out)^2, and V stands for it here. The published interval is about
+    ``estimate - bias``; where models vary much, the correction costs more than it saves.
+
+    References
+    ----------
+    Bates, Hastie and Tibshirani (2021), Cross-validation: what does it estimate and how well
+    does it do it?, arXiv 2104.00673.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> from gbdt_objectives import QWKClassifier, estimate_performance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
+    >>> classifier = QWKClassifier(Ridge(), objective=None, thresholds="plugin")
+    >>> found = estimate_performance(classifier, X, y, "qwk", n_repeats=2)
+    >>> found.interval[0] < found.estimate < found.interval[1]
+    True
+    >>> found.fold_scores.shape
+    (2, 5)
+    """
+    rows = _read(
+        estimator, X, y, metric, cv, n_repeats, labels, sample_weight, groups, random_state
+    )
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
+    (judged,) = _judge([("estimator", estimator)], rows, n_jobs, verbose)
+    return _summary(rows, judged, level)
+
+
+def compare_performance(
+    first: Any,
+    second: Any,
+    X: Any,
+    y: ArrayLike,
+    metric: MetricArgument = "qwk",
+    *,
+    cv: int = 5,
+    n_repeats: int = 10,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.9,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> PerformanceDifference:
+    """How much better one estimator is than another on new rows, with an honest interval.
+
+    As :func:`estimate_performance`, of the difference of the two: both are trained and judged
+    on the same folds, so that what is hard for both cancels.
+
+    Parameters
+    ----------
+    first, second : estimator
+        As ``estimator`` there.
+    X, y, metric, cv, n_repeats, labels, sample_weight, groups
+        As in :func:`estimate_performance`.
+    confidence_level, random_state, n_jobs, verbose
+        As in :func:`estimate_performance`.
+
+    Returns
+    -------
+    PerformanceDifference
+        ``difference``, positive if the first is better, ``standard_error``, ``interval``, and
+        the estimates of ``first`` and ``second``; prints them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`estimate_performance`.
+
+    References
+    ----------
+    Bates, Hastie and Tibshirani (2021), arXiv 2104.00673.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from gbdt_objectives import compare_performance
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
+    >>> tree = DecisionTreeClassifier(max_depth=3)
+    >>> found = compare_performance(tree, DummyClassifier(), X, y, "accuracy", n_repeats=2)
+    >>> found.interval[0] > 0
+    True
+    """
+    rows = _read(first, X, y, metric, cv, n_repeats, labels, sample_weight, groups, random_state)
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
+    a, b = _judge([("first", first), ("second", second)], rows, n_jobs, verbose)
+    sign = 1.0 if rows.greater_is_better else -1.0
+    difference = sign * float(a.score.mean() - b.score.mean())
+    error, _, _ = nested_error(a.outer - b.outer, a.inner - b.inner, rows.fold, rows.w, rows.unit)
+    return PerformanceDifference(
+        difference=difference,
+        standard_error=error,
+        interval=_interval(difference, error, level),
+        confidence_level=level,
+        first=_summary(rows, a, level),
+        second=_summary(rows, b, level),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What is judged, checked: y as given, its positions, folds (R, n), and the unit of a row."""
+
+    X: Any
+    y: Any
+    position: Array
+    classes: Array
+    w: Array
+    weighted: bool
+    group: Array | None
+    unit: Array
+    fold: Array
+    metric: Target
+
+    @property
+    def greater_is_better(self) -> bool:
+        return not isinstance(self.metric, ClassMetric) or self.metric.greater_is_better
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Losses of held-out rows, (R, n) and (R, K, n), NaN in fold k itself; metric of each repeat
+    (R,) and fold (R, K)."""
+
+    outer: Array
+    inner: Array
+    score: Array
+    fold_scores: Array
+
+
+def _read(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    metric: MetricArgument,
+    cv: int,
+    n_repeats: int,
+    labels: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    groups: ArrayLike | None,
+    random_state: RandomState,
+) -> _Rows:
+    target = resolve_metric(metric)
+    if not isinstance(cv, int | np.integer):
+        raise TypeError(
+            f"cv must be a number of folds, found {shown(cv)}: nested cross-validation leaves out "
+            "pairs of folds, and draws them anew in each repeat"
+        )
+    K = _checks.whole_number("cv", cv, 3)
+    R = _checks.whole_number("n_repeats", n_repeats, 2)
+    rng = _checks.generator(random_state)
+    X, values = check_rows(estimator, X, y)
+    order = resolve_labels(labels, target)
+    classes = ordered_classes(y, values) if order is None else check_order(order)
+    position = positions("y", values, classes).astype(np.int64)
+    n = len(position)
+    w = check_weights(sample_weight, n)
+    group = None if groups is None else group_numbers(groups, n)
+    given = y if getattr(getattr(y, "dtype", None), "ordered", False) else values
+    if w is not None and not w.all():
+        keep = np.flatnonzero(w)
+        X, given, position, n = _safe_indexing(X, keep), given.take(keep), position[keep], len(keep)
+        w, group = w[keep], take(group, keep)
+    check_several_classes(classes[np.unique(position)])
+    unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
+    units = int(unit.max()) + 1
+    if units < 2 * K:
+        what = "rows" if group is None else "groups"
+        raise ValueError(
+            f"cv = {K} folds need at least {2 * K} {what}, two in each fold, found {units}: use "
+            "fewer folds or more rows"
+        )
+    fold = np.empty((R, n), np.int64)
+    for r, seed in enumerate(rng.choice(2**31 - 1, size=R)):
+        splits = held_out_once(position, K, group, shuffle=True, random_state=int(seed))
+        for k, (_, test) in enumerate(splits):
+            fold[r, test] = k
+            if len(np.unique(unit[test])) < 2:
+                raise ValueError(
+                    f"fold {k} holds a single group: use fewer folds, or groups of more equal size"
+                )
+    return _Rows(
+        X, given, position, classes, np.ones(n) if w is None else w, w is not None, group, unit,
+        fold, target,
+    )  # fmt: skip
+
+
+def _judge(
+    estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool
+) -> list[_Judged]:
+    """Each estimator on the same folds."""
+    for name, estimator in estimators:
+        if isinstance(estimator, type) or not all(
+            hasattr(estimator, method) for method in ("fit", "predict", "get_params")
+        ):
+            raise TypeError(
+                f"{name} must be a scikit-learn estimator with fit and predict, such as "
+                f"QWKClassifier(LGBMRegressor()), found {shown(estimator)}"
+            )
+        if rows.weighted:
+            check_weights(rows.w, len(rows.w), estimator)
+    _checks.flag("verbose", verbose)
+    R = len(rows.fold)
+    tasks = (
+        delayed(_held_out_classes)(name, estimator, rows, r)
+        for r in range(R)
+        for name, estimator in estimators
+    )
+    done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    total = R * len(estimators)
+    found = list(show_progress(done, total, "performance", "repeat") if verbose else done)
+    return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
+
+
+def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[Array, Array]:
+    """Predicted positions of one repeat: of each row without its fold, (n,), and without fold k
+    as well, (K, n), -1 in fold k itself."""
+    fold = rows.fold[r]
+    K = int(fold.max()) + 1
+    outer = np.empty(len(fold), np.int64)
+    inner = np.full((K, len(fold)), -1)
+    predict = partial(_fit_and_predict, name, estimator, rows)
+    for k in range(K):
+        out = np.flatnonzero(fold == k)
+        outer[out] = predict(np.flatnonzero(fold != k), out)
+    for j, k in combinations(range(K), 2):
+        out = np.flatnonzero((fold == j) | (fold == k))
+        found = predict(np.flatnonzero((fold != j) & (fold != k)), out)
+        first = fold[out] == j
+        inner[k, out[first]] = found[first]
+        inner[j, out[~first]] = found[~first]
+    return outer, inner
+
+
+def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: Array) -> Array:
+    present = np.unique(rows.position[train])
+    check_several_classes(
+        rows.classes[present],
+        f" in the {len(train)} rows left to train on (use more rows, or other groups), rows",
+    )
+    arguments = weight_argument(rows.w[train] if rows.weighted else None)
+    if rows.group is not None and has_fit_parameter(estimator, "groups"):
+        arguments["groups"] = rows.group[train]
+    model = clone(estimator)
+    model.fit(_safe_indexing(rows.X, train), rows.y.take(train), **arguments)
+    predicted = np.asarray(model.predict(_safe_indexing(rows.X, out)))
+    if predicted.shape == (len(out), 1):
+        predicted = predicted[:, 0]
+    try:
+        return positions("the prediction", predicted, rows.classes)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must predict classes: {error}; of a regressor make QWKClassifier(regressor)"
+        ) from error
+
+
+def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
+    """The metric as a mean over rows, and its values."""
+    outer = np.stack([o for o, _ in found])
+    inner = np.stack([i for _, i in found])
+    y, w, L = rows.position, rows.w, len(rows.classes)
+
+    def counts(p: Array, at: Array) -> Array:
+        C: Array = np.bincount(y[at] * L + p[at], w[at], minlength=L * L).reshape(L, L)
+        return C
+
+    def value(C: Array) -> float:
+        true, predicted = np.nonzero(C)
+        return score_classes(rows.metric, rows.classes, true, predicted, C[true, predicted])
+
+    K = inner.shape[1]
+    everywhere = np.arange(len(y))
+    repeats = [counts(p, everywhere) for p in outer]
+    folds = np.array([
+        [value(counts(p, np.flatnonzero(fold == k))) for k in range(K)]
+        for p, fold in zip(outer, rows.fold, strict=True)
+    ])  # fmt: skip
+    score = np.array([value(C) for C in repeats])
+    if np.isnan(folds).any():
+        r, k = np.argwhere(np.isnan(folds))[0]
+        held = rows.classes[np.unique(y[rows.fold[r] == k])].tolist()
+        raise ValueError(
+            f"the metric of fold {k} of repeat {r} is nan, its held-out rows hold the classes "
+            f"{shown(held)}: use fewer folds, or a metric that is defined there"
+        )
+    g = row_losses(value, np.sum(repeats, axis=0))
+    return _Judged(g[y, outer], np.where(inner < 0, np.nan, g[y, inner]), score, folds)
+
+
+def row_losses(value: Any, counts: Array) -> Array:
+    """g[true, predicted]: the derivative of the metric by the share of rows of this pair.
+
+    Its mean over the counts is 0. Classes without rows have none.
+    """
+    C: Array = counts / counts.sum()
+    here = value(C)
+    g: Array = np.zeros_like(C)
+    for i in np.flatnonzero(C.sum(axis=1)):
+        for j in range(len(C)):
+            moved = (1 - STEP) * C
+            moved[i, j] += STEP
+            g[i, j] = (value(moved) - here) / STEP
+    return g
+
+
+def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
+    """Of the weighted mean of v, given which unit (row or group) was drawn with each row."""
+    deviation = w * (v - np.average(v, weights=w))
+    sums = np.bincount(unit, deviation)
+    units = np.count_nonzero(np.bincount(unit))
+    return float(units / (units - 1) * (sums @ sums) / w.sum() ** 2)
+
+
+def nested_error(
+    outer: Array, inner: Array, fold: Array, w: Array, unit: Array
+) -> tuple[float, float, float]:
+    """The standard error, the naive one and the bias; see :func:`estimate_performance`.
+
+    ``outer`` (R, n): losses of rows by models trained without their fold; ``inner`` (R, K, n):
+    without fold k as well.
+    """
+    R, K, _ = inner.shape
+    naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
+    shift = np.empty((R, K))
+    excess = np.empty((R, K))
+    for r in range(R):
+        for k in range(K):
+            out = fold[r] == k
+            rest = ~out
+            e_out = np.average(outer[r, out], weights=w[out])
+            e_cv = np.average(outer[r, rest], weights=w[rest])
+            e_in = np.average(inner[r, k, rest], weights=w[rest])
+            shift[r, k] = e_in - e_cv
+            excess[r, k] = (e_in - e_out) ** 2 - (e_cv - e_out) ** 2
+    d = shift.mean()
+    bias = (K - 2) / K * d
+    repeats = np.average(outer, axis=1, weights=w)
+    square = naive + (K - 1) / K * (excess.mean() - d**2)
+    square += bias**2 - (1 - 1 / R) * repeats.var(ddof=1)
+    return float(np.sqrt(np.clip(square, naive, K * naive))), float(np.sqrt(naive)), float(bias)
+
+
+def _summary(rows: _Rows, judged: _Judged, level: float) -> PerformanceEstimate:
+    error, naive, bias = nested_error(judged.outer, judged.inner, rows.fold, rows.w, rows.unit)
+    estimate = float(judged.score.mean())
+    return PerformanceEstimate(
+        metric=str(getattr(rows.metric, "name", getattr(rows.metric, "__name__", "metric"))),
+        greater_is_better=rows.greater_is_better,
+        estimate=estimate,
+        standard_error=error,
+        interval=_interval(estimate, error, level),
+        confidence_level=level,
+        naive_error=naive,
+        bias=bias,
+        fold_scores=judged.fold_scores,
+    )
+
+
+def _interval(centre: float, error: float, level: float) -> tuple[float, float]:
+    half = float(ndtri((1 + level) / 2)) * error
+    return centre - half, centre + half

@@ -1,0 +1,60 @@
+"""Coverage of performance estimates: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import _common
+from experiments.performance_coverage import __main__ as experiment
+
+
+@pytest.mark.slow
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "within 0.03 of nominal" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "summary.csv",
+        "table.md",
+        "environment.json",
+    }
+    cells = sum(len(s["metrics"]) for s in _common.read_json(experiment.CONFIG)["settings"])
+    assert len(pd.read_csv(tmp_path / "summary.csv")) == cells
+
+
+def test_summary_counts_what_is_covered() -> None:
+    shared = {"setting": 0, "models": "tree", "features": 5, "rows": 9, "metric": "qwk"}
+    lines = [
+        shared | {"n_repeats": 2, "truth": truth, "estimate": 0.5, "error": 0.1, "low": 0.4,
+                  "high": 0.6, "corrected": 0.45, "naive_error": 0.05, "naive_low": 0.4,
+                  "naive_high": 0.5}
+        for truth in (0.3, 0.45, 0.55, 0.65)
+    ]  # fmt: skip
+    (row,) = experiment.summarize(pd.DataFrame(lines), 0.03, 0.5).itertuples()
+    assert (row.coverage, row.naive_coverage, row.covers_expected) == (0.5, 0.25, 1)
+    assert (row.below, row.above, row.holds) == (0.25, 0.25, True)
+    assert row.bias == pytest.approx(0.0125)
+    assert row.rmse == pytest.approx(np.sqrt((0.2**2 + 2 * 0.05**2 + 0.15**2) / 4))
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
+    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
+    assert record["settings"] == expected
+
+
+def test_readme_says_what_the_results_say() -> None:
+    summary = pd.read_csv(experiment.RESULTS / "summary.csv")
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    words = " ".join(readme.split())
+    assert f"**{summary.holds.sum()} of {len(summary)} hold" in words
+    table = [line.split("|") for line in readme.splitlines() if line.startswith("| ")][1:]
+    for row, cells in zip(summary.itertuples(), table, strict=True):
+        assert cells[1].strip().split(",")[0] == row.models
+        shown = [cell.strip() for cell in cells[4:7]]
+        values = (row.naive_coverage, row.coverage, row.covers_expected)
+        expected = ["" if np.isnan(v) else f"{v:.3f}".replace("0.", ".") for v in values]
+        assert shown == expected
