@@ -1,7 +1,7 @@
 """Which class: decide() on the probabilities of a score, or exact thresholds on the score?
 
-Run from the repository root: ``python -m experiments.decisions FOLDER [--quick]``, where FOLDER holds
-the CSV files that config.json names; without it, simulated rows only.
+Run from the repository root: ``python -m experiments.decisions FOLDER [--quick]``, where FOLDER
+holds the CSV files that config.json names; without it, simulated rows only.
 """
 
 from __future__ import annotations
@@ -124,11 +124,11 @@ def counts(differences: pd.DataFrame) -> str:
     """How often decide() is better or worse, with plain and with corrected errors."""
     lines = []
     for metric, own in differences.groupby("metric", sort=False):
-        words = [
-            f"better in {(own[column] == 'better').sum()}, worse in {(own[column] == 'worse').sum()}"
-            for column in ("verdict", "verdict_corrected")
-        ]
-        lines.append(f"- {metric}, of {len(own)}: {words[0]}; with corrected errors {words[1]}")
+        plain, corrected = (
+            f"better in {(verdict == 'better').sum()}, worse in {(verdict == 'worse').sum()}"
+            for verdict in (own.verdict, own.verdict_corrected)
+        )
+        lines.append(f"- {metric}, of {len(own)}: {plain}; with corrected errors {corrected}")
     return "\n".join(lines)
 
 

@@ -13,8 +13,8 @@ from experiments._common import Findings, InputError
 
 EXPERIMENTS = Path(_common.__file__).parent
 SHARED = (
-    "bag_averages", "calibration_coverage", "calibrators", "curvature", "ordinal_probabilities",
-    "prior_uncertainty",
+    "bag_averages", "calibration_coverage", "calibrators", "curvature", "decisions",
+    "ordinal_probabilities", "prior_uncertainty",
 )  # fmt: skip
 
 
