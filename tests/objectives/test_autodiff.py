@@ -406,7 +406,9 @@ TRAININGS = [train_with_xgboost, train_with_lightgbm, fit_xgboost, fit_lightgbm]
 
 @pytest.mark.parametrize("train", TRAININGS)
 @pytest.mark.parametrize(
-    ("loss", "options", "error", "message"), WRONG, ids=[f"{w[0].__name__}-{w[1]}" for w in WRONG]
+    ("loss", "options", "error", "message"),
+    WRONG,
+    ids=[f"{w[0].__name__}-{k}" for k, w in enumerate(WRONG)],
 )
 def test_training_refuses(train, loss, options, error, message) -> None:
     with pytest.raises(error, match=message):

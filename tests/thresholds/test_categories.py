@@ -37,7 +37,9 @@ def ordered(values=WORDS[y], categories=WORDS):
     return pd.Categorical(values, categories=list(categories), ordered=True)
 
 
-@pytest.mark.parametrize("wrap", [lambda c: c, pd.Series, pd.CategoricalIndex], ids=str)
+@pytest.mark.parametrize(
+    "wrap", [lambda c: c, pd.Series, pd.CategoricalIndex], ids=["array", "series", "index"]
+)
 def test_an_ordered_categorical_carries_its_order(wrap):
     c = wrap(ordered())
     thresholds = go.optimize_thresholds(c, score)
