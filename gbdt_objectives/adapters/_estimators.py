@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -246,7 +247,11 @@ def find_classes(y: ArrayLike, objective: Objective, *, any_two: bool) -> Array:
     assert objective.n_classes is not None
     if objective.n_classes > 2 or not any_two:
         return np.arange(objective.n_classes)
-    classes = np.unique(one_column(y))
+    target = one_column(y)
+    if target.dtype.kind == "f":
+        _checks.finite("y", target)
+    check_classification_targets(target)  # no fractions
+    classes = np.unique(target)
     check_two_classes(classes)
     return classes
 

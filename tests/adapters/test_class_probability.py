@@ -213,6 +213,14 @@ def test_class_weight_of_lightgbm_is_a_weight(objective, balanced, ordinal) -> N
     assert np.abs(plain.predict_proba(X) - other.predict_proba(X)).max() > 0.01
 
 
+@pytest.mark.parametrize("low", [0.5, float("nan")])
+def test_fractions_and_nan_are_no_two_classes(low, rare) -> None:
+    X, y, _ = rare
+    model = make(LGB, True, objective=Scaled())
+    with pytest.raises(ValueError, match="Unknown label type|y must be finite, found nan"):
+        model.fit(X, np.where(y == 1, 1.5, low))
+
+
 def test_xgboost_knows_no_labels_but_0_to_K_minus_1(rare) -> None:
     X, y, _ = rare
     model = make(XGB, True, objective=Scaled())
