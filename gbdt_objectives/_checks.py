@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+import sys
 from collections.abc import Mapping
 from inspect import isfunction
 from typing import Any
@@ -436,9 +437,12 @@ def kind_hint(y: Array) -> str:
     return INTEGER_HINT
 
 
-def check_called(name: str, value: object) -> None:
+def check_called(name: str, value: Any) -> None:
     """Raise for a factory of ours that was not called."""
-    if isfunction(value) and value.__module__.startswith("gbdt_objectives."):
+    module = getattr(value, "__module__", None)
+    if not isfunction(value) or not str(module).startswith("gbdt_objectives."):
+        return
+    if getattr(sys.modules.get(str(module)), value.__name__, None) is value:
         raise TypeError(
             f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
         )

@@ -98,16 +98,15 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)
-        ours = isinstance(value, Objective) and value.n_classes is not None
-        ours = ours and not isinstance(value, RatioObjective)  # least at decisions, no log-odds
+        own = kind == "xgboost" and callable(value)  # a user's: its margin is taken for log-odds
+        if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
+            own = value.n_classes is not None and not isinstance(value, RatioObjective)
         if isinstance(value, LoglossObjective) and (value.negative_weight, value.offset) != (1, 0):
             raise ValueError(
                 f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
                 "out, or pass correction=None"
             )
-        if not (
-            ours or value in CORRECTABLE_OBJECTIVES[kind] or (kind == "xgboost" and callable(value))
-        ):
+        if not (own or value in CORRECTABLE_OBJECTIVES[kind]):
             raise ValueError(
                 f"estimator has {name}={value!r}, whose predictions are not log-odds and cannot be "
                 "corrected: leave it out, or pass correction=None"

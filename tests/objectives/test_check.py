@@ -100,6 +100,23 @@ FORMS = [logistic, native, native_xgboost, native_lightgbm, with_group, Callable
          functools.partial(logistic), go.objective(logistic)]  # fmt: skip
 
 
+def test_a_function_without_a_module_passes() -> None:
+    """As one is that exec() made, in a doctest for instance."""
+    made: dict[str, object] = {"np": np}
+    exec(
+        "def obj(y, f, w=None):\n"
+        "    v = np.ones_like(f) if w is None else w\n"
+        "    return v * (f - y), v",
+        made,
+    )
+    obj = made["obj"]
+    assert obj.__module__ is None
+    with pytest.raises(ObjectiveError) as caught:  # it does not pickle
+        check_objective(obj)
+    failed = {f.check for f in caught.value.report.findings if f.status == "FAILED"}
+    assert failed == {"copies"}
+
+
 @pytest.mark.parametrize("case", [c for c in OBJECTIVES if c.of_positions is None], ids=repr)
 def test_ours_pass(case) -> None:
     report = check_objective(case.objective, case.labels, margins=case.margins)
