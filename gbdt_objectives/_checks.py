@@ -442,10 +442,9 @@ def check_called(name: str, value: Any) -> None:
     module = getattr(value, "__module__", None)
     if not isfunction(value) or not str(module).startswith("gbdt_objectives."):
         return
-    if getattr(sys.modules.get(str(module)), value.__name__, None) is value:
-        raise TypeError(
-            f"{name} is the function {value.__name__} itself: call it, {value.__name__}(...)"
-        )
+    own = str(getattr(value, "__name__", ""))
+    if getattr(sys.modules.get(str(module)), own, None) is value:
+        raise TypeError(f"{name} is the function {own} itself: call it, {own}(...)")
 
 
 def whole_numbers(name: str, values: ArrayLike) -> Array:
