@@ -259,11 +259,11 @@ def test_many_rows_give_the_thresholds_of_all_of_them(order, precision, weighted
     obj = go.ordinal_logit_objective(5)
     theta = obj.fitted(y, f.astype(float), w).thresholds
     ends = np.array([-INF, *theta, INF])
-    classes = y.astype(int)
-    low, high = expit(ends[classes] - f), expit(ends[classes + 1] - f)
+    classes, wide = y.astype(int), f.astype(float)  # numpy 1 keeps float32 beside a scalar
+    low, high = expit(ends[classes] - wide), expit(ends[classes + 1] - wide)
     p = high - low
     for j in range(1, 5):  # d loss / d theta_j by the plain formula
-        density = expit(ends[j] - f) * expit(f - ends[j])
+        density = expit(ends[j] - wide) * expit(wide - ends[j])
         terms = w * density * np.where(classes == j, 1 / p, np.where(classes == j - 1, -1 / p, 0))
         # 400,000 terms; the differences p of the rare class have some 12 digits
         assert abs(terms.sum()) <= 1e-10 * np.abs(terms).sum()
