@@ -216,9 +216,9 @@ def estimate_performance(
 
     Notes
     -----
-    Rows must be exchangeable, not ordered in time. Intervals of 90 % covered in 85 to 95 %, those
-    with the naive error in 82 to 90 % (``experiments/performance_coverage``): too wide where
-    features are many for the rows, too narrow for trees on few rows.
+    Rows must be exchangeable, not ordered in time. Intervals of 90 % covered in 87 to 97 %, those
+    with the naive error in 82 to 94 % (``experiments/performance_coverage``): too wide where
+    features are many for the rows.
 
     The published estimate is (K-1)/K mean((e_in - e_out)^2 - variance of e_out), which needs
     hundreds of repeats: (e_in - e_out)^2 is mostly the spread of rows over folds. That part is

@@ -10,6 +10,7 @@ import pytest
 
 from experiments import _common
 from experiments.performance_coverage import __main__ as experiment
+from gbdt_objectives import estimate_performance
 
 
 @pytest.mark.slow
@@ -58,3 +59,8 @@ def test_readme_says_what_the_results_say() -> None:
         values = (row.naive_coverage, row.coverage, row.covers_expected)
         expected = ["" if np.isnan(v) else f"{v:.3f}".replace("0.", ".") for v in values]
         assert shown == expected
+    percent = (100 * summary[["coverage", "naive_coverage"]]).round().agg(["min", "max"])
+    ours, naive = (f"{low:.0f} to {high:.0f} %" for low, high in percent.T.to_numpy())
+    assert f"cover in {ours}, where intervals with the naive error cover in {naive}." in words
+    docstring = " ".join(estimate_performance.__doc__.split())
+    assert f"covered in {ours}, those with the naive error in {naive} " in docstring
