@@ -6,9 +6,7 @@ the CSV files that config.json names; without it, simulated rows only.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +19,10 @@ import xgboost as xgb
 from scipy.special import expit
 from sklearn.metrics import average_precision_score, log_loss, roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold, train_test_split
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from experiments import _common
-from experiments._common import Array, InputError
+from experiments._common import Array, Findings
 from experiments.bag_averages.__main__ import simulated
 from gbdt_objectives import (
     LogitCalibrator,
@@ -35,7 +32,8 @@ from gbdt_objectives import (
 )
 
 HERE = Path(__file__).parent
-CONFIG, RESULTS = HERE / "config.json", HERE / "results"
+RESULTS = HERE / "results"
+QUICK = {"repeats": 1, "folds": 2, "simulated": {"rows": 3000}, "rounds": [10, 20]}
 PLAIN = "logloss"
 MEASURES = ("auc", "average_precision", "sigma", "class_probability", "calibrated")
 """Ranking; and the log loss of sigma(margin), of the objective's class_probability, and of
@@ -210,40 +208,18 @@ def table(summary: pd.DataFrame) -> str:
     return _common.markdown_table(header, rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m experiments.focal", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="of the CSV files")
-    parser.add_argument("--quick", action="store_true", help="few simulated rows: says little")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="default: results/")
-    options = parser.parse_args(arguments)
-    settings = _common.read_json(CONFIG)
-    if options.quick:
-        settings |= {"repeats": 1, "folds": 2, "simulated": {"rows": 3000}, "rounds": [10, 20]}
-    output = options.output
-    if output is None:
-        temporary = options.quick or options.folder is None
-        output = Path(tempfile.mkdtemp(prefix="focal_")) if temporary else RESULTS
-    try:
-        with threadpool_limits(1):
-            cells = run_all(options.folder, settings)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+def study(folder: Path | None, settings: dict[str, Any]) -> Findings:
+    cells = run_all(folder, settings)
     summary = summarize(cells, settings)
-    with _common.results_folder(output) as results:
-        cells.round(7).to_csv(results / "cells.csv", index=False)
-        summary.round(4).to_csv(results / "summary.csv", index=False)
-        (results / "table.md").write_text(table(summary) + "\n", encoding="utf-8")
-        record = _common.configuration_record(CONFIG) | {"quick": options.quick}
-        _common.write_environment(results, {"all": settings["seed"]}, record)
-    print(table(summary))
     focal = summary[summary.method.str.startswith("focal")]
     holds = bool((focal.sigma_difference > 2 * focal.sigma_error).all())
-    print(f"results in {output}")
-    print(f"sigma of a focal margin is a worse probability: {'HOLDS' if holds else 'FAILS'}")
-    return 0 if holds or options.quick else 1
+    figures = {"cells": cells.round(7), "summary": summary.round(4)}
+    claim = "sigma of a focal margin is a worse probability"
+    return Findings(figures, table(summary), claim, holds)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return _common.run_study(HERE, __doc__, study, arguments, quick=QUICK, reads_files=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from experiments._common import Findings, InputError
 EXPERIMENTS = Path(_common.__file__).parent
 SHARED = (
     "bag_averages", "calibration_coverage", "calibrators", "curvature", "decisions",
-    "ordinal_probabilities", "prior_uncertainty",
+    "focal", "ordinal_probabilities", "prior_uncertainty",
 )  # fmt: skip
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 
@@ -24,12 +22,6 @@ def test_quick_run_writes_everything(tmp_path, capsys) -> None:
 def test_missing_folder_is_an_error_without_a_traceback(tmp_path, capsys) -> None:
     assert experiment.main([str(tmp_path), "--output", str(tmp_path / "results")]) == 2
     assert "mammography.csv' not found" in capsys.readouterr().err
-
-
-def test_results_belong_to_the_configuration() -> None:
-    record = json.loads((experiment.RESULTS / "environment.json").read_text(encoding="utf-8"))
-    expected = _common.configuration_record(experiment.CONFIG) | {"quick": False}
-    assert record["settings"] == expected
 
 
 def focal_and_weighted() -> tuple[pd.DataFrame, pd.DataFrame]:
