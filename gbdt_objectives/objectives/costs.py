@@ -271,15 +271,16 @@ class MatrixClasses(Values):
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
-        found = self._find(values)
-        if not found.all():
-            row = int(np.argmin(found))
-            low, high = self.values[0], self.values[-1]
-            raise ValueError(
-                f"{name} must be one of the {len(self.values)} classes of the cost matrix, {low:g} "
-                f"to {high:g}, found {values[row]} at row {row}: pass label_range=(lowest, "
-                "highest) if it is for others, or a matrix with a row and column for each"
-            )
+        super().check(name, values)
+
+    @property
+    def _rule_and_remedy(self) -> tuple[str, str]:
+        K, low, high = len(self.values), self.values[0], self.values[-1]
+        return (
+            f"must be one of the {K} classes of the cost matrix, {low:g} to {high:g}",
+            "pass label_range=(lowest, highest) if it is for others, or a matrix with a row and "
+            "column for each",
+        )
 
 
 def label_weights(

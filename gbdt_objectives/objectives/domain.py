@@ -64,10 +64,12 @@ class Values:
         found = self._find(values)
         if not found.all():
             row = int(np.argmin(found))
-            raise ValueError(
-                f"{name} must be one of {_checks.shown(self.values)}, found {values[row]} at row "
-                f"{row}: encode the classes as these numbers"
-            )
+            rule, remedy = self._rule_and_remedy
+            raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
+
+    @property
+    def _rule_and_remedy(self) -> tuple[str, str]:
+        return f"must be one of {_checks.shown(self.values)}", "encode the classes as these numbers"
 
     def _find(self, values: Array) -> Array:
         found: Array = values == self.values[0]
@@ -89,15 +91,10 @@ class Classes(Values):
     def __init__(self, n_classes: int) -> None:
         super().__init__(tuple(map(float, range(n_classes))))
 
-    def check(self, name: str, values: Array) -> None:
-        found = self._find(values)
-        if not found.all():
-            row = int(np.argmin(found))
-            raise ValueError(
-                f"{name} must hold classes 0 to {len(self.values) - 1}, found {values[row]} at row "
-                f"{row}: subtract the lowest label, encode classes by their rank, or raise "
-                "n_classes"
-            )
+    @property
+    def _rule_and_remedy(self) -> tuple[str, str]:
+        remedy = "subtract the lowest label, encode classes by their rank, or raise n_classes"
+        return f"must hold classes 0 to {len(self.values) - 1}", remedy
 
     def _find(self, values: Array) -> Array:
         found: Array = values == np.rint(values)
