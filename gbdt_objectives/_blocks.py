@@ -1,4 +1,4 @@
-"""Long vectors, worked on a stretch at a time: in cache, exact in float64, on one thread."""
+"""Long vectors, worked on a stretch at a time: in cache, summed in float64, on one thread."""
 
 from __future__ import annotations
 
@@ -31,17 +31,30 @@ def blocks(array: Array) -> Iterator[slice]:
         yield slice(start, min(start + size, len(array)))
 
 
+CHUNK = 16 * STRETCH
+"""Rows that are converted at a time, and then still in the cache."""
+
+
 def dot(u: Array, v: Array) -> float:
-    """sum u v, summed in float64 over stretches of ``STRETCH`` rows."""
+    """sum u v in float64, so that neither the order of rows nor their split over workers shows."""
     if len(u) <= STRETCH:
-        total = float(np.vdot(u, v))  # which leaves overflow to the line below, unlike u.dot
-    else:
-        n = len(u) // STRETCH * STRETCH
-        with np.errstate(over="ignore", invalid="ignore"):
-            stretches = np.matmul(u[:n].reshape(-1, 1, STRETCH), v[:n].reshape(-1, STRETCH, 1))
-        total = float(stretches.sum(dtype=np.float64)) + float(np.vdot(u[n:], v[n:]))
-    if not math.isfinite(total) and u.dtype != np.float64:  # beyond float32: 3e38
-        return dot(u.astype(np.float64), v.astype(np.float64))
+        a = u.astype(np.float64, copy=False)
+        return float(np.vdot(a, a if v is u else v.astype(np.float64, copy=False)))
+    same = v is u
+    spare = np.empty((2 - same, CHUNK)) if u.dtype != np.float64 or v.dtype != np.float64 else None
+    total = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(u), CHUNK):
+            a, b = u[start : start + CHUNK], v[start : start + CHUNK]
+            if spare is not None:
+                np.copyto(spare[0, : len(a)], a)
+                a = spare[0, : len(a)]
+                if not same:
+                    np.copyto(spare[1, : len(a)], b)
+                b = spare[-1, : len(a)]
+            n = len(a) // STRETCH * STRETCH
+            stretches = np.matmul(a[:n].reshape(-1, 1, STRETCH), b[:n].reshape(-1, STRETCH, 1))
+            total += float(stretches.sum()) + float(np.vdot(a[n:], b[n:]))
     return total
 
 

@@ -92,6 +92,11 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
+def in_library() -> bool:
+    """Whether a booster calls us, not the user."""
+    return next(library_frames(), None) is not None
+
+
 def library_frames() -> Iterator[FrameType]:
     """The frames of XGBoost or LightGBM that stand directly above our own."""
     frame: FrameType | None = sys._getframe(1)

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbdt_objectives._workers import several
+
 Array = NDArray[Any]
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -197,7 +199,7 @@ def vector(name: str, values: ArrayLike) -> Array:
     array = real_array(name, values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, found shape {array.shape}")
-    if array.size == 0:
+    if array.size == 0 and not several():
         raise ValueError(f"{name} is empty: there must be at least one row")
     finite(name, array)
     return array
@@ -242,6 +244,8 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
         return None
     array = vector(name, values)
     same_length(name, array, "the labels", rows)
+    if several() and not array.any():  # other workers may have rows that count
+        return array
     if array.min() < 0:
         row = int(np.argmin(array))
         raise ValueError(f"{name} must not be negative, found {array[row]} at row {row}")

@@ -1,16 +1,76 @@
-"""The reduction that objectives use when none is given."""
+"""Sums over the workers of a distributed training, one guarded message at a time.
+
+A worker that left out a sum, or that trains another objective, would make the others add up what
+does not belong together. So every message says what it is for, and errors travel in it: either
+all workers get the same sums, or all of them raise.
+
+Nothing is sent but within :func:`together`, which is entered where a booster calls us on every
+worker alike. Everywhere else, and on one machine, a sum is that of the rows at hand.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[Any]
+Reduce = Callable[[Array], Array]
+
+HEAD = 4
+"""1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
+
+ROOM = 28
+"""Values in the first message, which has the same length on all workers whatever they send."""
+
+TEXT = 1000
+"""Bytes of what a worker has to say."""
+
+
+class WorkersDisagree(ValueError):
+    """Workers of one training have different objectives or metrics, or call them in another order.
+
+    Each of them raises it.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import WorkersDisagree
+    >>> issubclass(WorkersDisagree, ValueError)
+    True
+    """
+
+
+class Call:
+    """One call of an objective or metric, which all workers make at the same time."""
+
+    def __init__(self, subject: object, count: int) -> None:
+        self.subject, self.count = subject, count
+        self.messages = 0
+        self.awaited = True  # whether other workers still wait for a message of this call
+
+    def fingerprint(self, length: int) -> int:
+        self.messages += 1
+        text = f"{describe(self.subject)} call {self.count} message {self.messages} of {length}"
+        return zlib.crc32(text.encode()) & 0xFFFFF  # so small that sums of squares are exact
+
+
+class _Here(threading.local):
+    call: Call | None = None
+
+
+_here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether there are several, joined by XGBoost's collective.
+    """Whether XGBoost's collective joins several.
 
     XGBoost is only looked up, never imported: whoever trains with it has imported it.
     """
@@ -21,16 +81,176 @@ def workers() -> bool:
     return bool(collective.is_distributed())
 
 
-def sum_over_workers(values: NDArray[Any]) -> NDArray[Any]:
-    """Sum float64 ``values`` over the workers of XGBoost's collective.
+def several() -> bool:
+    """Whether this is a call that several workers make together, some perhaps without rows."""
+    return _here.call is not None
 
-    The identity outside distributed training, and without XGBoost. Every worker must call
-    it equally often.
+
+@contextmanager
+def together(subject: object, count: int = 0) -> Iterator[None]:
+    """What every worker does at the same time; without several workers nothing special.
+
+    An error within is raised on all of them.
+
+    Parameters
+    ----------
+    subject : Objective or Metric
+        Of which all workers must have the same.
+    count : int
+        How many calls were made before in this training.
     """
     if not workers():
-        return values
+        yield
+        return
+    outer, call = _here.call, Call(subject, count)
+    _here.call = call
+    try:
+        yield
+    except Exception as error:
+        if call.awaited:
+            with suppress(Exception):  # which would hide this one
+                _send(np.empty(0), call, _collective_sum, error)
+        raise
+    finally:
+        _here.call = outer
+
+
+def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = False) -> Array:
+    """The sum of float64 ``values`` over all workers; the values themselves on one machine.
+
+    Parameters
+    ----------
+    values : array-like
+        Of the rows of this worker; zeros if it has none.
+    reduce : callable, optional
+        Sums a float64 array over workers. None: XGBoost's collective, within :func:`together`.
+    last : bool
+        Whether it is the last message of a call, after which workers go on alone.
+
+    Raises
+    ------
+    WorkersDisagree
+        On all workers, if not all of them send this.
+    ValueError, TypeError
+        On all workers, if one of them failed.
+    """
+    own = np.asarray(values, np.float64)
+    call = _here.call
+    if reduce is None and call is None:
+        return own
+    total = _send(own.ravel(), call or Call(None, 0), reduce or _collective_sum)
+    if last:
+        settle()
+    return total.reshape(own.shape)
+
+
+def all_gather(values: ArrayLike) -> Array:
+    """The float64 ``values`` (k,) of every worker, (workers, k)."""
+    own = np.asarray(values, np.float64)
+    if _here.call is None:
+        return own[np.newaxis]
     from xgboost import collective
 
-    return np.asarray(
-        collective.allreduce(np.ascontiguousarray(values, np.float64), collective.Op.SUM)
+    table = np.zeros((collective.get_world_size(), len(own)))
+    table[collective.get_rank()] = own
+    return all_sum(table)
+
+
+def settle() -> None:
+    """That the last message of a call was sent: from here on workers go on alone."""
+    if _here.call is not None:
+        _here.call.awaited = False
+
+
+def agree() -> None:
+    """The last message of a call that has no sums: that all workers have come this far."""
+    all_sum(np.empty(0), last=True)
+
+
+def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None) -> Array:
+    """The values summed, if all workers send them; an error on all workers otherwise."""
+    h = call.fingerprint(len(own))
+    first = np.zeros(HEAD + ROOM)
+    first[:HEAD] = 1, h, h * h, error is not None
+    first[HEAD : HEAD + len(own)] = own[:ROOM]
+    total = np.asarray(reduce(first))
+    n, sum_h, sum_hh, failed = total[:HEAD]
+    if failed:
+        call.awaited = False
+        raise error_of_a_worker(error, reduce)
+    if not (math.isfinite(n) and int(n) * int(sum_hh) == int(sum_h) ** 2 and sum_h == n * h):
+        call.awaited = False
+        raise disagreement(call, len(own), reduce)
+    if len(own) <= ROOM:
+        return total[HEAD : HEAD + len(own)]
+    return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
+
+
+def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
+    """The error of this worker, or of the first that has one."""
+    said = _exchange("" if own is None else f"{type(own).__name__}: {own}", reduce)
+    if own is not None:
+        return own
+    for rank, text in enumerate(said):
+        if text:
+            kind, _, message = text.partition(": ")
+            return (TypeError if kind == "TypeError" else ValueError)(f"{message} (worker {rank})")
+    return ValueError("another worker failed: its log says why")
+
+
+def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:
+    where = f"call {call.count}, message {call.messages} of {length} numbers"
+    said = _exchange(f"{describe(call.subject)} in {where}", reduce)
+    found = [f"worker {said.index(text)} has {text}" for text in dict.fromkeys(said)]
+    return WorkersDisagree(
+        f"the workers do not train the same: {'; '.join(found[:3]) or where}. Make objective and "
+        "metric once, from the labels of all rows, and send them to all workers; or make them "
+        "without labels, as qwk_objective(), which measures those of all workers together"
     )
+
+
+def _exchange(text: str, reduce: Reduce) -> list[str]:
+    """What each worker says; nothing where only sums are known, not who is who."""
+    if reduce is not _collective_sum:
+        return []
+    from xgboost import collective
+
+    table = np.zeros((collective.get_world_size(), TEXT))
+    said = text.encode()[:TEXT]
+    table[collective.get_rank(), : len(said)] = np.frombuffer(said, np.uint8)
+    rows = reduce(table.ravel()).reshape(table.shape).astype(np.uint8)
+    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows]
+
+
+def _collective_sum(values: Array) -> Array:
+    from xgboost import collective
+    from xgboost.core import XGBoostError
+
+    try:
+        return np.asarray(
+            collective.allreduce(np.ascontiguousarray(values, np.float64), collective.Op.SUM)
+        )
+    except XGBoostError as error:
+        raise RuntimeError(
+            "the sums of all workers could not be had, as another worker failed, left or hung: "
+            "the first error in the workers' logs says why; then train again"
+        ) from error
+
+
+def describe(subject: object) -> str:
+    """The same for the same objective or metric on every worker, whatever rows it holds."""
+    if dataclasses.is_dataclass(subject) and not isinstance(subject, type):
+        fields = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
+        values = (f"{name}={describe(getattr(subject, name))}" for name in fields)
+        return f"{type(subject).__name__}({', '.join(values)})"
+    if isinstance(subject, tuple | list):
+        return f"({', '.join(map(describe, subject))})"
+    if isinstance(subject, np.generic):
+        return repr(subject.item())
+    if subject is None or isinstance(subject, bool | int | float | str):
+        return repr(subject)
+    if callable(subject) and hasattr(subject, "__qualname__"):
+        held = [cell.cell_contents for cell in getattr(subject, "__closure__", None) or ()]
+        numbers = [value for value in held if isinstance(value, bool | int | float | str)]
+        return f"{subject.__module__}.{subject.__qualname__}{numbers or ''}"
+    return type(subject).__name__

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import gbdt_objectives as go
+from gbdt_objectives._workers import HEAD
 from gbdt_objectives.objectives.domain import REAL
 
 Array = np.ndarray[Any, Any]
@@ -58,6 +59,17 @@ def costly_error_loss(
 ) -> float:
     w = cost if sample_weight is None else cost * sample_weight
     return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
+
+
+def sums_of_all(total: Array) -> Callable[[Array], Array]:
+    """A reduce of a worker whose sums, with those of all others, are ``total``."""
+
+    def reduce(message: Array) -> Array:
+        summed = message.copy()
+        summed[HEAD : HEAD + len(total)] = total
+        return summed
+
+    return reduce
 
 
 def ones(y: Array, p: Array, w: Array) -> float:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks
+from gbdt_objectives import _callers, _checks, _workers
 from gbdt_objectives._checks import Array
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -156,7 +156,8 @@ class RenderedMetric:
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
             y_true, y_pred = a, b
-        value = self.metric._check_and_score(y_true, y_pred, sample_weight)
+        with _workers.together(self.metric):
+            value = self.metric._check_and_score(y_true, y_pred, sample_weight)
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
                 f"{self.metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.metrics.base import InputSpace, Link, Metric
 
 ENCODE = "encode the classes as 0..K-1 in the order of the columns"
@@ -48,6 +49,7 @@ class ClassProbabilityMetric(Metric):
             weight = np.ones(len(values)) if w is None else w[at].astype(np.float64)
             total += float(weight @ values)
             n += float(weight.sum())
+        total, n = all_sum((total, n), last=True).tolist()
         return total / n
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:

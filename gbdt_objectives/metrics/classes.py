@@ -7,6 +7,7 @@ thresholds can be exactly optimal. The distance of two classes is that of their 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
 from gbdt_objectives._marked import mark_of, same_mark
+from gbdt_objectives._workers import all_gather, all_sum
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
@@ -73,7 +75,8 @@ class ClassMetric(Metric):
         pair *= K
         pair += p.astype(np.intp, copy=False)
         pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
-        return self.of_counts(np.bincount(pair, w, minlength=K * K).reshape(K, K))
+        counts = all_sum(np.bincount(pair, w, minlength=K * K), last=True)
+        return self.of_counts(counts.reshape(K, K))
 
     def __call__(
         self,
@@ -129,7 +132,7 @@ class ClassMetric(Metric):
             y, p, w = y[counts], p[counts], w[counts]
         classes = (y,) if scores else (y, p)
         if self.label_range is None:
-            low, high = int(min(c.min() for c in classes)), int(max(c.max() for c in classes))
+            low, high = range_of(classes)
         else:
             low, high = self.label_range
             for name, c in zip(("y_true", "y_pred"), classes, strict=False):
@@ -251,7 +254,7 @@ class QWKMetric(WeightedKappa):
     cost: Cost = field(default="squared", init=False, repr=False)
 
     def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
-        return kappa_of_classes(y, p, w)  # needs no confusion counts
+        return kappa_of_classes(y, p, w, low)  # needs no confusion counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +302,17 @@ def matthews(counts: Array) -> Array:
     several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
     value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+
+def range_of(classes: Sequence[Array]) -> tuple[int, int]:
+    """The lowest and highest class, of all workers."""
+    found = [c for c in classes if len(c)]
+    own = (
+        min((c.min() for c in found), default=np.inf),
+        max((c.max() for c in found), default=-np.inf),
+    )
+    parts = all_gather(own)
+    return int(parts[:, 0].min()), int(parts[:, 1].max())
 
 
 def refuse_float_classes(y_true: ArrayLike, y_pred: ArrayLike) -> None:

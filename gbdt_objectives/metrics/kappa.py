@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.metrics.base import Link, Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -79,29 +80,25 @@ def quadratic_weighted_kappa(
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return kappa_of_classes(y, p, w)
+    counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
+    return kappa_of_classes(y, p, w, float(min(y[counts].min(), p[counts].min())))
 
 
-def kappa_of_classes(y: Array, p: Array, w: Array | None) -> float:
-    """1 - F/G of classes, from additive sums around a common origin."""
-    origin = float(y[0 if w is None else np.argmax(w)])  # a value that counts
-    n = s_y = s_p = s_yy = s_pp = s_dd = 0.0
+def kappa_of_classes(y: Array, p: Array, w: Array | None, origin: float) -> float:
+    """1 - F/G of classes, from additive sums around a common origin, the lowest class."""
+    sums = np.zeros(6)
     for rows in blocks(y):
         u = np.subtract(y[rows], origin, dtype=np.float64)
         v = np.subtract(p[rows], origin, dtype=np.float64)
         d = u - v
         if w is None:
-            n += len(u)
-            s_y, s_p = s_y + float(u.sum()), s_p + float(v.sum())
-            s_yy, s_pp, s_dd = s_yy + dot(u, u), s_pp + dot(v, v), s_dd + dot(d, d)
+            sums += len(u), u.sum(), v.sum(), dot(u, u), dot(v, v), dot(d, d)
         else:
             x = w[rows].astype(np.float64)
-            n += float(x.sum())
-            s_y, s_p = s_y + dot(x, u), s_p + dot(x, v)
-            s_yy, s_pp = s_yy + dot(x, u * u), s_pp + dot(x, v * v)
-            s_dd += dot(x, d * d)
+            sums += x.sum(), dot(x, u), dot(x, v), dot(x, u * u), dot(x, v * v), dot(x, d * d)
+    n, s_y, s_p, s_yy, s_pp, s_dd = all_sum(sums, last=True).tolist()
     expected = s_yy + s_pp - 2 * s_y * s_p / n
-    if not expected > 0:  # both are constant and equal to the origin: no rounding at all
+    if not expected > 1e-14 * (s_yy + s_pp):  # both are constant and equal: only rounding is left
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return 1 - s_dd / expected
 
@@ -126,8 +123,7 @@ class ExtendedQWKMetric(Metric):
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
-        n = float(len(y) if w is None else w.sum(dtype=np.float64))
-        return 1 - objective.loss(y, p, w) / n
+        return 1 - objective.mean_loss(y, p, w)
 
 
 def extended_qwk_metric(

@@ -10,6 +10,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.metrics.base import InputSpace, Link, Metric
 from gbdt_objectives.objectives import weighted_logloss_objective
 
@@ -26,7 +27,8 @@ class WeightedLoglossMetric(Metric):
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
         if self.input_space == "margin":
             objective = weighted_logloss_objective(self.negative_keep_rate)
-            negative_loss, positive_loss, negatives, positives = objective._loss_sums(y, p, w)
+            sums = all_sum(objective._loss_sums(y, p, w), last=True)
+            negative_loss, positive_loss, negatives, positives = sums.tolist()
             weight = objective.negative_weight
             return (weight * negative_loss + positive_loss) / (weight * negatives + positives)
         _checks.binary_labels("y_true", y)
@@ -43,7 +45,9 @@ class WeightedLoglossMetric(Metric):
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
             log_likelihood = np.where(y == 1, np.log(p), np.log1p(-p))
         counts = c > 0
-        return float(-np.average(log_likelihood[counts], weights=c[counts]))
+        own = c[counts] @ log_likelihood[counts], c.sum()
+        total, n = all_sum(own, last=True)
+        return float(-total / n)
 
 
 def weighted_logloss_metric(
@@ -94,8 +98,9 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
     name: ClassVar[str] = "normalized_entropy"
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        counted = np.bincount(y.astype(np.int8), w, minlength=2)
+        negatives, positives = all_sum(counted).tolist()
         logloss = super()._value(y, p, w)
-        negatives, positives = map(float, np.bincount(y.astype(np.int8), w, minlength=2))
         q = positives / (negatives / self.negative_keep_rate + positives)
         if q in (0, 1):
             raise ValueError(

@@ -36,11 +36,10 @@ class LossMetric(Metric):
         _checks.same_length("y_pred", f, "the labels", len(y))
         _checks.finite("y_pred", f)
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        if w is None:
-            return self.objective.loss(y, f) / len(y)
-        counts = w > 0
-        y, f, w = y[counts], f[counts], w[counts].astype(float)
-        return self.objective.loss(y, f, w) / float(w.sum())
+        if w is not None:
+            counts = w > 0
+            y, f, w = y[counts], f[counts], w[counts].astype(float)
+        return self.objective.mean_loss(y, f, w)
 
 
 def loss_metric(objective: Objective) -> LossMetric:

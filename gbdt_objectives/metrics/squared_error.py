@@ -7,7 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.metrics.base import Link, Metric
 
 
@@ -20,7 +22,10 @@ class SquaredErrorMetric(Metric):
     link: ClassVar[Link | None] = "identity"
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        return float(np.average(np.square(np.subtract(y, p, dtype=np.float64)), weights=w))
+        r = np.subtract(y, p, dtype=np.float64)
+        own = (dot(r, r), len(r)) if w is None else (dot(r, w * r), w.sum(dtype=np.float64))
+        total, n = all_sum(own, last=True)
+        return float(total / n)
 
 
 def squared_error_metric() -> SquaredErrorMetric:

@@ -12,13 +12,14 @@ import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks, _versions
+from gbdt_objectives import _callers, _checks, _versions, _workers
 from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives.domain import REAL, Domain
@@ -46,8 +47,8 @@ class Objective:
     It is frozen, so it can be pickled, cloned, compared and shared.
 
     A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
-    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_measure`` if
-    it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
+    log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_label_statistics``
+    and ``_from_label_statistics`` if it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
     and ``_write`` instead. Checks, weights, blocks and precision are inherited. With K
     ``outputs``, margins, gradients and hessians of a row are K numbers: (n, K) instead of (n,).
 
@@ -148,11 +149,23 @@ class Objective:
         """Raise unless it can be for n training rows; ``of`` is what has them."""
 
     def measured(self: Self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """The same objective, with what depends on the training labels filled in."""
+        """The same objective, with what depends on the training labels filled in.
+
+        While several workers train together, on the labels of all of them.
+        """
+        own = self.label_statistics(y_true, sample_weight)
+        return self.from_label_statistics(_workers.all_gather(own))
+
+    def label_statistics(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+        """What :meth:`measured` needs of some of the training rows, float64 (k,)."""
         y, w = self._read_labels(y_true, sample_weight)
         for rows in blocks(y):
             self._check_labels(y, rows)
-        return self._measure(y, w)
+        return np.asarray(self._label_statistics(y, w), np.float64)
+
+    def from_label_statistics(self: Self, parts: ArrayLike) -> Self:
+        """The objective measured on all rows, from the statistics of each part of them, (m, k)."""
+        return self._from_label_statistics(np.asarray(parts, np.float64))
 
     def fitted(
         self: Self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
@@ -186,6 +199,13 @@ class Objective:
         y, f, w = self._read(y_true, margin, sample_weight)
         return self._measure_if_needed(y, w)._loss(y, f, w)
 
+    def mean_loss(
+        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """The total loss over the sum of the weights; of the rows of all workers in training."""
+        y, f, w = self._read(y_true, margin, sample_weight)
+        return self._measure_if_needed(y, w)._mean_loss(y, f, w)
+
     def gradient_hessian(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
@@ -212,10 +232,14 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        y, f, w = self._read(y_true, margin, sample_weight)
-        ready = self._measure_if_needed(y, w)
-        ready._warn_of_far_start(f)
-        return ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
+        with _workers.together(self) if _callers.in_library() else nullcontext():
+            y, f, w = self._read(y_true, margin, sample_weight)
+            ready = self._measure_if_needed(y, w)
+            ready._warn_of_far_start(f)
+            computed = ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
+            if not self.couples_rows:
+                _workers.agree()
+        return computed
 
     def bind(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None = None, *, start: ArrayLike = 0.0
@@ -255,8 +279,12 @@ class Objective:
         """Gradient and hessian of each row, without its weight."""
         raise NotImplementedError
 
-    def _measure(self: Self, y: Array, w: Array | None) -> Self:
-        """This objective with its intercept, and what else depends on the training labels."""
+    def _label_statistics(self, y: Array, w: Array | None) -> ArrayLike:
+        """What the intercept, and all else that depends on the training labels, needs of these."""
+        return ()
+
+    def _from_label_statistics(self: Self, parts: Array) -> Self:
+        """This objective with what follows from the statistics of all parts of the rows, (m, k)."""
         return self
 
     @property
@@ -273,6 +301,11 @@ class Objective:
             losses = self._row_loss(self._check_labels(y, rows), margin)
             total += float(losses.sum(dtype=np.float64)) if w is None else dot(losses, w[rows])
         return total
+
+    def _mean_loss(self, y: Array, f: Array, w: Array | None) -> float:
+        n = len(y) if w is None else w.sum(dtype=np.float64)
+        total, weight = _workers.all_sum([self._loss(y, f, w), n], last=True)
+        return float(total / weight)
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
         """Additive sums over a block. What is left in ``kept``, which may hold ``f``
@@ -308,7 +341,7 @@ class Objective:
         hessian[:] = row_hessian  # first: f, or a view of it, may be returned
         gradient[:] = row_gradient
         g, h = gradient.ravel(), hessian.ravel()
-        if not math.isfinite(dot(g, g) + dot(h, h)):
+        if not (np.isfinite(g).all() and np.isfinite(h).all()):
             for part, values in (("gradient", gradient), ("hessian", hessian)):
                 _checks.finite(f"the {part} of {type(self).__name__}", values)
         if w is not None:
@@ -331,7 +364,7 @@ class Objective:
     ) -> tuple[Array, Array, Array | None]:
         """Arrays of matching shape; labels and margins are checked later, block by block."""
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
-        if f.size == 0:
+        if f.size == 0 and not _workers.several():
             raise ValueError("margin is empty: there must be at least one row")
         self._check_margin_shape(f)
         if y.ndim == 1:
@@ -376,14 +409,14 @@ class Objective:
         y = _checks.real_array("y_true", y_true)
         if y.ndim != 1:
             raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
-        if y.size == 0:
+        if y.size == 0 and not _workers.several():
             raise ValueError("y_true is empty: there must be at least one row")
         self.check_rows(len(y), "y_true")
         if sample_weight is None:
             return y, None
         w = _checks.real_array("sample_weight", sample_weight)
         # the quick look; what is wrong is found and said by the slow one
-        known = w.shape == y.shape and w.min() >= 0
+        known = w.shape == y.shape and w.size > 0 and w.min() >= 0
         if not (known and _checks.LEAST_WEIGHT <= float(w.max()) <= _checks.LARGEST_WEIGHT):
             _checks.weights("sample_weight", w, len(y))
         return y, w
@@ -445,7 +478,7 @@ class Objective:
                 self._check_margins(f, margin)
             parts.append(self._sums(constants, margin, gradient))
             seen.append(block)
-        sums = add_sums(parts)
+        sums = add_sums(parts or [self._sums_of_no_rows(f.dtype)])
         if not math.isfinite(sum(sums)):
             self.margin_domain.check("margin", f)
         totals = self._totals(sums)
@@ -462,12 +495,20 @@ class Objective:
             labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
             constants = self._constants(labels, weights, spare[: len(margin)], lasting=False)
             sums.append(self._sums(constants, margin, kept[: len(margin)]))
-        return add_sums(sums)
+        return add_sums(sums or [self._sums_of_no_rows(f.dtype)])
+
+    def _sums_of_no_rows(self, dtype: np.dtype[Any]) -> Sums:
+        """Zeros, as many as there are sums: those of a worker without rows."""
+        none = np.empty(self._margin_shape(0), dtype)
+        constants = self._constants(np.empty(0), None, none, lasting=False)
+        return self._sums(constants, none, none.copy())
 
     def _warn_of_far_start(self, f: Array) -> None:
         """In their first call boosters pass their own start in every row: 0, 0.5 or base_score."""
         intercept, tolerance = self.intercept, self.start_tolerance
         if intercept is None or tolerance is None or isinstance(intercept, tuple):
+            return
+        if not len(f):
             return
         start = float(f[0])
         glance = f[:: max(1, len(f) // 16)]  # settles all calls but the first, at no cost
@@ -639,7 +680,7 @@ class FunctionObjective(Objective):
             self._check_result(f"the {part} returned by {self._name}", values, f.shape, dtype)
             for part, values in zip(("gradient", "hessian"), returned, strict=True)
         )
-        if hessian.min() < 0 or not hessian.any():
+        if hessian.size and (hessian.min() < 0 or not hessian.any()):
             raise ValueError(
                 f"the hessian returned by {self._name} must be >= 0 and not 0 everywhere, found a "
                 f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "

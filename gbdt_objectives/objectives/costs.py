@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.objectives.coupled import LabelRange, Reduce, alone, constant_labels
+from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 from gbdt_objectives.objectives.domain import Values
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
@@ -212,12 +212,7 @@ def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -
     K = len(labels)
     if K == 1:
         raise constant_labels(name, float(labels[0]))
-    if K > MOST_LABELS:
-        raise ValueError(
-            f"{name} holds {K} different labels, and the expected cost of a prediction is a sum "
-            f"over them: at most {MOST_LABELS} are supported; bin them, or use qwk_objective, "
-            "which needs their mean and variance only"
-        )
+    check_few_labels(name, K)
     if isinstance(cost, MatrixCost):
         costs = cost.between(labels)
     else:
@@ -283,25 +278,36 @@ class MatrixClasses(Values):
         )
 
 
-def label_weights(
-    name: str, y: Array, w: Array | None, label_range: LabelRange | None, reduce: Reduce
-) -> tuple[Array, Array]:
-    """The different labels of all workers, ascending, and the weight of each.
-
-    ``label_range``: None on the only worker.
-    """
-    only = alone(reduce)  # asked by every worker, whatever its labels are
-    low, high = (float(y.min()), float(y.max())) if label_range is None else label_range
-    whole = low.is_integer() and high.is_integer() and high - low < MOST_LABELS
+def label_weights(y: Array, w: Array | None) -> tuple[Array, Array]:
+    """The different labels, ascending, and the weight of each."""
+    low, high = float(y.min()), float(y.max())
+    whole = low.is_integer() and high - low < MOST_LABELS
     if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
         positions = np.subtract(y, low).astype(np.intp)
-        K = int(high - low) + 1
-        return low + np.arange(K), reduce(np.bincount(positions, w, K).astype(np.float64))
-    if not only:
-        raise ValueError(
-            f"{name} must be integers, fewer than {MOST_LABELS}, where no worker sees all labels: "
-            f"found {shown(y[:3].tolist())} in label_range {label_range}; pass labels= or "
-            "target_prior="
-        )
+        found = np.flatnonzero(np.bincount(positions))
+        return low + found, np.bincount(positions, w).astype(np.float64)[found]
     labels, at = np.unique(y, return_inverse=True)
+    check_few_labels("y_true", len(labels))
     return labels.astype(np.float64), np.bincount(at, w).astype(np.float64)
+
+
+def check_few_labels(name: str, K: int) -> None:
+    if K > MOST_LABELS:
+        raise ValueError(
+            f"{name} holds {K} different labels, and the expected cost of a prediction is a sum "
+            f"over them: at most {MOST_LABELS} are supported; bin them, or use qwk_objective, "
+            "which needs their mean and variance only"
+        )
+
+
+def merge_label_weights(parts: Array) -> tuple[Array, Array]:
+    """The different labels of all parts of the rows, ascending, and the weight of each.
+
+    ``parts`` (m, 2 MOST_LABELS + 1): how many there are, the labels and the weights of each.
+    """
+    K = parts[:, 0].astype(int)
+    labels, weights = np.split(parts[:, 1:], 2, axis=1)
+    there = np.arange(MOST_LABELS) < K[:, np.newaxis]
+    every, at = np.unique(labels[there], return_inverse=True)
+    check_few_labels("y_true", len(every))
+    return every, np.bincount(at, weights[there], len(every))

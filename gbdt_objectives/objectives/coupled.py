@@ -1,33 +1,16 @@
-"""What objectives that couple rows share: sums over workers, and the labels that they measure."""
+"""What objectives that couple rows share: their own reduce, and the labels that they measure."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import sum_over_workers
+from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives.base import Objective
 
-Reduce = Callable[[Array], Array]
 LabelRange = tuple[float, float]
-
-
-def unchanged(sums: Array) -> Array:
-    """The sums of the only worker."""
-    return sums
-
-
-def reducer(reduce: Reduce | None) -> Reduce:
-    """What sums over workers: ``reduce``, or XGBoost's collective."""
-    return sum_over_workers if reduce is None else reduce
-
-
-def alone(reduce: Reduce) -> bool:
-    """Whether there is one worker only."""
-    return bool(reduce(np.ones(1))[0] == 1)
 
 
 def check_reduce(reduce: Reduce | None) -> None:
@@ -35,19 +18,19 @@ def check_reduce(reduce: Reduce | None) -> None:
         raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
 
 
+def check_complete(objective: Objective, factory: str) -> None:
+    """Raise if an objective with a reduce of its own would have to measure labels."""
+    if not objective._is_complete:
+        raise ValueError(
+            "reduce is given, but not all that is measured on labels: with a reduce of your own "
+            f"pass the labels of all workers, {factory}(labels, reduce=reduce), or what they say, "
+            "as target_prior and label_range"
+        )
+
+
 def check_weights_have_labels(labels: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
     if labels is None and sample_weight is not None:
         raise ValueError("sample_weight is given without labels: it would be ignored")
-
-
-def measure_range(y: Array, reduce: Reduce, factory: str) -> LabelRange:
-    """(min, max) of the training labels, all of which must be here."""
-    if not alone(reduce):
-        raise ValueError(
-            "label_range is not given and no worker sees all labels: "
-            f"pass label_range=(lowest, highest) to {factory}"
-        )
-    return float(y.min()), float(y.max())
 
 
 def range_of_labels(y: Array, label_range: LabelRange | None) -> LabelRange:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 
 
@@ -25,7 +24,9 @@ class Interval:
 
     def contains(self, values: Array) -> bool:
         if self.low == -math.inf and self.high == math.inf:
-            return math.isfinite(dot(values, values))
+            return bool(np.isfinite(values).all())
+        if not values.size:
+            return True
         low, high = float(values.min()), float(values.max())
         return self.low <= low and high <= self.high and math.isfinite(low + high)
 

@@ -26,10 +26,14 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._workers import sum_over_workers
 from gbdt_objectives.objectives.base import Constants, Objective
 from gbdt_objectives.objectives.domain import BINARY, Values
-from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, softplus
+from gbdt_objectives.objectives.logloss import (
+    LARGEST_EXPONENT,
+    both_classes,
+    class_weights,
+    softplus,
+)
 
 ABSENT = 1e-6
 """The weight of a class without rows, as a part of the rarest class's: for a finite intercept."""
@@ -79,18 +83,17 @@ class FocalObjective(Objective):
         """log c(1)/c(0)."""
         return 0.0 if self.alpha is None else float(np.log(self.alpha) - np.log1p(-self.alpha))
 
-    def _measure(self, y: Array, w: Array | None) -> FocalObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> Array:
+        """The weight of label 0 and of label 1."""
+        return class_weights(y, w, 2)
+
+    def _from_label_statistics(self, parts: Array) -> FocalObjective:
         """The intercept: the constant margin of least loss."""
         if self.intercept is not None:
             return self
         from scipy.optimize import brentq
 
-        negative, positive = class_weights(y, w, 2).tolist()
-        if not (positive > 0 and negative > 0):
-            raise ValueError(
-                f"y_true has one class only, found weight {positive:g} for label 1 and "
-                f"{negative:g} for label 0: both must occur"
-            )
+        negative, positive = both_classes(parts)
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
@@ -181,13 +184,17 @@ class MulticlassFocalObjective(Objective):
             scores -= np.log(self.alpha)[:, np.newaxis]
         return scores
 
-    def _measure(self, y: Array, w: Array | None) -> MulticlassFocalObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> Array:
+        """The weight of each class."""
+        return class_weights(y, w, self.n_classes)
+
+    def _from_label_statistics(self, parts: Array) -> MulticlassFocalObjective:
         """The intercept: the constant margins of least loss, which sum to 0."""
         if self.intercept is not None:
             return self
         from scipy.optimize import root
 
-        counted = class_weights(y, w, self.n_classes)
+        counted = parts.sum(axis=0)
         occurs = counted > 0
         if occurs.sum() < 2:
             raise ValueError(
@@ -294,12 +301,6 @@ def focal_loss(x: Array, g: float) -> Array:
     losses: Array = np.exp(g * (x - t))
     losses *= t
     return losses
-
-
-def class_weights(y: Array, w: Array | None, K: int) -> Array:
-    """The weight of each class, over all workers."""
-    counted: Array = np.bincount(y.astype(np.intp), w, minlength=K).astype(np.float64)
-    return sum_over_workers(counted)
 
 
 def focal_objective(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import sum_over_workers
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums, add_sums
 from gbdt_objectives.objectives.domain import BINARY
 from gbdt_objectives.objectives.row_values import RowValues
@@ -75,21 +75,33 @@ class LoglossObjective(Objective):
             _checks.rates_by_row_alone(NAME, self.offset.values > 0, y == 1)
         return y, w
 
-    def _measure(self, y: Array, w: Array | None) -> LoglossObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> Array:
+        """The weight of label 0 and of label 1."""
+        return class_weights(y, w, 2)
+
+    def _from_label_statistics(self, parts: Array) -> LoglossObjective:
         """The intercept: the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        counted = np.bincount(y.astype(np.int8), w, minlength=2).astype(np.float64)
-        negative, positive = sum_over_workers(counted).tolist()
-        if not (positive > 0 and negative > 0):
-            raise ValueError(
-                f"y_true has one class only, found weight {positive:g} for label 1 and "
-                f"{negative:g} for label 0: both must occur"
-            )
-        if isinstance(self.offset, RowValues):
-            best = best_constant(self.offset.values, w, positive, negative)
-        else:
-            best = math.log(positive / (self.negative_weight * negative)) - self.offset
+        negative, positive = both_classes(parts)
+        if isinstance(self.offset, RowValues):  # which only measured() can weigh
+            return self
+        best = math.log(positive / (self.negative_weight * negative)) - self.offset
+        return dataclasses.replace(self, intercept=best)
+
+    def measured(
+        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LoglossObjective:
+        """The same objective, with its intercept: the constant margin of least loss.
+
+        While several workers train together, on the labels of all of them.
+        """
+        ready = super().measured(y_true, sample_weight)
+        if ready.intercept is not None or not isinstance(self.offset, RowValues):
+            return ready
+        y, w = self._read_labels(y_true, sample_weight)
+        negative, positive = all_sum(class_weights(y, w, 2)).tolist()
+        best = best_constant(self.offset.values, w, positive, negative)
         return dataclasses.replace(self, intercept=best)
 
     def _loss(self, y: Array, z: Array, w: Array | None) -> float:
@@ -170,6 +182,23 @@ class LoglossObjective(Objective):
             gradient[certain] = hessian[certain] = 0
 
 
+def class_weights(y: Array, w: Array | None, K: int) -> Array:
+    """The weight of each of the classes 0 to K-1."""
+    counted: Array = np.bincount(y.astype(np.intp), w, minlength=K).astype(np.float64)
+    return counted
+
+
+def both_classes(parts: Array) -> tuple[float, float]:
+    """The weight of label 0 and of label 1, if there are both, in all parts (m, 2) of the rows."""
+    negative, positive = parts.sum(axis=0).tolist()
+    if not (positive > 0 and negative > 0):
+        raise ValueError(
+            f"y_true has one class only, found weight {positive:g} for label 1 and "
+            f"{negative:g} for label 0: both must occur"
+        )
+    return negative, positive
+
+
 def best_constant(offsets: Array, w: Array | None, positive: float, negative: float) -> float:
     """c with sum w sigma(c + o) = P, where the loss of one margin for all rows is least.
 
@@ -180,7 +209,7 @@ def best_constant(offsets: Array, w: Array | None, positive: float, negative: fl
 
     def total(row_values: Array) -> float:
         own = row_values.sum() if w is None else dot(row_values, w)
-        return float(sum_over_workers(np.array([own], np.float64))[0])
+        return float(all_sum(own))
 
     # sigma(c) <= sigma(c + o) <= exp(c + o)
     low = math.log(positive / total(np.exp(offsets)))

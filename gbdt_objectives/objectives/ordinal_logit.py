@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import sum_over_workers
+from gbdt_objectives._workers import all_sum, settle
 from gbdt_objectives.objectives.base import (
     Block,
     Constants,
@@ -147,12 +147,15 @@ class OrdinalLogitObjective(Objective):
         p[:, 1:-1] *= [apart(low, high) for low, high in pairwise(theta)]
         return p
 
-    def _measure(self, y: Array, w: Array | None) -> OrdinalLogitObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> Array:
+        """The weight of each class."""
+        return np.bincount(y.astype(np.intp), w, minlength=self.n_classes)
+
+    def _from_label_statistics(self, parts: Array) -> OrdinalLogitObjective:
         """The log-odds of the classes below each threshold, if they are to be fixed."""
         if self.thresholds != "fixed":
             return self
-        counts = np.bincount(y.astype(np.intp), w, minlength=self.n_classes)
-        W = sum_over_workers(counts.astype(np.float64))
+        W = parts.sum(axis=0)
         present = present_classes(W)
         return replace(self, thresholds=tuple(with_absent(log_odds(W[present]), present).tolist()))
 
@@ -206,7 +209,9 @@ class OrdinalLogitObjective(Objective):
             margin = self._check_margins(f, convert(f[rows], start, gradient))
             seen.append((block, place(constants, margin, hessian, gradient)))
         every = [part for _, parts in seen for part in parts]
-        theta = self._padded(fit_thresholds(every, self.n_classes, constants[-1]))
+        spare = constants[-1] if seen else None
+        theta = self._padded(fit_thresholds(every, self.n_classes, spare))
+        settle()
         for (_, constants, gradient, hessian), parts in seen:
             write(constants, parts, theta, gradient, hessian)
 
@@ -285,18 +290,19 @@ def fit_thresholds(parts: Sequence[Part], n_classes: int, spare: Array | None = 
     They are fitted to samples of each class first, which mostly leaves one pass over all rows.
     ``spare`` is memory for three times as many numbers as the largest part has.
     """
-    W = sum_over_workers(class_weights(parts, n_classes))
+    W = all_sum(class_weights(parts, n_classes))
     present = present_classes(W)
     position = np.cumsum(present) - 1
     rows = [part._replace(label=int(position[part.label])) for part in parts if present[part.label]]
     W = W[present]
     if spare is None:
-        spare = np.empty((3, sum(len(part.f) for part in parts)), parts[0].f.dtype)
+        dtype = parts[0].f.dtype if parts else np.float32  # a worker may have no rows
+        spare = np.empty((3, sum(len(part.f) for part in parts)), dtype)
     large = thin(rows, SAMPLE)
     small = thin(large, SAMPLE // 4)
     theta = start(small, W)
     for sample in (small, large):
-        seen = sum_over_workers(class_weights(sample, len(W)))
+        seen = all_sum(class_weights(sample, len(W)))
         if (seen < W).any() and seen.min() > 0:
             found = minimize(sample, W, W / seen, theta, 0.2, spare)
             theta = theta if found is None else found
@@ -315,7 +321,7 @@ def start(parts: Sequence[Part], W: Array) -> Array:
         f = part.f.astype(np.float64)
         n = len(f) if part.w is None else part.w.sum(dtype=np.float64)
         sums += n, weighted_sum(f, part.w), weighted_sum(f * f, part.w)
-    n, first, second = sum_over_workers(sums)
+    n, first, second = all_sum(sums)
     mean = first / n
     theta: Array = mean + math.sqrt(1 + math.pi / 8 * max(second / n - mean**2, 0)) * log_odds(W)
     return theta
@@ -332,7 +338,7 @@ def minimize(
     last = math.inf
     rounding = 16 * float(np.finfo(spare.dtype).eps) * W.sum()
     for _ in range(STEPS):
-        sums = sum_over_workers(threshold_sums(parts, theta, spare)) * factor[:, np.newaxis]
+        sums = all_sum(threshold_sums(parts, theta, spare)) * factor[:, np.newaxis]
         slope, matrix, bend, third, ratio = derivatives(sums, W, theta)
         level = np.abs(slope).max() <= rounding
         try:
@@ -387,10 +393,10 @@ def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array) -> Array:
             return math.inf
         ends = [-math.inf, *theta.tolist(), math.inf]
         own = sum(loss_of_part(part, ends[part.label], ends[part.label + 1]) for part in wide)
-        return float(sum_over_workers(np.array([own], np.float64))[0] / total)
+        return float(all_sum(own) / total)
 
     def slope_and_matrix(theta: Array) -> tuple[Array, Array]:
-        sums = sum_over_workers(threshold_sums(wide, theta, spare))
+        sums = all_sum(threshold_sums(wide, theta, spare))
         slope, matrix, *_ = derivatives(sums, W, theta)
         return slope / total, matrix / total
 

@@ -18,19 +18,15 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import workers
-from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums
+from gbdt_objectives._workers import Reduce, all_sum
+from gbdt_objectives.objectives.base import Constants, Objective, Sums
 from gbdt_objectives.objectives.coupled import (
-    Reduce,
-    alone,
+    check_complete,
     check_prior_covers,
     check_reduce,
     check_weights_have_labels,
     constant_labels,
-    measure_range,
     range_of_labels,
-    reducer,
-    unchanged,
 )
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
@@ -80,25 +76,24 @@ class QWKObjective(Objective):
     def _is_complete(self) -> bool:
         return self.center is not None and self.spread is not None and not self._needs_range
 
-    def _measure(self, y: Array, w: Array | None) -> QWKObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> ArrayLike:
+        """Lowest and highest label, n, sum w d and sum w d^2 of d = y - lowest."""
+        if self._is_complete or not len(y):
+            return math.inf, -math.inf, 0.0, 0.0, 0.0
+        low, high = float(y.min()), float(y.max())
+        return low, high, *moments(y, w, low)
+
+    def _from_label_statistics(self, parts: Array) -> QWKObjective:
         """With centre, spread and label range where they are not given."""
         if self._is_complete:
             return self
-        reduce, found = reducer(self.reduce), self.label_range
-        if self._needs_range:
-            found = measure_range(y, reduce, "qwk_objective")
-        if found is not None:
-            origin = found[0]
-        elif alone(reduce):
-            origin = float(y[0])
-        else:  # the same on every worker
-            origin = 0.0 if self.center is None else self.center
-        a, b = _mean_variance("y_true", y, w, origin, reduce)
+        low, high = float(parts[:, 0].min()), float(parts[:, 1].max())
+        a, b = _mean_variance("y_true", low, *_from_origin(parts[parts[:, 2] > 0], low))
         return replace(
             self,
             center=a if self.center is None else self.center,
             spread=b if self.spread is None else self.spread,
-            label_range=found,
+            label_range=(low, high) if self._needs_range else self.label_range,
         )
 
     def _check_caller(self) -> None:
@@ -106,17 +101,14 @@ class QWKObjective(Objective):
         reduces = self.reduce is not None
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
-    def _bind(
-        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
-    ) -> Bound:
-        if lasting and self.reduce is None and not workers():  # ask once, not in every call
-            return replace(self, reduce=unchanged)._bind(y, w, start, dtype, lasting)
-        return super()._bind(y, w, start, dtype, lasting)
-
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""
         n, F, G = self._totals(self._sum_blocks(y, p, w))
         return n * F / G
+
+    def _mean_loss(self, y: Array, p: Array, w: Array | None) -> float:
+        _, F, G = self._totals(self._sum_blocks(y, p, w))
+        return F / G
 
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         """y - a, in the hessian's memory unless ``lasting``; a; the range of p, if it is clipped;
@@ -146,9 +138,7 @@ class QWKObjective(Objective):
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, D = (
-            sums if self.reduce is unchanged else reducer(self.reduce)(np.array(sums)).tolist()
-        )
+        n, F, D = all_sum(sums, reduce=self.reduce, last=True).tolist()
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -206,7 +196,7 @@ def qwk_objective(
     labels : array-like of shape (n,), optional
         The training labels, any finite numbers. They give what is not given below:
         ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
-        (min, max). None: taken from the training data in each call.
+        (min, max). None: taken from the training data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of ``labels``; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -224,8 +214,8 @@ def qwk_objective(
         Evaluate at p clipped to ``label_range``, as published: rows beyond the range
         get the gradient of its edge.
     reduce : callable, optional
-        Sums a float64 array over workers. None is right on one machine and under
-        XGBoost's collective.
+        Sums a float64 array over workers, for a library of your own; then all that is measured
+        on labels must be given. None is right on one machine and under XGBoost's collective.
 
     Returns
     -------
@@ -276,7 +266,9 @@ def qwk_objective(
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
-        a, b = _mean_variance("target_prior", prior_labels, prior, float(prior_labels[0]))
+        a, b = _mean_variance(
+            "target_prior", prior_labels[0], *moments(prior_labels, prior, prior_labels[0])
+        )
         center, spread = a if center is None else center, b if spread is None else spread
     if labels is not None:
         y = _checks.vector("labels", labels)
@@ -285,12 +277,12 @@ def qwk_objective(
         if target_prior is not None:
             check_prior_covers(y, prior_labels)
         if center is None or spread is None:
-            a, b = _mean_variance("labels", y, w, label_range[0])
+            a, b = _mean_variance("labels", label_range[0], *moments(y, w, label_range[0]))
             center, spread = a if center is None else center, b if spread is None else spread
     if target_prior is not None and label_range is not None:
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
-    return QWKObjective(
+    made = QWKObjective(
         center=center,
         spread=spread,
         label_range=label_range,
@@ -298,18 +290,37 @@ def qwk_objective(
         clip=clip,
         reduce=reduce,
     )
+    if reduce is not None:
+        check_complete(made, "qwk_objective")
+    return made
+
+
+def moments(y: Array, w: Array | None, origin: float) -> tuple[float, float, float]:
+    """Additive, of d = y - origin: n, sum w d, sum w d^2; exact for integers."""
+    n = s1 = s2 = 0.0
+    for rows in blocks(y):
+        d = np.subtract(y[rows], origin, dtype=np.float64)
+        if w is None:
+            n, s1, s2 = n + len(d), s1 + float(d.sum()), s2 + dot(d, d)
+        else:
+            v = w[rows].astype(np.float64)
+            n, s1, s2 = n + float(v.sum()), s1 + dot(v, d), s2 + dot(v, d * d)
+    return n, s1, s2
+
+
+def _from_origin(parts: Array, origin: float) -> tuple[float, float, float]:
+    """n, sum w d and sum w d^2 of all parts (low, high, n, ...), each from its own origin low."""
+    low, _, n, s1, s2 = parts.T
+    up = low - origin
+    return float(n.sum()), float((s1 + n * up).sum()), float((s2 + up * (2 * s1 + n * up)).sum())
 
 
 def _mean_variance(
-    name: str, y: Array, w: Array | None, origin: float, reduce: Reduce = unchanged
+    name: str, origin: float, n: float, s1: float, s2: float
 ) -> tuple[float, float]:
-    """Of the labels of all workers, from sums over d = y - origin."""
-    own = np.zeros(3)
-    for rows in blocks(y):
-        d = np.subtract(y[rows], origin, dtype=np.float64)
-        v = np.ones(len(d)) if w is None else w[rows].astype(np.float64)
-        own += v.sum(), dot(v, d), dot(v, d * d)
-    n, s1, s2 = map(float, reduce(own))
+    """Of labels with these moments around ``origin``."""
+    if n == 0:
+        raise ValueError(f"the weights of all rows of {name} are 0: at least one row must count")
     mean, variance = origin + s1 / n, s2 / n - (s1 / n) ** 2
     if not variance > 1e-12 * s2 / n:  # more than rounding
         raise constant_labels(name, mean)

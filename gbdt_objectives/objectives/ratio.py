@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._workers import Reduce, all_sum
 from gbdt_objectives.objectives.base import Constants, Link, Objective, Sums, _read_only
 from gbdt_objectives.objectives.costs import (
+    MOST_LABELS,
     AbsoluteCost,
     ExpectedCost,
     MatrixClasses,
@@ -31,18 +33,16 @@ from gbdt_objectives.objectives.costs import (
     expected_cost,
     label_weights,
     matrix_cost,
+    merge_label_weights,
     name_of,
 )
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
-    Reduce,
+    check_complete,
     check_prior_covers,
     check_reduce,
     check_weights_have_labels,
-    measure_range,
     range_of_labels,
-    reducer,
-    unchanged,
 )
 from gbdt_objectives.objectives.domain import BINARY, REAL, Domain, MeasuredRange
 
@@ -102,20 +102,28 @@ class RatioObjective(Objective):
     def _is_complete(self) -> bool:
         return self.denominator is not None and not self._needs_range
 
-    def _measure(self, y: Array, w: Array | None) -> RatioObjective:
+    def _label_statistics(self, y: Array, w: Array | None) -> Array:
+        """How many different labels there are, which, and the weight of each."""
+        found = np.zeros(2 * MOST_LABELS + 1)
+        if not self._is_complete and len(y):
+            labels, weights = label_weights(y, w)
+            found[0] = K = len(labels)
+            found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
+        return found
+
+    def _from_label_statistics(self, parts: Array) -> RatioObjective:
         """With denominator and label range where they are not given."""
         if self._is_complete:
             return self
-        reduce = reducer(self.reduce)
+        labels, weights = merge_label_weights(parts)
         if isinstance(self.numerator, MatrixCost):
             within = self.numerator.label_range
         else:
-            within = self.label_range or measure_range(y, reduce, "kappa_objective")
+            within = self.label_range or (float(labels[0]), float(labels[-1]))
         label_range = within if self.clip else self.label_range
         if self.denominator is not None:
             return replace(self, label_range=label_range)
-        found = label_weights("y_true", y, w, within, reduce)
-        return replace(self._expecting("y_true", *found), label_range=label_range)
+        return replace(self._expecting("y_true", labels, weights), label_range=label_range)
 
     def _expecting(self, name: str, labels: Array, weights: Array) -> RatioObjective:
         """With the denominator, and what follows from it, for this distribution of labels."""
@@ -140,6 +148,10 @@ class RatioObjective(Objective):
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
         n, F, G = self._totals(self._sum_blocks(y, p, w))
         return n * F / G
+
+    def _mean_loss(self, y: Array, p: Array, w: Array | None) -> float:
+        _, F, G = self._totals(self._sum_blocks(y, p, w))
+        return F / G
 
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
         """y, w, and the hessian, whose memory holds d' until it is written."""
@@ -170,7 +182,7 @@ class RatioObjective(Objective):
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
-        n, F, G = reducer(self.reduce)(np.array(sums)).tolist()
+        n, F, G = all_sum(sums, reduce=self.reduce, last=True).tolist()
         if not math.isfinite(F + G):
             raise ValueError(
                 f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
@@ -330,6 +342,8 @@ def kappa_objective(
         obj.label_domain.check("a label of target_prior", prior_labels[pi > 0])
         obj = obj._expecting("target_prior", prior_labels, pi)
     if labels is None:
+        if reduce is not None:
+            check_complete(obj, "kappa_objective")
         return obj
     y = _checks.vector("labels", labels)
     w = _checks.weights("sample_weight", sample_weight, len(y))
@@ -339,7 +353,7 @@ def kappa_objective(
     else:
         within = range_of_labels(y, label_range)
     if target_prior is None:
-        obj = obj._expecting("labels", *label_weights("labels", y, w, within, unchanged))
+        obj = obj._expecting("labels", *label_weights(y, w))
     ranged = replace(obj, label_range=within)
     if target_prior is not None:
         check_prior_covers(y, prior_labels)

@@ -30,10 +30,15 @@ class Scaled(Objective):
         p = expit(self.scale * f)
         return self.scale * (p - y), self.scale**2 * p * (1 - p)
 
-    def _measure(self, y, w):
+    def _label_statistics(self, y, w):
+        return np.bincount(y.astype(int), w, minlength=2)
+
+    def _from_label_statistics(self, parts):
         if self.intercept is not None:
             return self
-        return replace(self, intercept=float(logit(np.average(y, weights=w)) / self.scale))
+        negative, positive = parts.sum(axis=0)
+        mean = positive / (negative + positive)
+        return replace(self, intercept=float(logit(mean) / self.scale))
 
     def class_probability(self, margin):
         z = self.scale * np.asarray(margin, np.float64)
@@ -65,10 +70,13 @@ class Softmax(Objective):
         p = softmax(f, axis=1)
         return p - np.eye(self.n_classes)[y.astype(int)], 2 * p * (1 - p)
 
-    def _measure(self, y, w):
+    def _label_statistics(self, y, w):
+        return np.bincount(y.astype(int), w, minlength=self.n_classes)
+
+    def _from_label_statistics(self, parts):
         if self.intercept is not None:
             return self
-        count = np.bincount(y.astype(int), w, minlength=self.n_classes)
+        count = parts.sum(axis=0)
         intercept = np.log(np.maximum(count, 0.5) / count.sum())
         return replace(self, intercept=tuple(intercept.tolist()))
 
@@ -99,8 +107,12 @@ class Steps(Objective):
     def _row_gradient_hessian(self, y, f):
         return f - y + (self.n_classes - 1) / 2, 1.0
 
-    def _measure(self, y, w):
-        return replace(self, intercept=float(np.average(y, weights=w)) - (self.n_classes - 1) / 2)
+    def _label_statistics(self, y, w):
+        return np.sum(y if w is None else y * w), len(y) if w is None else np.sum(w)
+
+    def _from_label_statistics(self, parts):
+        total, n = parts.sum(axis=0)
+        return replace(self, intercept=float(total / n) - (self.n_classes - 1) / 2)
 
     def fitted(self, y_true, margin, sample_weight=None):
         """Thresholds at which as much weight is below as is of lower classes."""

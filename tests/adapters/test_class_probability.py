@@ -361,7 +361,7 @@ def test_fits_in_turn_leave_nothing_behind(lib: Library, objective, ordinal) -> 
 @both
 def test_several_outputs_without_an_intercept_start_at_0(lib: Library, ordinal) -> None:
     class AtZero(Softmax):
-        def _measure(self, y, w):
+        def _from_label_statistics(self, parts):
             return self
 
     X, y, _ = ordinal

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives._blocks import dot
-from gbdt_objectives._workers import sum_over_workers
+from gbdt_objectives._workers import all_sum
 from gbdt_objectives.objectives.base import Objective
 from gbdt_objectives.objectives.domain import BINARY, REAL, Interval, Values
 from tests.adapters.classes import Softmax
@@ -77,7 +77,7 @@ class LogSquaredError(Objective):
         return (len(r), dot(r, r)) if w is None else (float(w.sum()), dot(r, w * r))
 
     def _totals(self, sums):
-        return sum_over_workers(np.array(sums))
+        return all_sum(sums, last=True)
 
     def _write(self, constants, f, totals, gradient, hessian):
         _, w = constants

@@ -18,7 +18,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import XGBClassifier, train as xgboost_train
-from tests.contract import COST, distance_from_one, log_cosh
+from tests.contract import COST, distance_from_one, log_cosh, sums_of_all
 
 NAN, INF = float("nan"), float("inf")
 
@@ -358,7 +358,7 @@ def test_sums_add_up_over_parts() -> None:
         total = sum(obj.sums(y[i], p[i], w[i]) for i in parts)
         np.testing.assert_allclose(total, obj.sums(y, p, w), rtol=1e-13)
         whole, _ = obj.gradient_hessian(y, p, w)
-        worker = dataclasses.replace(obj, reduce=lambda own, total=total: total)
+        worker = dataclasses.replace(obj, reduce=sums_of_all(total))
         for i in parts:
             part, _ = worker.gradient_hessian(y[i], p[i], w[i])
             np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
@@ -369,20 +369,32 @@ def of_two(own: np.ndarray) -> np.ndarray:
     return 2 * own
 
 
-def test_workers_measure_the_labels_of_all() -> None:
+def test_parts_of_the_rows_measure_the_labels_of_all() -> None:
+    y, _, w = rows(60, 4, seed=10)
+    for cost in ("absolute", COST, log_cosh):
+        for labels in (y,) if cost is COST else (y, y / 2):
+            obj = go.kappa_objective(cost)
+            cut = np.argsort(labels)[:25], np.argsort(labels)[25:]
+            parts = [obj.label_statistics(labels[i], w[i]) for i in cut]
+            together, alone = obj.from_label_statistics(parts), obj.measured(labels, w)
+            assert together.label_range == alone.label_range
+            assert together.intercept == pytest.approx(alone.intercept, rel=1e-14)
+            np.testing.assert_allclose(  # a few additions in another order
+                together.denominator.probabilities, alone.denominator.probabilities, rtol=1e-14
+            )
+    with pytest.raises(ValueError, match="y_true holds 1200 different labels"):
+        obj.from_label_statistics([obj.label_statistics(600.0 * i + np.arange(600)) for i in (0, 1)])
+
+
+def test_a_reduce_of_ones_own_needs_the_labels_of_all() -> None:
     y, p, _ = rows(60, 4, seed=10)
-    for cost in ("absolute", COST):
-        both = go.kappa_objective(cost, label_range=(0, 3), reduce=of_two)
-        alone = go.kappa_objective(cost, label_range=(0, 3))
-        np.testing.assert_allclose(both(y, p)[0], alone(y, p)[0], rtol=1e-6)
-        assert both.measured(y).intercept == alone.measured(y).intercept
-    with pytest.raises(ValueError, match="label_range is not given and no worker sees all"):
-        go.kappa_objective("absolute", reduce=of_two)(y, p)
-    with pytest.raises(ValueError, match="must be integers, fewer than 1000, where no worker"):
-        go.kappa_objective("absolute", label_range=(0, 3), reduce=of_two)(y / 2, p)
-    # given labels are those of all workers
+    for arguments in ({}, {"label_range": (0, 3)}):
+        with pytest.raises(ValueError, match=r"pass the labels of all.*kappa_objective\(labels"):
+            go.kappa_objective("absolute", **arguments, reduce=of_two)
     given = go.kappa_objective("absolute", y, reduce=of_two)
-    assert given.denominator == go.kappa_objective("absolute", y).denominator
+    alone = go.kappa_objective("absolute", y)
+    np.testing.assert_allclose(given(y, p)[0], alone(y, p)[0], rtol=1e-6)
+    assert given.denominator == alone.denominator
 
 
 # --- a value

@@ -285,8 +285,8 @@ def test_several_workers_give_what_one_gives(monkeypatch) -> None:
     barrier, shared = threading.Barrier(2, timeout=60), {}
     found = {}
 
-    def sum_over_workers(values):
-        shared[threading.get_ident()] = values
+    def all_sum(values):
+        shared[threading.get_ident()] = np.asarray(values)
         barrier.wait()
         total = sum(shared[key] for key in sorted(shared))
         barrier.wait()
@@ -296,20 +296,22 @@ def test_several_workers_give_what_one_gives(monkeypatch) -> None:
         found[own is first] = (
             obj.gradient_hessian(y[own], f[own], w[own]),
             obj.fitted(y[own], f[own], w[own]).thresholds,
-            go.ordinal_logit_objective(4, thresholds="fixed").measured(y[own], w[own]),
+            go.ordinal_logit_objective(4).label_statistics(y[own], w[own]),
         )
 
     expected = obj.fitted(y, f, w).thresholds
-    monkeypatch.setattr(ordinal_logit, "sum_over_workers", sum_over_workers)
+    monkeypatch.setattr(ordinal_logit, "all_sum", all_sum)
     threads = [threading.Thread(target=work, args=(own,)) for own in (first, ~first)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    parts = [found[is_first][2] for is_first in (True, False)]
+    measured = go.ordinal_logit_objective(4, thresholds="fixed").from_label_statistics(parts)
+    np.testing.assert_allclose(measured.thresholds, fixed.thresholds, rtol=1e-12)
     for is_first, own in ((True, first), (False, ~first)):
-        both, thresholds, measured = found[is_first]
+        both, thresholds, _ = found[is_first]
         np.testing.assert_allclose(thresholds, expected, rtol=1e-11)
-        np.testing.assert_allclose(measured.thresholds, fixed.thresholds, rtol=1e-12)
         for part, whole in zip(both, one, strict=True):
             np.testing.assert_allclose(part, whole[own], atol=1e-11)
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
+from tests.contract import sums_of_all
 
 
 def published(y: np.ndarray, p: np.ndarray, a: float, b: float, low: float, high: float):
@@ -146,7 +147,7 @@ def test_sums_add_up_over_parts() -> None:
     np.testing.assert_allclose(total, obj.sums(y, p, w), rtol=1e-13)
     # a worker that is handed the sums of all workers computes its rows of the whole gradient
     whole, _ = obj.gradient_hessian(y, p, w)
-    worker = dataclasses.replace(obj, reduce=lambda own: total)
+    worker = dataclasses.replace(obj, reduce=sums_of_all(total))
     for i in parts:
         part, _ = worker.gradient_hessian(y[i], p[i], w[i])
         np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
