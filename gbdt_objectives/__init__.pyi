@@ -1,5 +1,6 @@
 """The public names, each listed here and nowhere else; __init__.py imports them when asked for."""
 
+from gbdt_objectives._workers import WorkersDisagree as WorkersDisagree
 from gbdt_objectives.adapters import (
     LabelShift as LabelShift,
     imbalance_shift as imbalance_shift,

@@ -22,19 +22,22 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
     ``link``: that of the objective; None if it is not known what a margin means.
     ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
+    if not reduces:
+        _refuse_alone(name, "train a different model")
     for frame in library_frames():
-        function, caller = frame.f_code.co_name, None
-        if function in ("update", "fit"):
-            caller = frame.f_locals.get("self")
-        distributed = getattr(caller, "_network", None) is True
-        if function == "update" and distributed and not reduces:
+        if frame.f_code.co_name == "fit" and link is not None:
+            _refuse_classifier(name, link, frame.f_locals.get("self"))
+
+
+def _refuse_alone(name: str, would: str) -> None:
+    """Raise for one worker of several in LightGBM, which has no sums over them for us."""
+    for frame in library_frames():
+        if getattr(frame.f_locals.get("self"), "_network", None) is True:
             raise ValueError(
                 f"{name} is called in distributed LightGBM, where each worker would see the sums "
-                "of its own rows only and train a different model: train on one machine, or use "
-                "XGBoost, whose collective is supported"
+                f"of its own rows only and {would}: train on one machine, with XGBoost, or within "
+                "lightgbm() of gbdt_objectives.distributed.dask"
             )
-        if function == "fit" and link is not None:
-            _refuse_classifier(name, link, caller)
 
 
 def refuse_metric(name: str, y_pred: object) -> None:
@@ -53,8 +56,11 @@ def refuse_metric(name: str, y_pred: object) -> None:
     )
 
 
-def refuse_rendering(name: str, library: str) -> None:
-    """Raise if a metric's rendering for one library is called by the other."""
+def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
+    """Raise if a metric's rendering for one library is called by the other, or would be the number
+    of one worker's rows, as nothing ``reduces`` it."""
+    if library == "lightgbm" and not reduces:
+        _refuse_alone(name, "stop in another round")
     caller = next(library_frames(), None)
     if caller is not None and _room(caller) != library:
         raise TypeError(

@@ -35,6 +35,9 @@ TEXT = 1000
 """Bytes of what a worker has to say."""
 
 
+__all__ = ["WorkersDisagree"]
+
+
 class WorkersDisagree(ValueError):
     """Workers of one training have different objectives or metrics, or call them in another order.
 

@@ -103,6 +103,11 @@ def check_data(name: str, data: object, kind: type) -> None:
     """Raise unless it is the library's own data set."""
     if not isinstance(data, kind):
         library = kind.__module__.split(".")[0]
+        if type(data).__name__ in ("DaskDMatrix", "DaskQuantileDMatrix"):
+            raise TypeError(
+                f"{name} is a {type(data).__name__}, of many machines: use train of "
+                "gbdt_objectives.distributed.dask, train(client, params, data, ...)"
+            )
         raise TypeError(
             f"{name} must be a {library}.{kind.__name__}, found {type(data).__name__}: wrap it, "
             f"{library}.{kind.__name__}(X, label=y)"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import check_classification_targets
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters import _arguments
@@ -283,7 +283,11 @@ def fit_to_margins(
         return objective.without_rows()  # a model needs them no more
     if type(objective).fitted is Objective.fitted:
         return objective  # nothing: no need to predict all rows
-    return objective.fitted(y, margins(), w)
+    final = margins()
+    with _workers.together(objective):
+        fitted = objective.fitted(y, final, w)
+        _workers.agree()
+    return fitted
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

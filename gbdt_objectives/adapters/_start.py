@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks
+from gbdt_objectives import _callers, _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start
@@ -62,21 +62,28 @@ class StartedObjective:
         self.shifts = shifts
         self.shift: Start = 0.0
         self._bound: BoundObjective | None = None
+        self._calls = 0
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         native = hasattr(b, "get_label")
         margin = a if native else b
-        if self._bound is None:
-            y, w = _checks.label_weight(b) if native else (a, sample_weight)
-            _callers.refuse_objective(type(self.objective).__name__, None)
-            self._check_start(np.asarray(margin))
-            self.objective = self.objective.measured(y, w)
-            if self.shifts:
-                self.shift = start_margin(self.objective)
-            self._bound = self.objective.bind(y, w, start=self.shift)
-        return self._bound(margin)
+        self._calls += 1
+        with _workers.together(self.objective, self._calls):
+            if self._bound is None:
+                y, w = _checks.label_weight(b) if native else (a, sample_weight)
+                name = type(self.objective).__name__
+                _callers.refuse_objective(name, None, reduces=_workers.workers())
+                self._check_start(np.asarray(margin))
+                self.objective = self.objective.measured(y, w)
+                if self.shifts:
+                    self.shift = start_margin(self.objective)
+                self._bound = self.objective.bind(y, w, start=self.shift)
+            computed = self._bound(margin)
+            if not self.objective.couples_rows:
+                _workers.agree()
+        return computed
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
         return self  # LightGBM copies its parameters

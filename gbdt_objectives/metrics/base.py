@@ -151,7 +151,7 @@ class RenderedMetric:
         return self.metric.name
 
     def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
-        _callers.refuse_rendering(self.metric.name, self.library)
+        _callers.refuse_rendering(self.metric.name, self.library, reduces=_workers.workers())
         if hasattr(b, "get_label"):
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -234,7 +235,10 @@ class Objective:
         self._check_caller()
         with _workers.together(self) if _callers.in_library() else nullcontext():
             y, f, w = self._read(y_true, margin, sample_weight)
-            ready = self._measure_if_needed(y, w)
+            if _workers.several() and margin is a and not self._is_complete:
+                ready = self._measured_once(b, y, w)
+            else:
+                ready = self._measure_if_needed(y, w)
             ready._warn_of_far_start(f)
             computed = ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
             if not self.couples_rows:
@@ -354,10 +358,24 @@ class Objective:
     def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
         return self if self._is_complete else self.measured(y, w)
 
+    def _measured_once(self: Self, dataset: Any, y: Array, w: Array | None) -> Self:
+        """Measured with the other workers in the first call for a dataset only."""
+        seen = len(y), float(y.sum()), 0.0 if w is None else float(w.sum())
+        objective, ready, then = _measured.get(dataset, (None, self, None))
+        if objective != self:
+            ready, then = self.measured(y, w), seen
+            _measured[dataset] = self, ready, then
+        if seen != then:
+            raise ValueError(
+                "the labels or weights of the training data have changed since an objective was "
+                "measured on them: make new data, or the objective from the labels of all rows"
+            )
+        return ready
+
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
         _versions.check_loaded()
-        _callers.refuse_objective(type(self).__name__, self.link)
+        _callers.refuse_objective(type(self).__name__, self.link, reduces=_workers.workers())
 
     def _read(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
@@ -526,6 +544,10 @@ class Objective:
             )
 
 
+_measured: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
+"""The objective as measured on a dataset by several workers, whose labels then were these."""
+
+
 class BoundObjective:
     """An objective bound to its data, as ``train`` passes it on; see :meth:`Objective.bind`.
 
@@ -648,7 +670,8 @@ class FunctionObjective(Objective):
 
     def _check_caller(self) -> None:
         _versions.check_loaded()
-        _callers.refuse_objective(self._name, None)  # only the user knows what its margin is
+        # only the user knows what its margin is
+        _callers.refuse_objective(self._name, None, reduces=_workers.workers())
 
     @property
     def _name(self) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import Reduce, all_sum
+from gbdt_objectives._workers import Reduce, all_sum, workers
 from gbdt_objectives.objectives.base import Constants, Objective, Sums
 from gbdt_objectives.objectives.coupled import (
     check_complete,
@@ -98,7 +98,7 @@ class QWKObjective(Objective):
 
     def _check_caller(self) -> None:
         _versions.check_loaded()
-        reduces = self.reduce is not None
+        reduces = self.reduce is not None or workers()
         _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
@@ -315,9 +315,7 @@ def _from_origin(parts: Array, origin: float) -> tuple[float, float, float]:
     return float(n.sum()), float((s1 + n * up).sum()), float((s2 + up * (2 * s1 + n * up)).sum())
 
 
-def _mean_variance(
-    name: str, origin: float, n: float, s1: float, s2: float
-) -> tuple[float, float]:
+def _mean_variance(name: str, origin: float, n: float, s1: float, s2: float) -> tuple[float, float]:
     """Of labels with these moments around ``origin``."""
     if n == 0:
         raise ValueError(f"the weights of all rows of {name} are 0: at least one row must count")

@@ -383,7 +383,9 @@ def test_parts_of_the_rows_measure_the_labels_of_all() -> None:
                 together.denominator.probabilities, alone.denominator.probabilities, rtol=1e-14
             )
     with pytest.raises(ValueError, match="y_true holds 1200 different labels"):
-        obj.from_label_statistics([obj.label_statistics(600.0 * i + np.arange(600)) for i in (0, 1)])
+        obj.from_label_statistics(
+            [obj.label_statistics(600.0 * i + np.arange(600)) for i in (0, 1)]
+        )
 
 
 def test_a_reduce_of_ones_own_needs_the_labels_of_all() -> None:

@@ -19,7 +19,6 @@ from gbdt_objectives.adapters.xgboost._train import (
     as_custom,
     check_checkpoints,
     check_labels,
-    check_one_machine,
     shift_metric,
     start_objective,
 )
@@ -87,7 +86,11 @@ def cv(
         early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
     check_labels(datasets)
-    check_one_machine(metric)
+    if xgb.collective.is_distributed():
+        raise ValueError(
+            "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
+            "train() takes metric= and evals= on all of them"
+        )
     callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, save_best=False)
     check_checkpoints(callbacks, objective)
     if early_stopping_rounds is not None:

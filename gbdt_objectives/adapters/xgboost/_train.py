@@ -9,7 +9,7 @@ import numpy as np
 import xgboost as xgb
 from scipy.special import expit, logit
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
@@ -73,6 +73,10 @@ def train(
         Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
         ``verbose_eval`` (False by default).
 
+        On several workers, joined by XGBoost's collective, each calls it with its own rows,
+        perhaps none; objective and metric must be the same. All get the model, the values of the
+        metric and the best round of all rows together, or all raise.
+
     Returns
     -------
     xgboost.Booster
@@ -102,19 +106,20 @@ def train(
         "train", xgb.DMatrix, params, data, num_boost_round, objective, metric, evals,
         early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
-    check_labels(matrices)
-    check_one_machine(metric)
-    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
-    if metric is not None and early_stopping_rounds is not None:
-        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-    parameters.check(params, objective, stops_early=any_stops_early(callbacks))
-    for callback in callbacks:
-        if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_held_out(evals, data, callback.data)
-    if continues(params, kwargs, objective):
-        started, base_score = StartedObjective(objective, None), dict[str, float]()
-    else:
-        started, base_score = start_objective(params, matrices, objective)
+    with _workers.together(objective):
+        check_labels(matrices)
+        callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
+        if metric is not None and early_stopping_rounds is not None:
+            callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+        parameters.check(params, objective, stops_early=any_stops_early(callbacks))
+        for callback in callbacks:
+            if isinstance(callback, xgb.callback.EarlyStopping):
+                _arguments.check_held_out(evals, data, callback.data)
+        if continues(params, kwargs, objective):
+            started, base_score = StartedObjective(objective, None), dict[str, float]()
+        else:
+            started, base_score = start_objective(params, matrices, objective)
+        _workers.agree()
     exact = None
     if metric is not None:
         exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
@@ -165,16 +170,13 @@ def check_checkpoints(callbacks: Sequence[Any], objective: Objective) -> None:
 
 def check_labels(matrices: Mapping[str, xgb.DMatrix]) -> None:
     for name, matrix in matrices.items():
-        if matrix.get_label().size == 0:
+        if matrix.get_label().size == 0 and not is_empty(matrix):
             raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
 
 
-def check_one_machine(metric: Metric | None) -> None:
-    if metric is not None and xgb.collective.is_distributed():
-        raise ValueError(
-            "metric is refused in distributed training: XGBoost would report the mean of the "
-            "workers' own values; evaluate the model after training"
-        )
+def is_empty(matrix: xgb.DMatrix) -> bool:
+    """Whether it has no rows, as a worker of several may."""
+    return _workers.several() and matrix.num_row() == 0
 
 
 def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any], objective: Objective) -> bool:
@@ -200,9 +202,11 @@ def start_objective(
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The objective, measured on the first matrix, and the base_score to start at."""
     margins = {name: matrix.get_float_info("base_margin") for name, matrix in matrices.items()}
-    _arguments.check_same_starts("base_margin", {name: m.size > 0 for name, m in margins.items()})
     first = next(iter(matrices))
-    own_start = margins[first] if margins[first].size else None
+    has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
+    has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
+    _arguments.check_same_starts("base_margin", {**has, first: has_margin})
+    own_start = margins[first] if has_margin else None
     label_weight = _checks.label_weight(matrices[first])
     return start_at(objective, label_weight, own_start, params.get("base_score"))
 

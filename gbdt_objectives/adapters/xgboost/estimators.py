@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import xgboost as xgb
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
@@ -236,7 +236,9 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         y, w = labels_weights(
             given["y"], given.get("sample_weight"), classifier=classifier and not scores
         )
-        started, start = _start(estimator, objective, given, y, w)
+        with _workers.together(objective):
+            started, start = _start(estimator, objective, given, y, w)
+            _workers.agree()
         parameters |= {"objective": started, **start, **_arguments.several_outputs(objective)}
     with set_temporarily(estimator, parameters):
         try:

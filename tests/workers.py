@@ -1,0 +1,111 @@
+"""Long-lived worker processes for tests: each runs the same function at the same time.
+
+A case is a function of (rank, world) at the top of a test module. Every worker of a case joins
+XGBoost's collective, with a timeout, runs it, and leaves; what it returns or raises comes back. The
+processes stay for the next case, so that ten cases take seconds; if one dies or hangs, the pool is
+killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing as mp
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from xgboost.tracker import RabitTracker
+
+DEADLINE = 60
+"""Seconds in which a case must be done, whatever happens."""
+
+TIMEOUT = 8
+"""Seconds after which XGBoost's collective gives a silent worker up."""
+
+
+@dataclass
+class Failed:
+    """What a worker raised."""
+
+    kind: str
+    text: str
+    trace: str
+
+
+def _serve(connection: Any, rank: int) -> None:
+    from xgboost import collective
+
+    while True:
+        case, arguments, address, world = connection.recv()
+        try:
+            if address is None:
+                result = case(rank, world, *arguments)
+            else:
+                with collective.CommunicatorContext(
+                    dmlc_task_id=str(rank), dmlc_timeout=TIMEOUT, dmlc_retry=1, **address
+                ):
+                    result = case(rank, world, *arguments)
+        except BaseException as error:
+            result = Failed(type(error).__name__, str(error), traceback.format_exc())
+        connection.send(result)
+
+
+class Workers:
+    """``world`` processes; ``run`` a case on all of them."""
+
+    def __init__(self, world: int) -> None:
+        self.world = world
+        self._start()
+
+    def _start(self) -> None:
+        context = mp.get_context("spawn")
+        self._pairs = [context.Pipe() for _ in range(self.world)]
+        self._processes = [
+            context.Process(target=_serve, args=(there, rank), daemon=True)
+            for rank, (_, there) in enumerate(self._pairs)
+        ]
+        for process in self._processes:
+            process.start()
+
+    def run(
+        self, case: Callable[..., Any], *arguments: Any, deadline: float = DEADLINE
+    ) -> list[Any]:
+        """What each worker returned, or how it :class:`Failed`."""
+        tracker = RabitTracker(host_ip="127.0.0.1", n_workers=self.world, timeout=DEADLINE)
+        tracker.start()
+        address = tracker.worker_args()
+        for here, _ in self._pairs:
+            here.send((case, arguments, address, self.world))
+        results = [self._receive(rank, deadline) for rank in range(self.world)]
+        if any(isinstance(result, Failed) for result in results):
+            with contextlib.suppress(Exception):
+                tracker.wait_for(timeout=TIMEOUT)
+            if any(not process.is_alive() for process in self._processes):
+                self.close()
+                self._start()
+        else:
+            tracker.wait_for(timeout=DEADLINE)
+        return results
+
+    def _receive(self, rank: int, deadline: float) -> Any:
+        here, _ = self._pairs[rank]
+        process = self._processes[rank]
+        waited = 0.0
+        while waited < deadline:
+            if here.poll(0.05):
+                try:
+                    return here.recv()
+                except EOFError:
+                    break
+            if not process.is_alive() and not here.poll(0.0):
+                return Failed("Died", f"worker {rank} is gone: {process.exitcode}", "")
+            waited += 0.05
+        process.kill()
+        process.join()
+        return Failed("Deadline", f"worker {rank} did not come back within {deadline} s", "")
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.join()
