@@ -50,7 +50,7 @@ class ClassProbabilityMetric(Metric):
             total += float(weight @ values)
             n += float(weight.sum())
         total, n = all_sum((total, n), last=True).tolist()
-        return total / n
+        return float(total / n)
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)

@@ -100,7 +100,7 @@ def kappa_of_classes(y: Array, p: Array, w: Array | None, origin: float) -> floa
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 1e-14 * (s_yy + s_pp):  # both are constant and equal: only rounding is left
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
-    return 1 - s_dd / expected
+    return 1 - float(s_dd / expected)
 
 
 def warn_undefined(reason: str) -> float:

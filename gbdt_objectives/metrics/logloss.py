@@ -30,7 +30,8 @@ class WeightedLoglossMetric(Metric):
             sums = all_sum(objective._loss_sums(y, p, w), last=True)
             negative_loss, positive_loss, negatives, positives = sums.tolist()
             weight = objective.negative_weight
-            return (weight * negative_loss + positive_loss) / (weight * negatives + positives)
+            total = weight * negative_loss + positive_loss
+            return float(total / (weight * negatives + positives))
         _checks.binary_labels("y_true", y)
         wrong = (p < 0) | (p > 1)
         if wrong.any():
@@ -107,7 +108,7 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
                 f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
                 "divided by it: evaluate on rows of both"
             )
-        return logloss / -(q * math.log(q) + (1 - q) * math.log1p(-q))
+        return logloss / -float(q * math.log(q) + (1 - q) * math.log1p(-q))
 
 
 def normalized_entropy_metric(

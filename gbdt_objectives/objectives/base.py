@@ -49,9 +49,10 @@ class Objective:
 
     A loss declares ``hessian_kind`` and ``label_domain``, and ``link`` if its margin is the
     log-odds. It implements ``_row_loss`` and ``_row_gradient_hessian``, and ``_label_statistics``
-    and ``_from_label_statistics`` if it has an intercept. A loss that couples rows implements ``_loss``, ``_sums``, ``_totals``
-    and ``_write`` instead. Checks, weights, blocks and precision are inherited. With K
-    ``outputs``, margins, gradients and hessians of a row are K numbers: (n, K) instead of (n,).
+    and ``_from_label_statistics`` if it has an intercept. A loss that couples rows implements
+    ``_loss``, ``_sums``, ``_totals`` and ``_write`` instead. Checks, weights, blocks and precision
+    are inherited. With K ``outputs``, margins, gradients and hessians of a row are K numbers:
+    (n, K) instead of (n,).
 
     Attributes
     ----------
@@ -361,11 +362,11 @@ class Objective:
     def _measured_once(self: Self, dataset: Any, y: Array, w: Array | None) -> Self:
         """Measured with the other workers in the first call for a dataset only."""
         seen = len(y), float(y.sum()), 0.0 if w is None else float(w.sum())
-        objective, ready, then = _measured.get(dataset, (None, self, None))
-        if objective != self:
-            ready, then = self.measured(y, w), seen
-            _measured[dataset] = self, ready, then
-        if seen != then:
+        found = _measured.get(dataset)
+        if found is None or found[0] != self:
+            found = _measured[dataset] = self, self.measured(y, w), seen
+        ready: Self = found[1]
+        if seen != found[2]:
             raise ValueError(
                 "the labels or weights of the training data have changed since an objective was "
                 "measured on them: make new data, or the objective from the labels of all rows"

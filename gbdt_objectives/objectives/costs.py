@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 from gbdt_objectives.objectives.domain import Values
 
