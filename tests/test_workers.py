@@ -1,104 +1,430 @@
-"""The default reduction under XGBoost's collective: real workers, one model."""
+"""Several workers of XGBoost's collective: the model and the numbers of one machine, or an error
+on all of them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import xgboost as xgb
-
-import gbdt_objectives as go
-from gbdt_objectives._workers import sum_over_workers
-from gbdt_objectives.adapters.xgboost import train
-from tests.contract import COST
-
-WORKER = """
-import sys
-import numpy as np
+import pytest
 import xgboost as xgb
 from xgboost import collective
+
 import gbdt_objectives as go
-from gbdt_objectives.adapters.xgboost import train
+from gbdt_objectives import _workers
+from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
+from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase
+from tests.workers import Failed, Workers
 
-host, port, rank, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-rows = np.load(f"{folder}/rows.npz")
-mine = slice(0, 700) if rank == 0 else slice(700, None)  # sorted by label: as unlike as can be
-X, y, w = rows["X"][mine], rows["y"][mine], rows["w"][mine]
-with collective.CommunicatorContext(
-    dmlc_tracker_uri=host, dmlc_tracker_port=port, dmlc_task_id=str(rank)
-):
-    data = xgb.DMatrix(X, y, weight=w)
-    given = train({"max_depth": 3}, data, 10, objective=go.qwk_objective(
-        center=float(rows["a"]), spread=float(rows["b"]), label_range=(0, 3)))
-    measured = train({"max_depth": 3}, data, 10, objective=go.qwk_objective(label_range=(0, 3)))
-    absolute = train({"max_depth": 3}, data, 10,
-                     objective=go.kappa_objective("absolute", label_range=(0, 3)))
-    matrix = train({"max_depth": 3}, data, 10, objective=go.kappa_objective(rows["cost"]))
-    logloss = train({"max_depth": 3}, xgb.DMatrix(X, y > 1, weight=w), 10,
-                    objective=go.offset_logloss_objective(0.5))
-    refusals = []
-    for wrong in (
-        lambda: train({}, data, 2, objective=go.qwk_objective()),
-        lambda: train({}, data, 2, objective=go.kappa_objective("absolute")),
-        lambda: train({}, data, 2, objective=go.qwk_objective(label_range=(0, 3)),
-                      metric=go.qwk_metric((0, 3)), evals=[(data, "v")]),
-    ):
-        try:
-            wrong()
-        except ValueError as error:
-            refusals.append(str(error))
-    assert "label_range is not given" in refusals[0], refusals
-    assert "label_range=(lowest, highest) to kappa_objective" in refusals[1], refusals
-    assert "metric is refused in distributed training" in refusals[2], refusals
-    if rank == 0:
-        for name in ("given", "measured", "absolute", "matrix", "logloss"):
-            globals()[name].save_model(f"{folder}/{name}.ubj")
-"""
+PARAMS = {"max_depth": 3, "nthread": 1}
+N = 1500
+PATIENCE = 6
+"""Seconds until a worker that hangs is given up."""
 
 
-def test_two_workers_train_the_model_of_one(tmp_path) -> None:
+def rows(case: ObjectiveCase | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features of few values, so that bins do not depend on sketches; sorted by label, so that
+    workers are as unlike as can be."""
     rng = np.random.default_rng(0)
-    X = rng.integers(0, 12, (1500, 4)).astype(float)  # few values: bins do not depend on sketches
-    y = np.digitize(X[:, :2].sum(1) + rng.normal(0, 2, 1500), [7, 11, 15]).astype(float)
-    order = np.argsort(y, kind="stable")
-    X, y, w = X[order], y[order], rng.integers(1, 4, 1500).astype(float)
+    labels = np.array((0, 1, 2, 3) if case is None else case.labels, float)
+    at = np.sort(rng.integers(0, len(labels), N))
+    X = rng.integers(0, 12, (N, 4)) // 2 + np.column_stack([4 * at / len(labels)] * 4).round()
+    return X, labels[at], rng.integers(1, 4, N).astype(float)
+
+
+def share(rank: int, world: int) -> np.ndarray:
+    """The rows of a worker; the last of three has none."""
+    parts = np.array_split(np.arange(N), min(world, 2))
+    return parts[rank] if rank < len(parts) else np.arange(0)
+
+
+def matrix(X: np.ndarray, y: np.ndarray, w: np.ndarray, at: np.ndarray) -> xgb.DMatrix:
+    return xgb.DMatrix(X[at], y[at], weight=w[at])
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def workers(request) -> Iterator[Workers]:
+    pool = Workers(request.param)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Workers]:
+    pool = Workers(2)
+    yield pool
+    pool.close()
+
+
+def all_raise(results: list[Any], kind: str, text: str) -> None:
+    for result in results:
+        assert isinstance(result, Failed), result
+        assert result.kind == kind, result.trace
+        assert text in result.text, result.text
+
+
+# --- the same model
+
+
+def fit(rank: int, world: int, number: int) -> Any:
+    case = OBJECTIVES[number]
+    X, y, w = rows(case)
+    at = share(rank, world)
+    booster = train(PARAMS, matrix(X, y, w, at), 8, objective=case.objective)
+    return booster.get_dump(dump_format="json"), booster.predict(xgb.DMatrix(X), output_margin=True)
+
+
+TOGETHER = [k for k, case in enumerate(OBJECTIVES) if case.of_positions is None]
+
+
+def test_every_objective_trains_the_model_of_one_machine(workers: Workers) -> None:
+    for k in TOGETHER:
+        case = OBJECTIVES[k]
+        results = workers.run(fit, k)
+        if case.name == "user-loss-coupled":
+            all_raise(results, "ValueError", "for a row depends on other rows")
+            continue
+        dump, margin = fit(0, 1, k)
+        for result in results:
+            assert not isinstance(result, Failed), f"{case}: {result.trace}"
+            if case.objective.couples_rows and case.name.startswith("ordinal"):
+                # thresholds fitted to the precision of float32 margins
+                np.testing.assert_allclose(result[1], margin, atol=1e-4, err_msg=case.name)
+            else:
+                assert result[0] == dump, case
+                np.testing.assert_array_equal(result[1], margin)
+
+
+def fit_and_stop(rank: int, world: int) -> Any:
+    """The last of three workers has evaluation rows only, the first the fewest."""
+    X, y, w = rows()
+    at, every = share(rank, world), np.arange(0, N, 3)
+    cuts = {1: [], 2: [100], 3: [100, 150]}[world]
+    held_out = np.split(every, cuts)[rank]
+    noisy = y[held_out] + (held_out % 7 == 0)
+    evaluation = xgb.DMatrix(X[held_out], noisy, weight=w[held_out])
+    history: dict[str, Any] = {}
+    booster = train(
+        PARAMS, matrix(X, y, w, at), 60, objective=go.qwk_objective(),
+        metric=go.extended_qwk_metric(), evals=[(evaluation, "held_out")],
+        early_stopping_rounds=4, evals_result=history,
+    )  # fmt: skip
+    return (
+        booster.get_dump(dump_format="json"),
+        booster.num_boosted_rounds(),
+        history["held_out"]["extended_qwk"],
+    )
+
+
+def test_early_stopping_sees_the_metric_of_all_rows(workers: Workers) -> None:
+    dump, rounds, history = fit_and_stop(0, 1)
+    assert 4 < rounds < 60
+    for result in workers.run(fit_and_stop):
+        assert not isinstance(result, Failed), result.trace
+        assert result[0] == dump
+        assert result[1] == rounds
+        # sums in another order
+        np.testing.assert_allclose(result[2], history, rtol=0, atol=1e-13)
+
+
+def fit_naively(rank: int, world: int) -> Any:
+    """What anyone would write first: the sums of the rows at hand."""
+    X, y, w = rows()
+    at = share(rank, world)
     whole = go.qwk_objective(y, sample_weight=w)
-    np.savez(tmp_path / "rows.npz", X=X, y=y, w=w, a=whole.center, b=whole.spread, cost=COST)
+    own = replace(whole, reduce=lambda sums: sums)
+    booster = train(PARAMS, matrix(X, y, w, at), 8, objective=own)
+    return booster.predict(xgb.DMatrix(X))
 
-    from xgboost.tracker import RabitTracker
 
-    tracker = RabitTracker(host_ip="127.0.0.1", n_workers=2)
-    tracker.start()
-    arguments = tracker.worker_args()
-    address = [str(arguments["dmlc_tracker_uri"]), str(arguments["dmlc_tracker_port"])]
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, *address, str(rank), str(tmp_path)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    for worker in workers:
-        _, errors = worker.communicate(timeout=120)
-        assert worker.returncode == 0, errors
-    tracker.wait_for()
+def test_sums_of_the_own_rows_train_another_model(pair: Workers) -> None:
+    one, results = fit_naively(0, 1), pair.run(fit_naively)
+    assert np.abs(results[0] - one).max() > 0.01
 
-    data, binary = xgb.DMatrix(X, y, weight=w), xgb.DMatrix(X, y > 1, weight=w)
-    alone = {
-        "given": train({"max_depth": 3}, data, 10, objective=whole),
-        "measured": train({"max_depth": 3}, data, 10, objective=whole),
-        "absolute": train({"max_depth": 3}, data, 10, objective=go.kappa_objective("absolute")),
-        "matrix": train({"max_depth": 3}, data, 10, objective=go.kappa_objective(COST)),
-        "logloss": train({"max_depth": 3}, binary, 10, objective=go.offset_logloss_objective(0.5)),
-    }
-    for name, booster in alone.items():
-        together = xgb.Booster(model_file=tmp_path / f"{name}.ubj").predict(data)
-        # float32 margins, and histograms summed in another order
-        np.testing.assert_allclose(together, booster.predict(data), atol=1e-5)
+
+def fit_estimator(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    at = share(rank, world)
+    model = XGBRegressor(
+        n_estimators=8, max_depth=3, n_jobs=1, objective=go.qwk_objective(),
+        eval_metric=go.qwk_metric((0, 3)),
+    )  # fmt: skip
+    model.fit(X[at], y[at], sample_weight=w[at], eval_set=[(X[at], y[at])], verbose=False)
+    return model.predict(X), model.evals_result()["validation_0"]["qwk"]
+
+
+def fit_ordinal_estimator(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    at = share(rank, world)
+    from gbdt_objectives.adapters.xgboost import XGBClassifier
+
+    objective = go.ordinal_logit_objective(4)
+    model = XGBClassifier(n_estimators=8, max_depth=3, n_jobs=1, objective=objective)
+    model.fit(X[at], y[at].astype(int), sample_weight=w[at])
+    return model.predict_proba(X)
+
+
+def test_estimators_in_a_worker(pair: Workers) -> None:
+    margin, history = fit_estimator(0, 1)
+    for result in pair.run(fit_estimator):
+        assert not isinstance(result, Failed), result.trace
+        np.testing.assert_array_equal(result[0], margin)
+        np.testing.assert_allclose(result[1], history, atol=1e-6)  # which XGBoost prints so
+    p = fit_ordinal_estimator(0, 1)
+    for result in pair.run(fit_ordinal_estimator):
+        assert not isinstance(result, Failed), result.trace
+        np.testing.assert_allclose(result, p, atol=1e-4)  # thresholds at float32 margins
+
+
+# --- bare xgb.train
+
+
+def fit_bare(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    at = share(rank, world)
+    data, history = matrix(X, y, w, at), {}
+    metric = go.qwk_metric((0, 3))
+    booster = xgb.train(
+        {**PARAMS, "base_score": 1.5, "disable_default_eval_metric": 1}, data, 8,
+        obj=go.qwk_objective(), custom_metric=metric.xgboost, evals=[(data, "v")],
+        evals_result=history, verbose_eval=False, callbacks=[early_stopping(metric, 20)],
+    )  # fmt: skip
+    return booster.get_dump(dump_format="json"), history["v"]["qwk"]
+
+
+def test_bare_training(workers: Workers) -> None:
+    dump, history = fit_bare(0, 1)
+    for result in workers.run(fit_bare):
+        assert not isinstance(result, Failed), result.trace
+        assert result[0] == dump
+        np.testing.assert_allclose(result[1], history, atol=1e-6)  # which XGBoost prints so
+
+
+def count_messages(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    sent: list[int] = []
+    send = _workers._send
+    _workers._send = lambda own, *rest: (sent.append(len(own)), send(own, *rest))[1]
+    try:
+        counts = []
+        for objective in (go.qwk_objective(), go.qwk_objective(label_range=(0, 3))):
+            xgb.train({**PARAMS, "base_score": 1.5}, data, 10, obj=objective)
+            counts.append(list(sent))
+            sent.clear()
+    finally:
+        _workers._send = send
+    return counts
+
+
+def test_labels_are_measured_once_and_sums_sent_once_a_round(pair: Workers) -> None:
+    for counts in pair.run(count_messages):
+        assert counts == [[10] + 10 * [3]] * 2  # (low, high, n, ...) of two workers; n, F, D
+
+
+def change_labels(rank: int, world: int) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    objective = go.qwk_objective()
+    xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
+    data.set_label(data.get_label() + 1)
+    xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
+
+
+def test_changed_labels_are_noticed(pair: Workers) -> None:
+    all_raise(pair.run(change_labels), "ValueError", "have changed since an objective was measured")
+
+
+# --- metrics
+
+
+def evaluate(rank: int, world: int, number: int) -> float:
+    case: MetricCase = METRICS[number]
+    y, p, w = case.rows(600, seed=1)
+    order = np.argsort(y, kind="stable")
+    y, p, w = y[order], p[order], w[order]
+    cut = {1: [], 2: [200], 3: [200, 600]}[world]  # the last of three workers has no rows
+    cut = np.split(np.arange(600), cut)[rank]
+    data = xgb.DMatrix(np.zeros((len(cut), 1)), y[cut], weight=w[cut])
+    return case.metric.xgboost(p[cut], data)[1]
+
+
+def test_every_metric_is_that_of_all_rows(workers: Workers) -> None:
+    for k, case in enumerate(METRICS):
+        expected = evaluate(0, 1, k)
+        for result in workers.run(evaluate, k):
+            assert not isinstance(result, Failed), f"{case}: {result.trace}"
+            assert result == pytest.approx(expected, rel=1e-12, abs=1e-14), case
+
+
+def score_alone(rank: int, world: int) -> Any:
+    """Only one worker looks at its numbers."""
+    if rank == 1:
+        return None
+    y, p = np.array([0.0, 1, 2, 3]), np.array([0.2, 1.1, 1.4, 2.9])
+    objective = go.qwk_objective()
+    return (
+        go.qwk_metric((0, 3))(y, p), go.extended_qwk_metric()(y, p), objective.loss(y, p),
+        objective.gradient_hessian(y, p)[0].tolist(), objective.measured(y).center,
+        objective(y, p)[0].tolist(), go.loss_metric(objective)(y, p),
+    )  # fmt: skip
+
+
+def test_numbers_on_plain_arrays_wait_for_nobody(pair: Workers) -> None:
+    assert pair.run(score_alone, deadline=20) == [score_alone(0, 1), None]
+
+
+# --- what is not the same everywhere
+
+
+def fit_from_shard(rank: int, world: int, how: str) -> None:
+    X, y, w = rows()
+    at = share(rank, world)
+    data = matrix(X, y, w, at)
+    if how == "labels":
+        train(PARAMS, data, 3, objective=go.qwk_objective(y[at]))
+    elif how == "range":
+        own = (float(y[at].min()), float(y[at].max()))
+        train(PARAMS, data, 3, objective=go.qwk_objective(label_range=own))
+    elif how == "bare":
+        xgb.train({**PARAMS, "base_score": 1.5}, data, 3, obj=go.qwk_objective(y[at]))
+    elif how == "closure":
+        mean = float(y[at].mean())
+
+        def centred(y_true, margin, sample_weight):
+            return margin - y_true + mean, np.ones_like(margin)
+
+        xgb.train({**PARAMS, "base_score": 1.5}, data, 3, obj=go.objective(centred))
+    elif how == "rate":
+        rate = float(np.mean(y[at] == 0) / 2 + 0.1)
+        labels = xgb.DMatrix(X[at], (at % 3 == 0).astype(float))
+        train(PARAMS, labels, 3, objective=go.weighted_logloss_objective(rate))
+    elif how == "metric":
+        metric = go.extended_qwk_metric(y[at])
+        train(PARAMS, data, 3, objective=go.qwk_objective(), metric=metric, evals=[(data, "v")])
+
+
+@pytest.mark.parametrize("how", ["labels", "range", "bare", "closure", "rate", "metric"])
+def test_what_is_made_from_a_shard_is_refused(pair: Workers, how: str) -> None:
+    results = pair.run(fit_from_shard, how)
+    all_raise(results, "WorkersDisagree", "from the labels of all rows")
+    if how == "labels":
+        assert "worker 0 has QWKObjective(center=0." in results[1].text
+
+
+def fit_with_bad_rows(rank: int, world: int, what: str) -> None:
+    X, y, w = rows()
+    at = share(rank, world)
+    y, w = y[at].copy(), w[at].copy()
+    objective: go.Objective = go.qwk_objective(label_range=(0, 3))
+    if rank == 1:
+        if what == "range":
+            y[5] = 7
+        elif what == "negative weight":
+            w[5] = -1
+    data = xgb.DMatrix(X[at], y if rank == 0 or what != "no labels" else None)
+    if what == "negative weight":
+        objective = go.qwk_objective()
+        sneaky = data.get_weight
+        data.get_weight = lambda: w if rank == 1 else sneaky()  # XGBoost itself refuses it
+    train(PARAMS, data, 3, objective=objective)
+
+
+@pytest.mark.parametrize(
+    ("what", "text"),
+    [
+        ("range", "y_true must lie in label_range (0.0, 3.0), found 7.0 at row 5"),
+        ("no labels", "data has no labels: pass label= to the DMatrix"),
+        ("negative weight", "sample_weight must not be negative, found -1.0 at row 5"),
+    ],
+)
+def test_an_error_on_one_worker_is_raised_on_all(pair: Workers, what: str, text: str) -> None:
+    results = pair.run(fit_with_bad_rows, what)
+    all_raise(results, "ValueError", text)
+    assert results[0].text.endswith("(worker 1)")
+
+
+def cross_validate(rank: int, world: int) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    cv(PARAMS, data, 3, objective=go.qwk_objective(), metric=go.extended_qwk_metric())
+
+
+def test_cv_is_for_one_machine(pair: Workers) -> None:
+    all_raise(pair.run(cross_validate), "ValueError", "cv() is for one machine")
+
+
+# --- workers that fail
+
+
+class Faulty(xgb.callback.TrainingCallback):
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if epoch != 2:
+            return False
+        if self.how == "raise":
+            raise RuntimeError("a fault")
+        if self.how == "die":
+            os._exit(9)
+        if self.how == "hang":
+            time.sleep(2 * PATIENCE)
+        if self.how == "skip":
+            _workers.all_sum([1.0], reduce=None)
+            send = _workers._collective_sum
+            _workers._collective_sum = lambda values: (
+                setattr(_workers, "_collective_sum", send) or values
+            )
+        return False
+
+
+def fit_with_fault(rank: int, world: int, how: str) -> Any:
+    X, y, w = rows()
+    callbacks = [Faulty(how)] if rank == 1 else []
+    train(PARAMS, matrix(X, y, w, share(rank, world)), 8, objective=go.qwk_objective(),
+          callbacks=callbacks)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["raise", "die", "hang", "skip"])
+def test_a_fault_ends_all_and_the_next_fit_is_exact(pair: Workers, how: str) -> None:
+    begun = time.monotonic()
+    results = pair.run(fit_with_fault, how, deadline=30, timeout=PATIENCE)
+    assert time.monotonic() - begun < 60
+    assert all(isinstance(result, Failed) for result in results), results
+    if how in ("raise", "die"):
+        assert results[1].kind == {"raise": "RuntimeError", "die": "Died"}[how]
+    assert results[0].kind in ("RuntimeError", "XGBoostError", "WorkersDisagree", "ValueError")
+    dump = fit_bare(0, 1)[0]
+    for result in pair.run(fit_bare):
+        assert not isinstance(result, Failed), result.trace
+        assert result[0] == dump
+
+
+# --- one machine
 
 
 def test_identity_on_one_machine() -> None:
+    assert not collective.is_distributed()
     values = np.array([1.0, 2.5])
-    np.testing.assert_array_equal(sum_over_workers(values), values)
+    np.testing.assert_array_equal(_workers.all_sum(values), values)
+    np.testing.assert_array_equal(_workers.all_gather(values), [values])
+    with _workers.together(go.qwk_objective()):
+        assert not _workers.several()
+
+
+def test_a_description_tells_objectives_apart_but_no_rows() -> None:
+    y = np.array([0.0, 1, 2, 3])
+    assert _workers.describe(go.qwk_objective(y)) == _workers.describe(go.qwk_objective(y))
+    assert _workers.describe(go.qwk_objective(y)) != _workers.describe(go.qwk_objective(y[1:]))
+    cases = {_workers.describe(case.objective) for case in OBJECTIVES}
+    assert len(cases) == len({repr(case.objective) for case in OBJECTIVES})
+    by_row = go.offset_logloss_objective([0.5, 0.1]), go.offset_logloss_objective([0.2])
+    assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
+    kappas = go.kappa_objective(COST), go.kappa_objective(np.transpose(COST))
+    assert _workers.describe(kappas[0]) != _workers.describe(kappas[1])

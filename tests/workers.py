@@ -20,7 +20,7 @@ from xgboost.tracker import RabitTracker
 DEADLINE = 60
 """Seconds in which a case must be done, whatever happens."""
 
-TIMEOUT = 8
+TIMEOUT = 30
 """Seconds after which XGBoost's collective gives a silent worker up."""
 
 
@@ -37,15 +37,12 @@ def _serve(connection: Any, rank: int) -> None:
     from xgboost import collective
 
     while True:
-        case, arguments, address, world = connection.recv()
+        case, arguments, world = connection.recv()
+        connection.send("ready")  # all that is slow is imported
+        address = connection.recv()
         try:
-            if address is None:
+            with collective.CommunicatorContext(dmlc_task_id=str(rank), **address):
                 result = case(rank, world, *arguments)
-            else:
-                with collective.CommunicatorContext(
-                    dmlc_task_id=str(rank), dmlc_timeout=TIMEOUT, dmlc_retry=1, **address
-                ):
-                    result = case(rank, world, *arguments)
         except BaseException as error:
             result = Failed(type(error).__name__, str(error), traceback.format_exc())
         connection.send(result)
@@ -69,18 +66,26 @@ class Workers:
             process.start()
 
     def run(
-        self, case: Callable[..., Any], *arguments: Any, deadline: float = DEADLINE
+        self,
+        case: Callable[..., Any],
+        *arguments: Any,
+        deadline: float = DEADLINE,
+        timeout: int = TIMEOUT,
     ) -> list[Any]:
         """What each worker returned, or how it :class:`Failed`."""
+        for here, _ in self._pairs:
+            here.send((case, arguments, self.world))
+        ready = [self._receive(rank, DEADLINE) for rank in range(self.world)]
+        assert ready == ["ready"] * self.world, ready
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=self.world, timeout=DEADLINE)
         tracker.start()
-        address = tracker.worker_args()
         for here, _ in self._pairs:
-            here.send((case, arguments, address, self.world))
+            here.send({**tracker.worker_args(), "dmlc_timeout": timeout, "dmlc_retry": 1})
         results = [self._receive(rank, deadline) for rank in range(self.world)]
         if any(isinstance(result, Failed) for result in results):
-            with contextlib.suppress(Exception):
-                tracker.wait_for(timeout=TIMEOUT)
+            for end in (lambda: tracker.wait_for(timeout=timeout), tracker.free):
+                with contextlib.suppress(Exception):
+                    end()
             if any(not process.is_alive() for process in self._processes):
                 self.close()
                 self._start()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import all_sum
+from gbdt_objectives._workers import all_sum, several
 from gbdt_objectives.metrics.base import InputSpace, Link, Metric
 
 ENCODE = "encode the classes as 0..K-1 in the order of the columns"
@@ -54,6 +54,8 @@ class ClassProbabilityMetric(Metric):
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)
+        if several() and not p.size:  # of which XGBoost does not keep the shape
+            p = p.reshape(0, self.n_classes or 2)
         if p.ndim != 2 or p.shape[1] < 2:
             raise ValueError(
                 f"y_pred must be (n, K), a column per class, found shape {p.shape}: for log-odds "

@@ -34,6 +34,9 @@ HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared
 Link = Literal["identity", "logit", "score"]
 Start = float | Array
 """What is added to every margin: one number, or one for each output, (K,)."""
+FEW_ROWS = 1000
+"""Of which a user's function is tried on parts."""
+
 Block = tuple[slice, Constants, Array, Array]
 """A stretch of rows: where it is, its constants, and where gradient and hessian go."""
 Bound = Callable[[Array], tuple[Array, Array]]
@@ -383,8 +386,10 @@ class Objective:
     ) -> tuple[Array, Array, Array | None]:
         """Arrays of matching shape; labels and margins are checked later, block by block."""
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
-        if f.size == 0 and not _workers.several():
-            raise ValueError("margin is empty: there must be at least one row")
+        if f.size == 0:
+            if not _workers.several():
+                raise ValueError("margin is empty: there must be at least one row")
+            f = f.reshape(self._margin_shape(0))  # XGBoost does not keep it
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", len(f))
@@ -567,6 +572,8 @@ class BoundObjective:
         """Gradient and hessian, float32; the next call overwrites the same arrays."""
         if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
+        if margin.size == 0 and self._shape[0] == 0:  # XGBoost does not keep the shape
+            margin = margin.reshape(self._shape)
         if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
             _checks.same_length("margin", margin, "the labels", self._shape[0])
@@ -694,6 +701,10 @@ class FunctionObjective(Objective):
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         self.margin_domain.check("margin", f)
+        if _workers.several():
+            self._check_alone(y, f, w)
+            if not len(f):
+                return np.empty_like(f, dtype), np.empty_like(f, dtype)
         returned = self.function(y, _read_only(f), w, **self._keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
@@ -711,6 +722,26 @@ class FunctionObjective(Objective):
                 "silently build no trees; use an upper bound or a constant instead"
             )
         return gradient, hessian
+
+    def _check_alone(self, y: Array, f: Array, w: Array | None) -> None:
+        """Raise if the gradient of a row depends on other rows, of which a worker sees its own
+        only; a look at a few, each without the other half."""
+        n = min(len(f), FEW_ROWS)
+        parts = []
+        for rows in (slice(0, n), slice(0, n // 2)):
+            of_rows = {name: values[rows] for name, values in self._keywords.items()}
+            weights = None if w is None else w[rows]
+            try:
+                parts.append(np.asarray(self.function(y[rows], f[rows], weights, **of_rows)[0]))
+            except Exception:  # it may hold arrays of all its rows; its own call says what is wrong
+                return
+        whole, half = parts[0][: n // 2], parts[1]
+        if whole.shape == half.shape and not np.allclose(whole, half, rtol=1e-3, equal_nan=True):
+            raise ValueError(
+                f"the gradient of {self._name} for a row depends on other rows, but each worker "
+                "would see its own only: write it as ratio_objective(...), or as a subclass of "
+                "Objective with _sums and _totals, or train on one machine"
+            )
 
     def _check_result(
         self, name: str, values: ArrayLike, shape: tuple[int, ...], dtype: np.dtype[Any]

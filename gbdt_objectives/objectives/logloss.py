@@ -129,7 +129,7 @@ class LoglossObjective(Objective):
                 losses *= v
                 numbers = dot(negative, v), dot(positive, v)
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
-        return add_sums(parts)
+        return add_sums(parts or [(0.0, 0.0, 0.0, 0.0)])
 
     def _bind(
         self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool

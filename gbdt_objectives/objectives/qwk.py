@@ -8,7 +8,7 @@ disagreement, R = F/G, n the sum of the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _versions
-from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import Reduce, all_sum, workers
-from gbdt_objectives.objectives.base import Constants, Objective, Sums
+from gbdt_objectives.objectives.base import Block, Constants, Objective, Sums
 from gbdt_objectives.objectives.coupled import (
     check_complete,
     check_prior_covers,
@@ -110,31 +110,56 @@ class QWKObjective(Objective):
         _, F, G = self._totals(self._sum_blocks(y, p, w))
         return F / G
 
+    def _prepare(
+        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
+    ) -> Iterator[Block]:
+        """With memory that all blocks share."""
+        spare = np.empty((3, min(len(y), block_rows(gradient))))
+        for rows, constants, g, h in super()._prepare(y, w, gradient, hessian, lasting):
+            yield rows, (*constants, spare[:, : len(g)]), g, h
+
     def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """y - a, in the hessian's memory unless ``lasting``; a; the range of p, if it is clipped;
-        w; ``lasting``. Numbers as arrays, which numpy reads twice as fast."""
+        """c = y - a, in the hessian's memory unless ``lasting``, and then in float64, with its
+        sums; a; the range of p, if it is clipped; w. Numbers as arrays, which numpy reads twice as
+        fast."""
         assert self.center is not None
         dtype = hessian.dtype
         a = np.array(self.center, dtype)
         bounds = self.label_range if self.clip else None
         w = None if w is None else w.astype(dtype, copy=False)
+        out = None if lasting else hessian
+        c = np.subtract(y, a, out=out, dtype=dtype, casting="same_kind")
+        known = None
         if lasting:
             hessian[:] = 1 if w is None else w
-        out = None if lasting else hessian
-        centered = np.subtract(y, a, out=out, dtype=dtype, casting="same_kind")
-        return centered, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w, lasting
+            exact = c.astype(np.float64)
+            known = exact, label_sums(c, exact, w, np.empty(len(c)))
+        return c, known, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
-        """n, F and sum w (p-a)^2 / 2; t = p - a, with p clipped, is kept."""
-        y, a, bounds, w, _ = constants
+        """n, F and D = sum w t^2 / 2; t = p - a, with p clipped, is kept.
+
+        In float64, so that neither the order of rows nor their split over workers shows, and
+        F = D - sum w t c + sum w c^2 / 2, which spares the vector t - c.
+        """
+        c, known, a, p_range, w, *spare = constants
+        u, v, exact = spare[0] if spare else np.empty((3, len(f)))
         t, p = kept, f
-        if bounds:
-            p = f.clip(*bounds, out=t)
+        if p_range:
+            p = f.clip(*p_range, out=t)
         np.subtract(p, a, out=t)
-        r = t - y  # (p-a) - (y-a)
+        if known:
+            exact, (n, c2) = known
+        else:
+            exact[:] = c
+            n, c2 = label_sums(c, exact, w, v)
+        u[:] = t
         if w is None:
-            return len(r), 0.5 * dot(r, r), 0.5 * dot(t, t)
-        return float(w.sum(dtype=np.float64)), 0.5 * dot(r, w * r), 0.5 * dot(t, w * t)
+            v = u
+        else:
+            v[:] = w * t
+        D = 0.5 * dot(u, v)
+        return n, D - dot(v, exact) + 0.5 * c2, D
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
@@ -152,14 +177,14 @@ class QWKObjective(Objective):
         self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
     ) -> None:
         n, F, G = totals
-        y, _, _, w, lasting = constants
+        c, known, _, _, w, *_ = constants
         np.multiply(f, np.array(1 - F / G, f.dtype), out=gradient)
-        gradient -= y  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
+        gradient -= c  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
         if self.scale == "kappa":
             gradient *= n / G
         if w is not None:
             gradient *= w
-        if not lasting:
+        if not known:
             hessian[:] = 1 if w is None else w
 
 
@@ -293,6 +318,14 @@ def qwk_objective(
     if reduce is not None:
         check_complete(made, "qwk_objective")
     return made
+
+
+def label_sums(c: Array, exact: Array, w: Array | None, spare: Array) -> tuple[float, float]:
+    """n and sum w c^2; ``exact`` is c in float64."""
+    if w is None:
+        return float(len(c)), dot(exact, exact)
+    spare[:] = w * c
+    return float(w.sum(dtype=np.float64)), dot(spare, exact)
 
 
 def moments(y: Array, w: Array | None, origin: float) -> tuple[float, float, float]:
