@@ -34,7 +34,6 @@ ROOM = 28
 TEXT = 1000
 """Bytes of what a worker has to say."""
 
-
 __all__ = ["WorkersDisagree"]
 
 
@@ -55,13 +54,13 @@ class Call:
     """One call of an objective or metric, which all workers make at the same time."""
 
     def __init__(self, subject: object, count: int) -> None:
-        self.subject, self.count = subject, count
+        self.subject, self.count = describe(subject), count
         self.messages = 0
         self.awaited = True  # whether other workers still wait for a message of this call
 
     def fingerprint(self, length: int) -> int:
         self.messages += 1
-        text = f"{describe(self.subject)} call {self.count} message {self.messages} of {length}"
+        text = f"{self.subject} call {self.count} message {self.messages} of {length}"
         return zlib.crc32(text.encode()) & 0xFFFFF  # so small that sums of squares are exact
 
 
@@ -176,7 +175,11 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     first = np.zeros(HEAD + ROOM)
     first[:HEAD] = 1, h, h * h, error is not None
     first[HEAD : HEAD + len(own)] = own[:ROOM]
-    total = np.asarray(reduce(first))
+    try:
+        total = np.asarray(reduce(first))
+    except Exception:
+        call.awaited = False  # by nobody who could still be told
+        raise
     n, sum_h, sum_hh, failed = total[:HEAD]
     if failed:
         call.awaited = False
@@ -203,7 +206,7 @@ def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
 
 def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:
     where = f"call {call.count}, message {call.messages} of {length} numbers"
-    said = _exchange(f"{describe(call.subject)} in {where}", reduce)
+    said = _exchange(f"{call.subject} in {where}", reduce)
     found = [f"worker {said.index(text)} has {text}" for text in dict.fromkeys(said)]
     return WorkersDisagree(
         f"the workers do not train the same: {'; '.join(found[:3]) or where}. Make objective and "
