@@ -57,7 +57,7 @@ class Refused(click.ClickException):
 
 def in_options(message: str, context: click.Context) -> str:
     """A message about arguments of a function as one line about options of the command."""
-    message = " ".join(message.split())
+    message = " ".join(message.split()).replace("pass -score", "give a column of -score")
     for parameter in context.command.params:
         option, name = parameter.opts[0], str(parameter.name)
         if not option.startswith("--"):
