@@ -79,10 +79,13 @@ def read_column(path: str, name: str) -> list[str]:
 class TestThresholds:
     @pytest.mark.parametrize("method", METHODS)
     def test_are_those_of_the_function(self, grades, method) -> None:
-        found = report(f"thresholds oof.csv --label y --score p --weight w --method {method}")
+        command = f"thresholds oof.csv --label y --score p --weight w --method {method}"
+        found = report(command)
+        run(f"{command} -o saved.json")
         y, p, w = grades["y"], grades["p"], grades["w"]
         expected = go.optimize_thresholds(y, p, method=method, sample_weight=w)
-        assert found["thresholds"] == expected.tolist()
+        saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        assert found["thresholds"] == saved.thresholds_.tolist() == expected.tolist()
         assert (found["method"], found["labels"], found["rows"]) == (method, [1, 2, 3], 400)
         judged = go.cross_validate_thresholds(
             y, p, method=method, sample_weight=w, n_bootstrap=0, random_state=0
@@ -100,11 +103,14 @@ class TestThresholds:
     def test_several_methods_are_compared(self, grades) -> None:
         command = "thresholds oof.csv --label y --score p --method exact --method plugin"
         found = report(f"{command} --cv 4 --random-state 3 --groups site")
+        run(f"{command} -o saved.json")
         judged = go.cross_validate_thresholds(
             grades["y"], grades["p"], method=["exact", "plugin"], cv=4,
             groups=grades["site"].astype(str), n_bootstrap=0, random_state=3,
         )  # fmt: skip
-        assert found["method"] == judged.best
+        assert found["method"] == judged.best == "plugin"
+        saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        assert saved.thresholds_.tolist() == found["thresholds"] == judged.thresholds[1].tolist()
         for k, method in enumerate(judged.methods):
             assert found["compared"][method]["fold_score"] == judged.fold_score[k].tolist()
         text = run(f"{command} --cv 4 --random-state 3 --groups site").stdout
@@ -289,10 +295,13 @@ class TestFiles:
     def expected(self, grades) -> dict:
         return report("thresholds oof.csv --label y --score p")
 
-    def test_standard_input(self, expected) -> None:
-        text = "\ufeff" + Path("oof.csv").read_text()
+    def test_standard_input_and_byte_order_mark(self, grades, expected) -> None:
+        write("short.csv", {"y": grades["y"], "p": grades["p"]})
+        text = "\ufeff" + Path("short.csv").read_text()
+        Path("short.csv").write_text(text)
         result = run("thresholds - --label y --score p --format json", input=text)
         assert json.loads(result.stdout) == expected
+        assert report("thresholds short.csv --label y --score p") == expected
 
     def test_other_separators(self, grades, expected) -> None:
         write("oof.tsv", grades, delimiter="\t")
@@ -317,8 +326,15 @@ class TestFiles:
         classifier = go.ThresholdClassifier(labels=WORDS).fit(grades["p"], grades["word"])
         assert new.column("prediction").to_pylist() == classifier.predict(grades["p"]).tolist()
         assert new.column("gaps").equals(table.column("gaps"))  # still integers
-        result = run("thresholds oof.parquet --label gaps --score p")
-        assert "--label gaps is empty at row 0 (1 such of 400)" in result.stderr
+        Path("text.parquet").write_text("y,p\n1,0.2\n")
+        for file, beginning in {
+            "oof.parquet": "--label gaps is empty at row 0 (1 such of 400)",
+            "new.parquet": "--score p2 is no column of new.parquet: it has y, p, grade, gaps",
+            "none.parquet": "none.parquet does not exist: give the path",
+            "text.parquet": "text.parquet is no Parquet file",
+        }.items():
+            score = "p2" if file == "new.parquet" else "p"
+            assert refused(f"thresholds {file} --label gaps --score {score}").startswith(beginning)
 
     def test_a_file_is_replaced_by_force_only(self, grades) -> None:
         Path("saved.json").write_text("mine")
@@ -381,10 +397,8 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
     ("command", "beginning"),
     [
         ("thresholds none.csv --label y --score p", "none.csv does not exist: give the path"),
-        ("thresholds none.parquet --label y --score p", "none.parquet does not exist: give"),
         ("thresholds . --label y --score p", ". cannot be read: Is a directory"),
         ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
-        ("thresholds text.parquet --label y --score p", "text.parquet is no Parquet file"),
         ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
         ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
         ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
@@ -415,6 +429,7 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("apply old.json oof.csv --score p", "old.json: text is JSON of another format"),
         ("apply saved.json oof.csv --score q", "--score q is no column of oof.csv: it has id, y"),
         ("apply saved.json oof.csv --score word", "--score word must hold numbers, found '"),
+        ("apply saved.json nan.csv --score p", "--score p must be finite, found nan at row 0"),
         ("apply saved.json oof.csv --score p --column y", "--column y is in oof.csv already"),
         ("apply saved.json oof.csv --score p --keep q", "--keep q is no column of oof.csv"),
         ("kappa oof.csv --label y", "give either --prediction, predicted classes, or --score"),
@@ -462,11 +477,22 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
     Path("saved.json").write_text(saved)
     Path("short.json").write_text(saved[:-9])
     Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
+    Path("nan.csv").write_text("p\nnan\n")
     Path("other.json").write_text('{"thresholds": [1, 2]}')
     Path("c.json").write_text(go.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json())
     Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
-    Path("text.parquet").write_text("y,p\n1,0.2\n")
     assert refused(command).startswith(beginning)
+
+
+def test_columns_named_as_arguments(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("oof.csv", {"y_true": np.array([1, 2]), "score": np.array(["x", ""]), r"a\1": np.ones(2)})
+    line = refused("thresholds oof.csv --label y_true --score score")
+    assert line.startswith("--score score is empty at row 1 (1 such of 2)")
+    line = refused("thresholds oof.csv --label y_true --score sample_weight")
+    assert line.startswith("--score sample_weight is no column of oof.csv: it has y_true, score, a")
+    line = refused(r"thresholds oof.csv --label 'a\1' --score y_true")
+    assert line.startswith(r"--label a\1 holds the single class 1")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line.files import (
+    InputError,
     Table,
     Wanted,
     check_output,
@@ -57,18 +58,23 @@ class Refused(click.ClickException):
 
 def in_options(message: str, context: click.Context) -> str:
     """A message about arguments of a function as one line about options of the command."""
-    message = " ".join(message.split()).replace("pass -score", "give a column of -score")
+    options: dict[str, tuple[str, str]] = {}
     for parameter in context.command.params:
-        option, name = parameter.opts[0], str(parameter.name)
-        if not option.startswith("--"):
-            continue
-        for word in COLUMNS.get(name, (name,)):
-            column = f" {context.params[name]}" if name in COLUMNS else ""
-            message = re.sub(rf"^{word}\b(?!=)", f"{option}{column}", message)
-            message = re.sub(rf"(?<![\w-]){word}=", f"{option}=", message)
-            if "_" in word:
-                message = re.sub(rf"\b{word}\b", f"{option}{column}", message)
-    return message
+        option, name = parameter.opts[-1], str(parameter.name)
+        column = context.params.get(name) if name in COLUMNS else None
+        if option.startswith("--"):
+            for word in COLUMNS.get(name, (name,)):
+                options[word] = option, "" if column is None else f" {column}"
+
+    def written(found: re.Match[str]) -> str:
+        word = found[0]
+        if word.endswith("="):
+            return f"{options[word[:-1]][0]}="
+        return "".join(options.get(word, (word,)))
+
+    words = "|".join(options)
+    message = " ".join(message.split()).replace("pass -score", "give a column of -score")
+    return re.sub(rf"(?<![\w-])(?:{words})=|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
 
 
 def refuse_in_one_line(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,6 +89,8 @@ def refuse_in_one_line(command: Callable[..., None]) -> Callable[..., None]:
                 command(*args, **options)
             except BrokenPipeError:
                 raise  # of `| head`: click ends in silence
+            except InputError as error:
+                raise Refused(str(error)) from error
             except (ImportError, OSError, TypeError, ValueError) as error:
                 raise Refused(in_options(str(error), context)) from error
         told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
@@ -337,7 +345,7 @@ def kappa(
       python -m gbdt_objectives kappa test.csv --label y --score p --thresholds thresholds.json
     """
     if (y_pred is None) == (score is None) or (score is None) != (thresholds is None):
-        raise ValueError(
+        raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
     wanted = columns_of(label=y_true, prediction=y_pred, score=score, weight=sample_weight)
@@ -346,7 +354,7 @@ def kappa(
     if score is not None and thresholds is not None:
         classifier = read_saved(thresholds, ("ThresholdClassifier",))
         if order is not None and order != classifier.classes_.tolist():
-            raise ValueError(
+            raise InputError(
                 f"--labels are {order}, but {thresholds} has the classes "
                 f"{classifier.classes_.tolist()}: leave --labels out"
             )
@@ -402,7 +410,7 @@ def correct(
     _checks.choice("input_space", input_space, ("probability", "margin"))
     rates, priors = (negative_keep_rate, positive_keep_rate), (train_prior, target_prior)
     if (rates == (None, None)) == (priors == (None, None)):
-        raise ValueError(
+        raise InputError(
             "give either --negative-keep-rate, --positive-keep-rate or both, or --train-prior and "
             "--target-prior"
         )
@@ -467,7 +475,7 @@ def calibrate(
     _checks.choice("method", method, ("auto", *CALIBRATORS))
     _checks.choice("input_space", input_space, ("probability", "margin"))
     if method == "auto" and input_space == "margin":
-        raise ValueError(
+        raise InputError(
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
@@ -544,7 +552,7 @@ def read_with_others(
     wanted = [("--score", score), *(("--keep", name) for name in dict.fromkeys(keep))]
     table = read_table(file, delimiter, wanted, others=not keep)
     if column in (keep or table.columns):
-        raise ValueError(f"--column {column} is in {file} already: give another name")
+        raise InputError(f"--column {column} is in {file} already: give another name")
     return table
 
 
@@ -562,7 +570,7 @@ def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
     found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
     kind = found[1] if found else None
     if kind not in kinds:
-        raise ValueError(
+        raise InputError(
             f"{path} holds no {' or '.join(kinds) if len(kinds) == 1 else 'saved estimator'}"
             f"{f', but a {kind}' if kind else ''}: give the file that the command thresholds"
             f"{'' if len(kinds) == 1 else ' or calibrate'} wrote with -o"
@@ -570,7 +578,7 @@ def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
     try:
         return getattr(go, kind).from_json(text)
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {error}") from None
 
 
 def save(estimator: Any, output: str | None) -> None:

@@ -23,6 +23,10 @@ LARGEST_WHOLE = 2.0**53
 """Up to it a float64 holds every whole number."""
 
 
+class InputError(ValueError):
+    """Input that cannot be right, said in terms of files and options."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
@@ -40,7 +44,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     used: dict[str, str] = {}
     for option, name in wanted:
         if option != "--keep" and name in used:
-            raise ValueError(f"{used[name]} and {option} are both {name!r}: give two columns")
+            raise InputError(f"{used[name]} and {option} are both {name!r}: give two columns")
         used.setdefault(name, option)
     if path.endswith(".parquet"):
         columns = _read_parquet(path, used, others)
@@ -48,7 +52,7 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
         columns = _read_csv(path, delimiter, used, others)
     table = Table(path, columns)
     if table.rows == 0:
-        raise ValueError(f"{path} has no rows below its header: give a file with at least one")
+        raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
         if option != "--keep":
             _refuse_empty(columns[name], option, name)
@@ -64,7 +68,7 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
         return column.astype(np.float64)
     except (TypeError, ValueError):
         row = next(row for row, value in enumerate(column) if not _is_number(value))
-        raise ValueError(
+        raise InputError(
             f"{option} {name} must hold numbers, found {shown(column[row])} at row {row}: {hint}"
         ) from None
 
@@ -103,9 +107,9 @@ def check_output(path: str | None, force: bool) -> None:
     if path is None:
         return
     if Path(path).exists() and not force:
-        raise ValueError(f"--output {path} exists: give another name, or --force to replace it")
+        raise InputError(f"--output {path} exists: give another name, or --force to replace it")
     if not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"--output {path} is in a folder that does not exist: make it first")
+        raise InputError(f"--output {path} is in a folder that does not exist: make it first")
 
 
 def write_table(path: str | None, columns: Mapping[str, Array]) -> None:
@@ -136,13 +140,13 @@ def _open(path: str) -> Iterator[TextIO]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             yield file
     except FileNotFoundError:
-        raise ValueError(
+        raise InputError(
             f"{path} does not exist: give the path of a file, from {os.getcwd()}"
         ) from None
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise ValueError(
+        raise InputError(
             f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}): give a CSV file "
             "in UTF-8, not compressed, or one that ends in .parquet"
         ) from None
@@ -153,13 +157,13 @@ def _read_csv(
 ) -> dict[str, Array]:
     separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
     if len(separator) != 1:
-        raise ValueError(f"--delimiter must be one character, found {separator!r}: for instance ;")
+        raise InputError(f"--delimiter must be one character, found {separator!r}: for instance ;")
     with _open(path) as file:
         reader = csv.reader(file, delimiter=separator, strict=True)
         try:
             header = next(reader, [])
             if not header:
-                raise ValueError(f"{path} is empty: its first line must name the columns")
+                raise InputError(f"{path} is empty: its first line must name the columns")
             _check_names(path, header, used, f", separated by {separator!r}")
             if others:
                 _check_repeated(path, header, header)
@@ -169,7 +173,7 @@ def _read_csv(
                 for column, k in zip(columns, places, strict=True):
                     column.append(values[k])
         except csv.Error as error:
-            raise ValueError(f"{path} is no CSV file, line {reader.line_num}: {error}") from None
+            raise InputError(f"{path} is no CSV file, line {reader.line_num}: {error}") from None
     return {header[k]: np.array(column, object) for k, column in zip(places, columns, strict=True)}
 
 
@@ -181,9 +185,9 @@ def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
             blank = blank or reader.line_num
             continue
         if blank is not None:
-            raise ValueError(f"{path} has a blank line, line {blank}, before others: remove it")
+            raise InputError(f"{path} has a blank line, line {blank}, before others: remove it")
         if len(values) != fields:
-            raise ValueError(
+            raise InputError(
                 f"{path} has {len(values)} values in line {reader.line_num}, but {fields} columns: "
                 "every row needs a value, if an empty one, for each column of the first line"
             )
@@ -198,11 +202,11 @@ def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str,
         names = schema.names if others else list(used)
         table = pyarrow.parquet.read_table(path, columns=names)
     except FileNotFoundError:
-        raise ValueError(
+        raise InputError(
             f"{path} does not exist: give the path of a file, from {os.getcwd()}"
         ) from None
     except (OSError, pyarrow.ArrowException) as error:
-        raise ValueError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
+        raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
     return {name: _values(table.column(name)) for name in names}
 
 
@@ -223,7 +227,7 @@ def _pyarrow() -> Any:
 def _check_names(path: str, header: Sequence[str], used: Mapping[str, str], separated: str) -> None:
     for name, option in used.items():
         if name not in header:
-            raise ValueError(
+            raise InputError(
                 f"{option} {name} is no column of {path}: it has {', '.join(header[:20])}"
                 f"{f' and {len(header) - 20} more' if len(header) > 20 else ''}{separated}"
             )
@@ -233,14 +237,14 @@ def _check_names(path: str, header: Sequence[str], used: Mapping[str, str], sepa
 def _check_repeated(path: str, header: Sequence[str], names: Any) -> None:
     for name in names:
         if list(header).count(name) > 1:
-            raise ValueError(f"{path} has several columns {name!r}: give each a name of its own")
+            raise InputError(f"{path} has several columns {name!r}: give each a name of its own")
 
 
 def _refuse_empty(column: Array, option: str, name: str) -> None:
     if column.dtype.kind == "O":
         missing = [row for row, value in enumerate(column) if value is None or value == ""]
         if missing:
-            raise ValueError(
+            raise InputError(
                 f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
                 f"{len(column)}): fill such rows in, or remove them"
             )
