@@ -176,9 +176,10 @@ class TestApply:
 
     def test_text_with_commas_lines_and_gaps_stays(self, grades) -> None:
         run("thresholds oof.csv --label y --score p -o saved.json")
-        Path("essays.csv").write_text('essay,p,note\n"a, ""b""\nc",0.1,\nd,0.2,NA\n')
+        long = "d" * 200_000
+        Path("essays.csv").write_text(f'essay,p,note\n"a, ""b""\nc",0.1,\n{long},0.2,NA\n')
         result = run("apply saved.json essays.csv --score p --keep essay --keep note")
-        assert result.stdout == 'essay,note,prediction\n"a, ""b""\nc",,2\nd,NA,2\n'
+        assert result.stdout == f'essay,note,prediction\n"a, ""b""\nc",,2\n{long},NA,2\n'
 
     @pytest.mark.parametrize("method", CALIBRATORS)
     def test_probabilities(self, clicks, method) -> None:

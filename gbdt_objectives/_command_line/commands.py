@@ -154,7 +154,13 @@ OUTPUT = options_of(
     click.option("--force", is_flag=True, help="Replace the file of that name."),
 )
 NEW_COLUMN = options_of(
-    click.option("--column", metavar="NAME", default="prediction", show_default=True, help="New."),
+    click.option(
+        "--column",
+        metavar="NAME",
+        default="prediction",
+        show_default=True,
+        help="Of the new column.",
+    ),
     click.option(
         "--keep",
         metavar="COLUMN",
@@ -192,10 +198,11 @@ def cli() -> None:
     metavar="[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]",
     default="qwk",
     show_default=True,
+    help="What the thresholds are to be best at.",
 )
 @CV
 @click.option("--groups", metavar="COLUMN", help="Rows of one group stay in one fold.")
-@click.option("--interval", is_flag=True, help="Add one of 90 % for new rows: 30 more fits.")
+@click.option("--interval", is_flag=True, help="Add one of 90 % for new rows.")
 @FORMAT
 @OUTPUT
 @refuse_in_one_line
