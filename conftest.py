@@ -6,7 +6,11 @@ from importlib.util import find_spec
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
 
-collect_ignore = [] if find_spec("jax") else ["gbdt_objectives/objectives/autodiff.py"]
+EXTRAS = {
+    "click": "gbdt_objectives/_command_line/commands.py",
+    "jax": "gbdt_objectives/objectives/autodiff.py",
+}
+collect_ignore = [path for extra, path in EXTRAS.items() if not find_spec(extra)]
 
 
 class Silent:

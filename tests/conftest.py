@@ -29,6 +29,7 @@ SLOW = (
     "patterns",
     "plotting",
     "priors/test_estimate.py",
+    "test_command_line.py",
     "test_readme.py",
     "test_workers.py",
     "thresholds/test_exact.py",

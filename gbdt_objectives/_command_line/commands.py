@@ -1,0 +1,627 @@
+"""The commands. Each reads columns, calls a public function, and reports or writes what it gave."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+import click
+import numpy as np
+
+import gbdt_objectives as go
+from gbdt_objectives import __version__, _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._command_line.files import (
+    InputError,
+    Table,
+    Wanted,
+    check_output,
+    classes,
+    numbers,
+    read_labels,
+    read_table,
+    read_text,
+    write_table,
+)
+
+CALIBRATORS = {
+    "intercept": "InterceptCalibrator",
+    "logit": "LogitCalibrator",
+    "beta": "BetaCalibrator",
+    "spline": "SplineCalibrator",
+    "venn-abers": "VennAbersCalibrator",
+    "hull": "ROCConvexHullCalibrator",
+}
+SAVED = ("ThresholdClassifier", *CALIBRATORS.values())
+"""What a file that --output wrote may hold."""
+
+COLUMNS = {
+    "y_true": ("y_true", "y"),
+    "y_pred": ("y_pred",),
+    "score": ("score", "probability", "margin"),
+    "sample_weight": ("sample_weight",),
+    "groups": ("groups",),
+}
+"""Parameters that name a column, and what the functions behind them call its values."""
+
+
+class Refused(click.ClickException):
+    """Input that a command cannot use."""
+
+    exit_code = 2
+
+
+def in_options(message: str, context: click.Context) -> str:
+    """A message about arguments of a function as one line about options of the command."""
+    options: dict[str, tuple[str, str]] = {}
+    for parameter in context.command.params:
+        option, name = parameter.opts[-1], str(parameter.name)
+        column = context.params.get(name) if name in COLUMNS else None
+        if option.startswith("--"):
+            for word in COLUMNS.get(name, (name,)):
+                options[word] = option, "" if column is None else f" {column}"
+
+    def written(found: re.Match[str]) -> str:
+        word = found[0]
+        if word.endswith("="):
+            return f"{options[word[:-1]][0]}="
+        return "".join(options.get(word, (word,)))
+
+    words = "|".join(options)
+    message = " ".join(message.split()).replace("pass -score", "give a column of -score")
+    return re.sub(rf"(?<![\w-])(?:{words})=|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
+
+
+def refuse_in_one_line(command: Callable[..., None]) -> Callable[..., None]:
+    """Errors of input as one line and exit code 2, warnings as one line each."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        context = click.get_current_context()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                command(*args, **options)
+            except BrokenPipeError:
+                raise  # of `| head`: click ends in silence
+            except InputError as error:
+                raise Refused(str(error)) from error
+            except (ImportError, OSError, TypeError, ValueError) as error:
+                raise Refused(in_options(str(error), context)) from error
+        told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+        for text in dict.fromkeys(told):
+            click.echo(f"Warning: {in_options(text, context)}", err=True)
+
+    return run
+
+
+def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Several options as one decorator, in their order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+FILE = options_of(
+    click.argument("file"),
+    click.option("--delimiter", metavar="CHARACTER", help="Of a CSV file.  [comma; tab in .tsv]"),
+)
+LABEL = click.option("--label", "y_true", metavar="COLUMN", required=True, help="True classes.")
+LABEL_01 = click.option("--label", "y_true", metavar="COLUMN", required=True, help="0 or 1.")
+SCORE = click.option(
+    "--score", "score", metavar="COLUMN", required=True, help="What the model predicts."
+)
+WEIGHT = click.option(
+    "--weight", "sample_weight", metavar="COLUMN", help="How many rows each row stands for."
+)
+LABELS = click.option(
+    "--labels",
+    metavar="A,B,...",
+    help="All classes, lowest first; needed for words.  [whole numbers, lowest to highest]",
+)
+CV = options_of(
+    click.option("--cv", metavar="FOLDS", default=5, show_default=True, help="Cross-validation."),
+    click.option(
+        "--random-state", metavar="SEED", default=0, show_default=True, help="Of the folds."
+    ),
+)
+INPUT_SPACE = click.option(
+    "--input-space",
+    metavar="[probability|margin]",
+    default="probability",
+    show_default=True,
+    help="What the score is; a margin is in log-odds.",
+)
+FORMAT = click.option(
+    "--format",
+    "style",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Of the report, on standard output.",
+)
+OUTPUT = options_of(
+    click.option("-o", "--output", metavar="PATH", help="Where to write the result."),
+    click.option("--force", is_flag=True, help="Replace the file of that name."),
+)
+NEW_COLUMN = options_of(
+    click.option(
+        "--column",
+        metavar="NAME",
+        default="prediction",
+        show_default=True,
+        help="Of the new column.",
+    ),
+    click.option(
+        "--keep",
+        metavar="COLUMN",
+        multiple=True,
+        help="A column to copy, may be repeated.  [all columns]",
+    ),
+)
+
+
+@click.group()
+@click.version_option(__version__, prog_name="gbdt_objectives")
+def cli() -> None:
+    """Thresholds and true probabilities for scores in a file.
+
+    FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
+    .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
+    one line on standard error mean that the input was refused.
+    """
+
+
+@cli.command()
+@FILE
+@LABEL
+@SCORE
+@WEIGHT
+@LABELS
+@click.option(
+    "--method",
+    metavar="[plugin|curved|exact|nelder-mead|rounding]",
+    multiple=True,
+    help="Repeat it to compare several.  [plugin for qwk, else exact]",
+)
+@click.option(
+    "--metric",
+    metavar="[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]",
+    default="qwk",
+    show_default=True,
+    help="What the thresholds are to be best at.",
+)
+@CV
+@click.option("--groups", metavar="COLUMN", help="Rows of one group stay in one fold.")
+@click.option("--interval", is_flag=True, help="Add one of 90 % for new rows.")
+@FORMAT
+@OUTPUT
+@refuse_in_one_line
+def thresholds(
+    file: str,
+    delimiter: str | None,
+    y_true: str,
+    score: str,
+    sample_weight: str | None,
+    labels: str | None,
+    method: tuple[str, ...],
+    metric: str,
+    cv: int,
+    random_state: int,
+    groups: str | None,
+    interval: bool,
+    style: str,
+    output: str | None,
+    force: bool,
+) -> None:
+    """Thresholds that turn a score into ordered classes.
+
+    Fitted to out-of-fold scores, and judged by cross-validation: "score" is the metric of rows
+    that the thresholds were not fitted on. Of several methods the first is chosen, unless another
+    is better by more than a standard error. Write them with -o for the command apply.
+
+    \b
+    Example:
+      python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
+    """
+    check_output(output, force)
+    wanted = columns_of(label=y_true, score=score, weight=sample_weight, groups=groups)
+    table = read_table(file, delimiter, wanted)
+    order = read_labels(labels)
+    y = classes(table, "--label", y_true, order)
+    s = numbers(table, "--score", score)
+    w = weights(table, sample_weight)
+    g = None if groups is None else table.columns[groups]
+    found = go.cross_validate_thresholds(
+        y, s, method=method or None, cv=cv, groups=g, labels=order, sample_weight=w,
+        metric=metric, n_bootstrap=0, random_state=random_state,
+    )  # fmt: skip
+    best = found.methods.index(found.best)
+    classifier = go.ThresholdClassifier(found.best, labels=order, metric=metric).fit(s, y, w)
+    report: dict[str, Any] = {
+        "rows": table.rows,
+        "metric": metric,
+        "method": found.best,
+        "score": found.score[best],
+        "in_sample_score": found.in_sample_score[best],
+        "labels": found.labels,
+        "thresholds": found.thresholds[best],
+        "compared": {
+            name: {"score": found.score[k], "fold_score": found.fold_score[k]}
+            for k, name in enumerate(found.methods)
+        },
+    }
+    if interval:
+        report["interval"] = go.estimate_performance(
+            classifier, s[:, np.newaxis], y, metric, cv=cv, n_repeats=2, labels=order,
+            sample_weight=w, groups=g, random_state=random_state,
+        ).interval  # fmt: skip
+    text = [
+        f"{metric} of {table.rows} rows, by {cv} folds",
+        repr(found),
+        "",
+        f"{found.best}:",
+        columns_as_text(
+            {"class": found.labels, "from score": np.append(-math.inf, found.thresholds[best])}
+        ),
+    ]
+    if interval:
+        low, high = report["interval"]
+        text.append(f"\n{metric} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")
+    tell(report, "\n".join(text), style)
+    save(classifier, output)
+
+
+@cli.command()
+@click.argument("saved")
+@FILE
+@SCORE
+@NEW_COLUMN
+@OUTPUT
+@refuse_in_one_line
+def apply(
+    saved: str,
+    file: str,
+    delimiter: str | None,
+    score: str,
+    column: str,
+    keep: tuple[str, ...],
+    output: str | None,
+    force: bool,
+) -> None:
+    """Add classes or probabilities to a file.
+
+    SAVED is what the command thresholds or calibrate wrote with -o, or to_json() of one of these
+    estimators. The file with the new column goes to -o, or to standard output.
+
+    \b
+    Example:
+      python -m gbdt_objectives apply thresholds.json test.csv --score p \\
+        --keep id --column grade -o submission.csv
+    """
+    check_output(output, force)
+    fitted = read_saved(saved)
+    table = read_with_others(file, delimiter, score, column, keep)
+    predicted = fitted.predict(numbers(table, "--score", score))
+    write_with(table, keep, column, predicted, output)
+
+
+@cli.command()
+@FILE
+@LABEL
+@click.option("--prediction", "y_pred", metavar="COLUMN", help="Predicted classes.")
+@click.option("--score", "score", metavar="COLUMN", help="Or scores, to be cut by --thresholds.")
+@click.option("--thresholds", metavar="PATH", help="What the command thresholds wrote.")
+@WEIGHT
+@LABELS
+@click.option(
+    "--metric",
+    metavar="[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]",
+    default=("qwk",),
+    multiple=True,
+    help="May be repeated.  [default: qwk]",
+)
+@FORMAT
+@refuse_in_one_line
+def kappa(
+    file: str,
+    delimiter: str | None,
+    y_true: str,
+    y_pred: str | None,
+    score: str | None,
+    thresholds: str | None,
+    sample_weight: str | None,
+    labels: str | None,
+    metric: tuple[str, ...],
+    style: str,
+) -> None:
+    """Quadratic weighted kappa, or another metric, of predicted classes.
+
+    \b
+    Examples:
+      python -m gbdt_objectives kappa test.csv --label y --prediction grade
+      python -m gbdt_objectives kappa test.csv --label y --score p --thresholds thresholds.json
+    """
+    if (y_pred is None) == (score is None) or (score is None) != (thresholds is None):
+        raise InputError(
+            "give either --prediction, predicted classes, or --score and --thresholds together"
+        )
+    wanted = columns_of(label=y_true, prediction=y_pred, score=score, weight=sample_weight)
+    table = read_table(file, delimiter, wanted)
+    order = read_labels(labels)
+    if score is not None and thresholds is not None:
+        classifier = read_saved(thresholds, ("ThresholdClassifier",))
+        if order is not None and order != classifier.classes_.tolist():
+            raise InputError(
+                f"--labels are {order}, but {thresholds} has the classes "
+                f"{classifier.classes_.tolist()}: leave --labels out"
+            )
+        order = classifier.classes_.tolist()
+        p = classifier.predict(numbers(table, "--score", score))
+    else:
+        p = classes(table, "--prediction", str(y_pred), order)
+    y = classes(table, "--label", y_true, order)
+    if order is None:
+        y, p = _checks.whole_numbers("y_true", y), _checks.whole_numbers("y_pred", p)
+    w = weights(table, sample_weight)
+    values = {name: go.threshold_metric(name)(y, p, w, order) for name in metric}
+    tell({"rows": table.rows, **values}, columns_as_text(values), style)
+
+
+@cli.command()
+@FILE
+@SCORE
+@click.option("--negative-keep-rate", metavar="RATE", type=float, help="0.1: one in ten was kept.")
+@click.option("--positive-keep-rate", metavar="RATE", type=float, help="The same for label 1.")
+@click.option("--train-prior", metavar="SHARE", type=float, help="Share of label 1 in training.")
+@click.option("--target-prior", metavar="SHARE", type=float, help="Share where the model is used.")
+@INPUT_SPACE
+@NEW_COLUMN
+@OUTPUT
+@refuse_in_one_line
+def correct(
+    file: str,
+    delimiter: str | None,
+    score: str,
+    negative_keep_rate: float | None,
+    positive_keep_rate: float | None,
+    train_prior: float | None,
+    target_prior: float | None,
+    input_space: str,
+    column: str,
+    keep: tuple[str, ...],
+    output: str | None,
+    force: bool,
+) -> None:
+    """True probabilities from a model trained on a sample of the negatives.
+
+    Give the rates at which rows were kept, or the share of label 1 in the training data and where
+    the model is used. Margins stay margins. The file with the new column goes to -o, or to
+    standard output.
+
+    \b
+    Example:
+      python -m gbdt_objectives correct test.csv --score p --negative-keep-rate 0.1 \\
+        --column probability -o corrected.csv
+    """
+    check_output(output, force)
+    _checks.choice("input_space", input_space, ("probability", "margin"))
+    rates, priors = (negative_keep_rate, positive_keep_rate), (train_prior, target_prior)
+    if (rates == (None, None)) == (priors == (None, None)):
+        raise InputError(
+            "give either --negative-keep-rate, --positive-keep-rate or both, or --train-prior and "
+            "--target-prior"
+        )
+    shift = go.log_odds_shift(
+        negative_keep_rate=negative_keep_rate,
+        positive_keep_rate=positive_keep_rate,
+        train_prior=train_prior,
+        target_prior=target_prior,
+    )
+    table = read_with_others(file, delimiter, score, column, keep)
+    s = numbers(table, "--score", score)
+    correction = go.correct_margin if input_space == "margin" else go.correct_probability
+    corrected = correction(s, shift)
+    write_with(table, keep, column, corrected, output)
+    click.echo(f"mean {input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
+
+
+@cli.command()
+@FILE
+@LABEL_01
+@SCORE
+@WEIGHT
+@click.option(
+    "--method",
+    metavar=f"[auto|{'|'.join(CALIBRATORS)}]",
+    default="auto",
+    show_default=True,
+    help="auto: the spline, or what beats it in cross-validated log loss.",
+)
+@INPUT_SPACE
+@CV
+@FORMAT
+@OUTPUT
+@refuse_in_one_line
+def calibrate(
+    file: str,
+    delimiter: str | None,
+    y_true: str,
+    score: str,
+    sample_weight: str | None,
+    method: str,
+    input_space: str,
+    cv: int,
+    random_state: int,
+    style: str,
+    output: str | None,
+    force: bool,
+) -> None:
+    """A map from scores to the probability of label 1.
+
+    Fitted to rows that the model was not trained on. The report is of probabilities as they are
+    in the file, and calibrated by maps fitted without the row's fold. Write the map with -o for
+    the command apply.
+
+    \b
+    Example:
+      python -m gbdt_objectives calibrate oof.csv --label y --score p -o calibrator.json
+    """
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    check_output(output, force)
+    _checks.choice("method", method, ("auto", *CALIBRATORS))
+    _checks.choice("input_space", input_space, ("probability", "margin"))
+    if method == "auto" and input_space == "margin":
+        raise InputError(
+            "--method auto compares calibrators of probabilities: with --input-space margin name "
+            "one, for instance --method spline"
+        )
+    wanted = columns_of(label=y_true, score=score, weight=sample_weight)
+    table = read_table(file, delimiter, wanted)
+    y = numbers(table, "--label", y_true, "write 1 for the event and 0 for everything else")
+    s = numbers(table, "--score", score)
+    w = weights(table, sample_weight)
+    log_loss = {}
+    if method == "auto":
+        choice = go.choose_calibrator(s, y, w, cv=cv, random_state=random_state)
+        calibrator, log_loss = choice.calibrator, choice.log_loss
+    else:
+        calibrator = getattr(go, CALIBRATORS[method])()
+        if "input_space" in calibrator.get_params():
+            calibrator.set_params(input_space=input_space)
+    calibrator.fit(s, y, w)
+    held_out = cross_val_predict(
+        calibrator, s[:, np.newaxis], y,
+        cv=StratifiedKFold(cv, shuffle=True, random_state=random_state),
+        params={} if w is None else {"sample_weight": w},
+    )  # fmt: skip
+    judged = {"as it is": s} if input_space == "probability" else {}
+    quality = {
+        name: quality_of(y, p, w, random_state)
+        for name, p in {**judged, "calibrated": held_out}.items()
+    }
+    report = {
+        "rows": table.rows,
+        "method": type(calibrator).__name__,
+        "log_loss": log_loss,
+        "quality": quality,
+    }
+    text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {cv} folds"]
+    if log_loss:
+        names, losses = np.array(list(log_loss)), np.array(list(log_loss.values()))
+        text += [columns_as_text({"calibrator": names, "log loss": losses}), ""]
+    measures = list(quality["calibrated"])
+    text.append(
+        columns_as_text(
+            {"": np.array(measures)}
+            | {name: np.array([of[m] for m in measures]) for name, of in quality.items()}
+        )
+    )
+    tell(report, "\n".join(text), style)
+    save(calibrator, output)
+
+
+def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[str, float]:
+    """How well probabilities are calibrated, and how much they tell."""
+    test = go.calibration_error_test(y, p, sample_weight=w, random_state=random_state)
+    return {
+        "calibration_ratio": go.calibration_ratio(y, p, sample_weight=w),
+        "calibration_error": test.error,
+        "error_by_chance": test.null_error,
+        "p_value": test.p_value,
+        "normalized_entropy": go.normalized_entropy(y, p, sample_weight=w),
+    }
+
+
+def columns_of(**options: str | None) -> Wanted:
+    """Pairs of option and column, of those given."""
+    return [(f"--{option}", name) for option, name in options.items() if name is not None]
+
+
+def weights(table: Table, name: str | None) -> Array | None:
+    return None if name is None else numbers(table, "--weight", name)
+
+
+def read_with_others(
+    file: str, delimiter: str | None, score: str, column: str, keep: tuple[str, ...]
+) -> Table:
+    """The score, and the columns that are to be copied."""
+    wanted = [("--score", score), *(("--keep", name) for name in dict.fromkeys(keep))]
+    table = read_table(file, delimiter, wanted, others=not keep)
+    if column in (keep or table.columns):
+        raise InputError(f"--column {column} is in {file} already: give another name")
+    return table
+
+
+def write_with(
+    table: Table, keep: tuple[str, ...], column: str, values: Array, output: str | None
+) -> None:
+    kept = {name: table.columns[name] for name in keep or table.columns}
+    write_table(output, {**kept, column: values})
+    told(output, f"{table.rows} rows")
+
+
+def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
+    """The fitted estimator in a file of JSON."""
+    text = read_text(path)
+    found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
+    kind = found[1] if found else None
+    if kind not in kinds:
+        raise InputError(
+            f"{path} holds no {' or '.join(kinds) if len(kinds) == 1 else 'saved estimator'}"
+            f"{f', but a {kind}' if kind else ''}: give the file that the command thresholds"
+            f"{'' if len(kinds) == 1 else ' or calibrate'} wrote with -o"
+        )
+    try:
+        return getattr(go, kind).from_json(text)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def save(estimator: Any, output: str | None) -> None:
+    if output is not None:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(estimator.to_json() + "\n")
+        told(output, type(estimator).__name__)
+
+
+def told(output: str | None, what: str) -> None:
+    if output is not None:
+        click.echo(f"wrote {output} ({what})", err=True)
+
+
+def tell(report: Mapping[str, Any], text: str, style: str) -> None:
+    """The report on standard output."""
+    if style == "json":
+        text = json.dumps(plain(report), indent=2, allow_nan=False)
+    click.echo(text)
+
+
+def plain(value: Any) -> Any:
+    """Of json's types: nan is null, infinite numbers are "-inf" and "inf"."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def columns_as_text(columns: Mapping[str, Any]) -> str:
+    """A table, as reports print it."""
+    from gbdt_objectives.calibration.table import table
+
+    return table(**{name: np.atleast_1d(values) for name, values in columns.items()})

@@ -1,0 +1,259 @@
+"""Columns of CSV and Parquet files, read strictly: nothing is guessed, and text stays as it is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from gbdt_objectives._checks import Array, shown
+
+Wanted = Sequence[tuple[str, str]]
+"""Pairs of an option and the column that it names, as ("--score", "p")."""
+
+LARGEST_WHOLE = 2.0**53
+"""Up to it a float64 holds every whole number."""
+
+
+class InputError(ValueError):
+    """Input that cannot be right, said in terms of files and options."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
+
+    path: str
+    columns: dict[str, Array]
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+
+def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool = False) -> Table:
+    """The wanted columns of a file, and the others on request; only those to keep may be empty."""
+    used: dict[str, str] = {}
+    for option, name in wanted:
+        if option != "--keep" and name in used:
+            raise InputError(f"{used[name]} and {option} are both {name!r}: give two columns")
+        used.setdefault(name, option)
+    if path.endswith(".parquet"):
+        columns = _read_parquet(path, used, others)
+    else:
+        columns = _read_csv(path, delimiter, used, others)
+    table = Table(path, columns)
+    if table.rows == 0:
+        raise InputError(f"{path} has no rows below its header: give a file with at least one")
+    for option, name in wanted:
+        if option != "--keep":
+            _refuse_empty(columns[name], option, name)
+    return table
+
+
+def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
+    """A column of numbers."""
+    column = table.columns[name]
+    if column.dtype.kind != "O":
+        return column
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        row = next(row for row, value in enumerate(column) if not _is_number(value))
+        raise InputError(
+            f"{option} {name} must hold numbers, found {shown(column[row])} at row {row}: {hint}"
+        ) from None
+
+
+def classes(table: Table, option: str, name: str, labels: list[Any] | None) -> Array:
+    """A column of classes, of the type of the labels; whole numbers if there are none."""
+    if labels and isinstance(labels[0], str):
+        return table.columns[name]
+    y = numbers(table, option, name, "if classes are words, name them, --labels low,mid,high")
+    if y.dtype.kind == "f" and (np.abs(y) < LARGEST_WHOLE).all() and (y == np.rint(y)).all():
+        return y.astype(np.int64)
+    return y
+
+
+def read_labels(text: str | None) -> list[Any] | None:
+    """ "1,2,3" as numbers, "low,mid,high" as words."""
+    if text is None:
+        return None
+    words = [word.strip() for word in next(csv.reader([text]), [])]
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            pass
+    return words
+
+
+def read_text(path: str) -> str:
+    """All of a text file."""
+    with _open(path) as file:
+        return file.read()
+
+
+def check_output(path: str | None, force: bool) -> None:
+    """Raise before the work is done, if its result could not be written."""
+    if path is None:
+        return
+    if Path(path).exists() and not force:
+        raise InputError(f"--output {path} exists: give another name, or --force to replace it")
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError(f"--output {path} is in a folder that does not exist: make it first")
+
+
+def write_table(path: str | None, columns: Mapping[str, Array]) -> None:
+    """Columns as a file; as CSV to standard output for None."""
+    if path is not None and path.endswith(".parquet"):
+        pyarrow = _pyarrow()
+        pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path)
+    elif path is None:
+        _write_csv(sys.stdout, columns)
+    else:
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            _write_csv(file, columns)
+
+
+def _write_csv(file: TextIO, columns: Mapping[str, Array]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+@contextmanager
+def _open(path: str) -> Iterator[TextIO]:
+    """A file of text, or standard input for "-"; errors name it."""
+    try:
+        if path == "-":
+            yield io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
+            return
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            yield file
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} does not exist: give the path of a file, from {os.getcwd()}"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}): give a CSV file "
+            "in UTF-8, not compressed, or one that ends in .parquet"
+        ) from None
+
+
+def _read_csv(
+    path: str, delimiter: str | None, used: Mapping[str, str], others: bool
+) -> dict[str, Array]:
+    separator = ("\t" if path.endswith(".tsv") else ",") if delimiter is None else delimiter
+    if len(separator) != 1:
+        raise InputError(f"--delimiter must be one character, found {separator!r}: for instance ;")
+    csv.field_size_limit(2**31 - 1)  # essays may be longer than the module's own limit
+    with _open(path) as file:
+        reader = csv.reader(file, delimiter=separator, strict=True)
+        try:
+            header = next(reader, [])
+            if not header:
+                raise InputError(f"{path} is empty: its first line must name the columns")
+            _check_names(path, header, used, f", separated by {separator!r}")
+            if others:
+                _check_repeated(path, header, header)
+            places = [k for k, name in enumerate(header) if others or name in used]
+            columns: list[list[str]] = [[] for _ in places]
+            for values in _full_rows(path, reader, len(header)):
+                for column, k in zip(columns, places, strict=True):
+                    column.append(values[k])
+        except csv.Error as error:
+            raise InputError(f"{path} is no CSV file, line {reader.line_num}: {error}") from None
+    return {header[k]: np.array(column, object) for k, column in zip(places, columns, strict=True)}
+
+
+def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
+    """The rows below the header, all of the same length; blank lines only at the end."""
+    blank = None
+    for values in reader:
+        if not values:
+            blank = blank or reader.line_num
+            continue
+        if blank is not None:
+            raise InputError(f"{path} has a blank line, line {blank}, before others: remove it")
+        if len(values) != fields:
+            raise InputError(
+                f"{path} has {len(values)} values in line {reader.line_num}, but {fields} columns: "
+                "every row needs a value, if an empty one, for each column of the first line"
+            )
+        yield values
+
+
+def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str, Array]:
+    pyarrow = _pyarrow()
+    try:
+        schema = pyarrow.parquet.read_schema(path)
+        _check_names(path, schema.names, used, "")
+        names = schema.names if others else list(used)
+        table = pyarrow.parquet.read_table(path, columns=names)
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} does not exist: give the path of a file, from {os.getcwd()}"
+        ) from None
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
+    return {name: _values(table.column(name)) for name in names}
+
+
+def _values(column: Any) -> Array:
+    """Typed; objects with None where a value is missing, so that integers stay integers."""
+    return np.array(column.to_pylist(), object) if column.null_count else np.asarray(column)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError("Parquet files need pyarrow: pip install pyarrow") from error
+    return pyarrow
+
+
+def _check_names(path: str, header: Sequence[str], used: Mapping[str, str], separated: str) -> None:
+    for name, option in used.items():
+        if name not in header:
+            raise InputError(
+                f"{option} {name} is no column of {path}: it has {', '.join(header[:20])}"
+                f"{f' and {len(header) - 20} more' if len(header) > 20 else ''}{separated}"
+            )
+    _check_repeated(path, header, used)
+
+
+def _check_repeated(path: str, header: Sequence[str], names: Any) -> None:
+    for name in names:
+        if list(header).count(name) > 1:
+            raise InputError(f"{path} has several columns {name!r}: give each a name of its own")
+
+
+def _refuse_empty(column: Array, option: str, name: str) -> None:
+    if column.dtype.kind == "O":
+        missing = [row for row, value in enumerate(column) if value is None or value == ""]
+        if missing:
+            raise InputError(
+                f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
+                f"{len(column)}): fill such rows in, or remove them"
+            )
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True

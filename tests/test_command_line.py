@@ -1,0 +1,595 @@
+"""python -m gbdt_objectives: what it prints and writes is what the functions return."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import gbdt_objectives as go
+from gbdt_objectives._command_line.commands import CALIBRATORS, cli
+from gbdt_objectives.metrics.classes import NAMED
+from gbdt_objectives.thresholds.methods import METHODS
+
+PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
+WORDS = np.array(["low", "mid", "high"])
+Columns = dict[str, np.ndarray]
+
+
+def write(path: str, columns: Columns, rows: slice = slice(None), delimiter: str = ",") -> None:
+    lines = [list(columns), *zip(*(c[rows].tolist() for c in columns.values()), strict=True)]
+    Path(path).write_text("".join(delimiter.join(map(str, line)) + "\n" for line in lines))
+
+
+@pytest.fixture
+def grades(tmp_path, monkeypatch) -> Columns:
+    """400 rows in oof.csv, in the working directory: classes 1..3, also as words."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    p = rng.normal(size=400)
+    y = np.digitize(p + 0.7 * rng.normal(size=400), [-0.6, 0.9]) + 1
+    columns = {
+        "id": np.array([f"{k:05d}" for k in range(400)]),
+        "y": y,
+        "word": WORDS[y - 1],
+        "p": p.round(6),
+        "w": rng.integers(1, 4, 400),
+        "site": rng.integers(0, 40, 400),
+    }
+    write("oof.csv", columns)
+    return columns
+
+
+@pytest.fixture
+def clicks(tmp_path, monkeypatch) -> Columns:
+    """600 rows in clicks.csv: labels 0 and 1, probabilities that are too high."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    p = rng.beta(1, 3, 600).round(6)
+    y = (rng.random(600) < p / (p + (1 - p) / 0.4)).astype(int)
+    columns = {"y": y, "p": p, "w": rng.integers(1, 4, 600), "z": np.log(p / (1 - p)).round(6)}
+    write("clicks.csv", columns)
+    return columns
+
+
+def run(command: str, input: str | None = None) -> Result:
+    return CliRunner().invoke(cli, shlex.split(command), input=input)
+
+
+def report(command: str) -> dict:
+    """What it prints as JSON; the input was taken without a word."""
+    result = run(f"{command} --format json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def read_column(path: str, name: str) -> list[str]:
+    header, *lines = (line.split(",") for line in Path(path).read_text().splitlines())
+    return [line[header.index(name)] for line in lines]
+
+
+class TestThresholds:
+    @pytest.mark.parametrize("method", METHODS)
+    def test_are_those_of_the_function(self, grades, method) -> None:
+        command = f"thresholds oof.csv --label y --score p --weight w --method {method}"
+        found = report(command)
+        run(f"{command} -o saved.json")
+        y, p, w = grades["y"], grades["p"], grades["w"]
+        expected = go.optimize_thresholds(y, p, method=method, sample_weight=w)
+        saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        assert found["thresholds"] == saved.thresholds_.tolist() == expected.tolist()
+        assert (found["method"], found["labels"], found["rows"]) == (method, [1, 2, 3], 400)
+        judged = go.cross_validate_thresholds(
+            y, p, method=method, sample_weight=w, n_bootstrap=0, random_state=0
+        )
+        assert found["score"] == judged.score[0]
+        assert found["in_sample_score"] == judged.in_sample_score[0]
+
+    @pytest.mark.parametrize("metric", ["linear", "mae", "accuracy"])
+    def test_of_other_metrics(self, grades, metric) -> None:
+        found = report(f"thresholds oof.csv --label y --score p --metric {metric}")
+        expected = go.optimize_thresholds(grades["y"], grades["p"], metric=metric)
+        assert found["thresholds"] == expected.tolist()
+        assert (found["metric"], found["method"]) == (metric, "exact")
+
+    def test_several_methods_are_compared(self, grades) -> None:
+        command = "thresholds oof.csv --label y --score p --method exact --method plugin"
+        found = report(f"{command} --cv 4 --random-state 3 --groups site")
+        run(f"{command} -o saved.json")
+        judged = go.cross_validate_thresholds(
+            grades["y"], grades["p"], method=["exact", "plugin"], cv=4,
+            groups=grades["site"].astype(str), n_bootstrap=0, random_state=3,
+        )  # fmt: skip
+        assert found["method"] == judged.best == "plugin"
+        saved = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        assert saved.thresholds_.tolist() == found["thresholds"] == judged.thresholds[1].tolist()
+        for k, method in enumerate(judged.methods):
+            assert found["compared"][method]["fold_score"] == judged.fold_score[k].tolist()
+        text = run(f"{command} --cv 4 --random-state 3 --groups site").stdout
+        assert repr(judged) in text
+
+    def test_interval(self, grades) -> None:
+        found = report("thresholds oof.csv --label y --score p --interval")
+        expected = go.estimate_performance(
+            go.ThresholdClassifier(), grades["p"][:, None], grades["y"], n_repeats=2
+        )
+        assert found["interval"] == list(expected.interval)
+        text = run("thresholds oof.csv --label y --score p --interval").stdout
+        low, high = expected.interval
+        assert f"interval of 90 %: {low:.4g} to {high:.4g}" in text
+
+    def test_a_weight_is_as_many_rows(self, grades) -> None:
+        write("copies.csv", {name: np.repeat(c, grades["w"]) for name, c in grades.items()})
+        weighed = report("thresholds oof.csv --label y --score p --weight w")
+        copied = report("thresholds copies.csv --label y --score p")
+        # equal but for rounding in sums of another order
+        assert weighed["thresholds"] == pytest.approx(copied["thresholds"], rel=1e-9)
+        assert weighed["in_sample_score"] == pytest.approx(copied["in_sample_score"], rel=1e-9)
+
+    def test_saved_ones_classify(self, grades) -> None:
+        result = run(
+            "thresholds oof.csv --label word --labels low,mid,high --score p -o saved.json"
+        )
+        assert (result.exit_code, result.stderr) == (0, "wrote saved.json (ThresholdClassifier)\n")
+        result = run("apply saved.json oof.csv --score p --column class -o new.csv")
+        assert (result.exit_code, result.stderr) == (0, "wrote new.csv (400 rows)\n")
+        classifier = go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+        expected = classifier.predict(grades["p"])
+        assert read_column("new.csv", "class") == expected.tolist()
+        assert set(expected) == set(WORDS)
+        with_class = Path("new.csv").read_text().splitlines()
+        assert [line.rpartition(",")[0] for line in with_class] == (
+            Path("oof.csv").read_text().splitlines()  # 00012 is still 00012
+        )
+        judged = go.quadratic_weighted_kappa(grades["word"], expected, labels=WORDS)
+        by_class = report(
+            "kappa new.csv --label word --prediction class --labels low,mid,high --metric qwk"
+        )
+        by_score = report("kappa oof.csv --label word --score p --thresholds saved.json")
+        assert by_class == by_score == {"rows": 400, "qwk": judged}
+
+    def test_warnings_are_one_line(self, grades) -> None:
+        write("noise.csv", {"y": grades["y"], "p": np.ones(400)})
+        result = run("thresholds noise.csv --label y --score p --method exact")
+        assert result.exit_code == 0
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("Warning: every row gets the class ")
+
+
+class TestApply:
+    def test_to_standard_output(self, grades) -> None:
+        run("thresholds oof.csv --label y --score p -o saved.json")
+        result = run("apply saved.json oof.csv --score p --keep site --keep id")
+        assert (result.exit_code, result.stderr) == (0, "")
+        classifier = go.ThresholdClassifier().fit(grades["p"], grades["y"])
+        rows = zip(grades["site"], grades["id"], classifier.predict(grades["p"]), strict=True)
+        expected = ["site,id,prediction", *(f"{a},{b},{c}" for a, b, c in rows)]
+        assert result.stdout.splitlines() == expected
+
+    def test_text_with_commas_lines_and_gaps_stays(self, grades) -> None:
+        run("thresholds oof.csv --label y --score p -o saved.json")
+        long = "d" * 200_000
+        Path("essays.csv").write_text(f'essay,p,note\n"a, ""b""\nc",0.1,\n{long},0.2,NA\n')
+        result = run("apply saved.json essays.csv --score p --keep essay --keep note")
+        assert result.stdout == f'essay,note,prediction\n"a, ""b""\nc",,2\n{long},NA,2\n'
+
+    @pytest.mark.parametrize("method", CALIBRATORS)
+    def test_probabilities(self, clicks, method) -> None:
+        run(f"calibrate clicks.csv --label y --score p --weight w --method {method} -o saved.json")
+        run("apply saved.json clicks.csv --score p --column q -o new.csv")
+        calibrator = getattr(go, CALIBRATORS[method])().fit(clicks["p"], clicks["y"], clicks["w"])
+        found = np.array(read_column("new.csv", "q"), float)
+        assert (found == calibrator.predict(clicks["p"])).all()
+
+
+class TestKappa:
+    @pytest.mark.parametrize("weighed", [False, True])
+    def test_every_metric(self, grades, weighed) -> None:
+        p = np.where(grades["p"] < 0, 1, 2)
+        y = np.minimum(grades["y"], 2)
+        write("two.csv", {"y": y, "p": p, "w": grades["w"]})
+        metrics = " ".join(f"--metric {name}" for name in NAMED)
+        weight = "--weight w" if weighed else ""
+        found = report(f"kappa two.csv --label y --prediction p {weight} {metrics}")
+        w = grades["w"] if weighed else None
+        expected = {name: go.threshold_metric(name)(y, p, w) for name in NAMED}
+        assert found == {"rows": 400, **expected}
+
+    def test_whole_floats_are_classes(self, grades) -> None:
+        write("floats.csv", {"y": grades["y"].astype(float), "p": np.full(400, 4.0)})
+        found = report("kappa floats.csv --label y --prediction p --metric mae")
+        assert found["mae"] == (4 - grades["y"]).mean()
+
+    def test_undefined_is_null(self, grades) -> None:
+        write("one.csv", {"y": np.ones(9, int), "p": np.ones(9, int)})
+        result = run("kappa one.csv --label y --prediction p --format json")
+        assert (result.exit_code, json.loads(result.stdout)["qwk"]) == (0, None)
+        assert result.stderr.startswith("Warning: --label y and --prediction p hold one")
+        assert len(result.stderr.splitlines()) == 1
+
+
+class TestCorrect:
+    @pytest.mark.parametrize(
+        ("options", "description"),
+        [
+            ("--negative-keep-rate 0.1", {"negative_keep_rate": 0.1}),
+            (
+                "--negative-keep-rate 0.2 --positive-keep-rate 0.5",
+                {"negative_keep_rate": 0.2, "positive_keep_rate": 0.5},
+            ),
+            ("--train-prior 0.5 --target-prior 0.02", {"train_prior": 0.5, "target_prior": 0.02}),
+        ],
+    )
+    def test_is_the_function(self, clicks, options, description) -> None:
+        run(f"correct clicks.csv --score p {options} -o p.csv")
+        run(f"correct clicks.csv --score z --input-space margin {options} -o z.csv")
+        p, z = (np.array(read_column(f"{k}.csv", "prediction"), float) for k in "pz")
+        assert (p == go.correct_probability(clicks["p"], **description)).all()
+        assert (z == go.correct_margin(clicks["z"], **description)).all()
+
+    def test_says_what_it_did(self, clicks) -> None:
+        result = run("correct clicks.csv --score p --negative-keep-rate 0.4")
+        after = go.correct_probability(clicks["p"], negative_keep_rate=0.4).mean()
+        assert (
+            result.stderr == f"mean probability {clicks['p'].mean():.4g}, corrected {after:.4g}\n"
+        )
+
+
+class TestCalibrate:
+    def test_the_choice_is_reported(self, clicks) -> None:
+        found = report("calibrate clicks.csv --label y --score p")
+        choice = go.choose_calibrator(clicks["p"], clicks["y"])
+        assert found["method"] == type(choice.calibrator).__name__
+        assert found["log_loss"] == choice.log_loss
+        ratio = go.calibration_ratio(clicks["y"], clicks["p"])
+        assert found["quality"]["as it is"]["calibration_ratio"] == ratio > 1.5
+        text = run("calibrate clicks.csv --label y --score p").stdout
+        assert f"{choice.log_loss['BetaCalibrator']:.4g}" in text
+
+    def test_is_judged_on_rows_held_out(self, clicks) -> None:
+        from sklearn.model_selection import StratifiedKFold
+
+        y, p, w = clicks["y"], clicks["p"], clicks["w"]
+        held_out = np.empty(len(y))
+        for train, test in StratifiedKFold(3, shuffle=True, random_state=2).split(p, y):
+            fitted = go.ROCConvexHullCalibrator().fit(p[train], y[train], w[train])
+            held_out[test] = fitted.predict(p[test])
+        found = report(
+            "calibrate clicks.csv --label y --score p --weight w --method hull --cv 3 "
+            "--random-state 2"
+        )["quality"]["calibrated"]
+        judged = go.calibration_error_test(y, held_out, sample_weight=w, random_state=2)
+        assert found == {
+            "calibration_ratio": go.calibration_ratio(y, held_out, sample_weight=w),
+            "calibration_error": judged.error,
+            "error_by_chance": judged.null_error,
+            "p_value": judged.p_value,
+            "normalized_entropy": "inf",  # of a few rows it was certain, and wrong
+        }
+        assert math.isinf(go.normalized_entropy(y, held_out, sample_weight=w))
+
+    def test_margins(self, clicks) -> None:
+        found = report(
+            "calibrate clicks.csv --label y --score z --input-space margin --method logit"
+        )
+        assert list(found["quality"]) == ["calibrated"]
+        run(
+            "calibrate clicks.csv --label y --score z --input-space margin --method logit "
+            "-o saved.json"
+        )
+        run("apply saved.json clicks.csv --score z -o new.csv")
+        calibrator = go.LogitCalibrator(input_space="margin").fit(clicks["z"], clicks["y"])
+        found = np.array(read_column("new.csv", "prediction"), float)
+        assert (found == calibrator.predict(clicks["z"])).all()
+
+
+class TestFiles:
+    @pytest.fixture
+    def expected(self, grades) -> dict:
+        return report("thresholds oof.csv --label y --score p")
+
+    def test_standard_input_and_byte_order_mark(self, grades, expected) -> None:
+        write("short.csv", {"y": grades["y"], "p": grades["p"]})
+        text = "\ufeff" + Path("short.csv").read_text()
+        Path("short.csv").write_text(text)
+        result = run("thresholds - --label y --score p --format json", input=text)
+        assert json.loads(result.stdout) == expected
+        assert report("thresholds short.csv --label y --score p") == expected
+
+    def test_other_separators(self, grades, expected) -> None:
+        write("oof.tsv", grades, delimiter="\t")
+        write("semicolons.csv", grades, delimiter=";")
+        assert report("thresholds oof.tsv --label y --score p") == expected
+        assert report("thresholds semicolons.csv --delimiter ';' --label y --score p") == expected
+
+    def test_parquet(self, grades, expected) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        gaps = pyarrow.array([None, *range(1, 400)])
+        grade = pyarrow.array(grades["word"]).dictionary_encode()
+        table = pyarrow.table({"y": grades["y"], "p": grades["p"], "grade": grade, "gaps": gaps})
+        parquet.write_table(table, "oof.parquet")
+        assert report("thresholds oof.parquet --label y --score p") == expected
+        words = "--label grade --labels low,mid,high"
+        found = report(f"thresholds oof.parquet {words} --score p")
+        assert found["thresholds"] == expected["thresholds"]
+        run(f"thresholds oof.parquet {words} --score p -o saved.json")
+        run("apply saved.json oof.parquet --score p -o new.parquet")
+        new = parquet.read_table("new.parquet")
+        classifier = go.ThresholdClassifier(labels=WORDS).fit(grades["p"], grades["word"])
+        assert new.column("prediction").to_pylist() == classifier.predict(grades["p"]).tolist()
+        assert new.column("gaps").equals(table.column("gaps"))  # still integers
+        Path("text.parquet").write_text("y,p\n1,0.2\n")
+        for file, beginning in {
+            "oof.parquet": "--label gaps is empty at row 0 (1 such of 400)",
+            "new.parquet": "--score p2 is no column of new.parquet: it has y, p, grade, gaps",
+            "none.parquet": "none.parquet does not exist: give the path",
+            "text.parquet": "text.parquet is no Parquet file",
+        }.items():
+            score = "p2" if file == "new.parquet" else "p"
+            assert refused(f"thresholds {file} --label gaps --score {score}").startswith(beginning)
+
+    def test_a_file_is_replaced_by_force_only(self, grades) -> None:
+        Path("saved.json").write_text("mine")
+        command = "thresholds oof.csv --label y --score p -o saved.json"
+        assert run(command).exit_code == 2
+        assert Path("saved.json").read_text() == "mine"
+        assert run(f"{command} --force").exit_code == 0
+        go.ThresholdClassifier.from_json(Path("saved.json").read_text())
+
+
+THRESHOLDS = "thresholds {} --label y --score p"
+FILES = {  # what is wrong with them: the beginning of the error, and what it must hold as well
+    "": ("{} is empty: its first line must name the columns", ""),
+    "id,y,p\n": ("{} has no rows below its header", ""),
+    "id;y;p\n1;1;0.2\n": ("--label y is no column of {}: it has id;y;p", "separated by ','"),
+    "y,q\n1,0.2\n2,0.3\n": ("--score p is no column of {}: it has y, q", ""),
+    "p,y,p\n1,1,0.2\n": ("{} has several columns 'p'", ""),
+    "y,p\n1,0.2\n,0.3\n2,0.4\n": ("--label y is empty at row 1 (1 such of 3)", "fill"),
+    "y,p\n1,0.2\n1,nan\n2,0.4\n": ("--score p must be finite, found nan at row 1", "remove"),
+    "y,p\n1,0.2\n1,inf\n2,0.4\n": ("--score p must be finite, found inf at row 1", "remove"),
+    "y,p\n1,0.2\nnan,3\n2,0.4\n": ("--label y must be finite, found nan at row 1", "remove"),
+    "y,p\n1,0.2\n1,high\n2,0.4\n": ("--score p must hold numbers, found 'high' at row 1", "remove"),
+    "y,p\nlow,0.2\nhigh,3\n": ("--label y must hold numbers, found 'low' at row 0", "--labels low"),
+    "y,p\n1,0.2\n1.5,0.3\n": ("--label y must hold classes, found 1.5 at row 1", "--labels="),
+    "y,p\n1,0.2\n1,0.3\n": ("--label y holds the single class 1", "two classes"),
+    "y,p\n1,0.2\n2\n": ("{} has 1 values in line 3, but 2 columns", ""),
+    "y,p\n1,0.2\n2,0.4,5\n": ("{} has 3 values in line 3, but 2 columns", ""),
+    "y,p\n1,0.2\n\n2,0.4\n": ("{} has a blank line, line 3", "remove"),
+    'y,p\n1,"0.2\n2,0.4\n': ("{} is no CSV file, line 3: unexpected end of data", ""),
+    "y,p\n" + "2,0.2\n1,0.3\n" * 9: (
+        "--score p falls as the class rises",
+        "give a column of -score",
+    ),
+}
+
+
+def refused(command: str) -> str:
+    """The one line that it is refused with."""
+    before = sorted(Path().iterdir())
+    result = run(command)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert sorted(Path().iterdir()) == before
+    return line.removeprefix("Error: ")
+
+
+@pytest.mark.parametrize("text", FILES, ids=range(len(FILES)))
+def test_bad_files(tmp_path, monkeypatch, text) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.csv").write_text(text)
+    beginning, also = FILES[text]
+    line = refused(f"{THRESHOLDS.format('bad.csv')} -o new.json")
+    assert line.startswith(beginning.format("bad.csv"))
+    assert also in line
+
+
+@pytest.mark.parametrize(
+    ("command", "beginning"),
+    [
+        ("thresholds none.csv --label y --score p", "none.csv does not exist: give the path"),
+        ("thresholds . --label y --score p", ". cannot be read: Is a directory"),
+        ("thresholds binary.csv --label y --score p", "binary.csv is not text in UTF-8"),
+        ("thresholds oof.csv --label p --score y", "--label p must hold classes, found -0."),
+        ("thresholds oof.csv --label y --score y", "--label and --score are both 'y'"),
+        ("thresholds oof.csv --label y --score p --weight z", "--weight z is no column of"),
+        ("thresholds oof.csv --label y --score p --weight p", "--score and --weight are both 'p'"),
+        ("thresholds oof.csv --label y --score p --method best", "--method must be one of 'plug"),
+        ("thresholds oof.csv --label y --score p --metric auc", "--metric must be one of 'qwk'"),
+        ("thresholds oof.csv --label y --score p --metric mcc", "--metric 'mcc' has another name"),
+        (
+            "thresholds oof.csv --label y --score p --metric mae --method plugin",
+            "--method='plugin' is for --metric='qwk' only, found 'mae': pass --method='exact'",
+        ),
+        ("thresholds oof.csv --label y --score p --labels 1,2", "--label y holds 3 at row"),
+        ("thresholds oof.csv --label y --score p --labels a,b", "--label y holds '"),
+        ("thresholds oof.csv --label y --score p --labels 1,1", "--labels must be different"),
+        ("thresholds oof.csv --label y --score p --labels ''", "--labels must list at least two"),
+        ("thresholds oof.csv --label y --score p --cv 1", "--cv must be at least 2 folds"),
+        ("thresholds oof.csv --label y --score p --random-state -1", "--random-state must not be"),
+        ("thresholds oof.csv --label y --score p --cv 2 --interval", "--cv must be a whole number"),
+        ("thresholds oof.csv --label y --score p --delimiter ::", "--delimiter must be one char"),
+        ("thresholds oof.csv --label y --score p -o oof.csv", "--output oof.csv exists: give"),
+        (
+            "thresholds oof.csv --label y --score p -o no/a.json",
+            "--output no/a.json is in a",
+        ),
+        ("apply oof.csv saved.json --score p", "oof.csv holds no saved estimator: give the file"),
+        ("apply other.json oof.csv --score p", "other.json holds no saved estimator: give"),
+        ("apply short.json oof.csv --score p", "short.json: text is not complete JSON"),
+        ("apply old.json oof.csv --score p", "old.json: text is JSON of another format"),
+        ("apply saved.json oof.csv --score q", "--score q is no column of oof.csv: it has id, y"),
+        ("apply saved.json oof.csv --score word", "--score word must hold numbers, found '"),
+        ("apply saved.json nan.csv --score p", "--score p must be finite, found nan at row 0"),
+        ("apply saved.json oof.csv --score p --column y", "--column y is in oof.csv already"),
+        ("apply saved.json oof.csv --score p --keep q", "--keep q is no column of oof.csv"),
+        ("kappa oof.csv --label y", "give either --prediction, predicted classes, or --score"),
+        ("kappa oof.csv --label y --score p", "give either --prediction"),
+        ("kappa oof.csv --label y --prediction y", "--label and --prediction are both 'y'"),
+        ("kappa oof.csv --label y --prediction p", "--prediction p must hold classes, found -0."),
+        ("kappa oof.csv --label y --prediction p --metric mae", "--prediction p must hold classes"),
+        ("kappa oof.csv --label y --score p --thresholds c.json", "c.json holds no ThresholdClass"),
+        (
+            "kappa oof.csv --label y --score p --thresholds saved.json --labels 0,1,2",
+            "--labels are [0, 1, 2], but saved.json has the classes [1, 2, 3]",
+        ),
+        ("correct clicks.csv --score p", "give either --negative-keep-rate"),
+        (
+            "correct clicks.csv --score p --negative-keep-rate 0.1 --target-prior 0.1",
+            "give either --negative-keep-rate",
+        ),
+        ("correct clicks.csv --score p --target-prior 0.1", "--train-prior is missing"),
+        (
+            "correct clicks.csv --score p --negative-keep-rate 0",
+            "--negative-keep-rate must be above 0, found 0.0",
+        ),
+        (
+            "correct oof.csv --score p --negative-keep-rate 0.1",
+            "--score p must be in [0, 1], found ",
+        ),
+        (
+            "correct clicks.csv --score p --negative-keep-rate 0.1 --input-space logit",
+            "--input-space must be one of 'probability', 'margin', found 'logit'",
+        ),
+        ("calibrate oof.csv --label y --score p", "--label y must be 0 (negative) or 1 (positive)"),
+        ("calibrate oof.csv --label word --score p", "--label word must hold numbers, found '"),
+        ("calibrate clicks.csv --label p --score y", "--label p must be 0 (negative) or 1"),
+        ("calibrate clicks.csv --label y --score z", "--score z must be in [0, 1], found "),
+        ("calibrate clicks.csv --label y --score p --method x", "--method must be one of 'auto'"),
+        (
+            "calibrate clicks.csv --label y --score z --input-space margin",
+            "--method auto compares calibrators of probabilities",
+        ),
+        ("calibrate clicks.csv --label y --score p --cv 1", "--cv"),
+    ],
+)
+def test_bad_input(grades, clicks, command, beginning) -> None:
+    saved = go.ThresholdClassifier().fit(grades["p"], grades["y"]).to_json()
+    Path("saved.json").write_text(saved)
+    Path("short.json").write_text(saved[:-9])
+    Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
+    Path("nan.csv").write_text("p\nnan\n")
+    Path("other.json").write_text('{"thresholds": [1, 2]}')
+    Path("c.json").write_text(go.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json())
+    Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
+    assert refused(command).startswith(beginning)
+
+
+def test_columns_named_as_arguments(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("oof.csv", {"y_true": np.array([1, 2]), "score": np.array(["x", ""]), r"a\1": np.ones(2)})
+    line = refused("thresholds oof.csv --label y_true --score score")
+    assert line.startswith("--score score is empty at row 1 (1 such of 2)")
+    line = refused("thresholds oof.csv --label y_true --score sample_weight")
+    assert line.startswith("--score sample_weight is no column of oof.csv: it has y_true, score, a")
+    line = refused(r"thresholds oof.csv --label 'a\1' --score y_true")
+    assert line.startswith(r"--label a\1 holds the single class 1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["thresholds oof.csv --label y", "kappas", "thresholds oof.csv --label y --score p --cv two"],
+)
+def test_bad_usage_is_refused_by_click(grades, arguments) -> None:
+    result = run(arguments)
+    assert result.exit_code == 2
+    assert "Error: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_missing_pyarrow_names_the_command(grades, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install pyarrow" in refused("thresholds oof.parquet --label y --score p")
+
+
+def in_process(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_missing_click_names_the_command() -> None:
+    out = in_process(
+        "import sys; sys.modules['click'] = None\nfrom gbdt_objectives.__main__ import main; main()"
+    )
+    assert out.returncode == 2
+    assert out.stderr == "Error: click is not installed: pip install 'gbdt_objectives[cli]'\n"
+
+
+def test_help_needs_nothing_heavy() -> None:
+    out = in_process(
+        "import sys, gbdt_objectives._command_line.commands\n"
+        "print([m for m in ('sklearn', 'scipy', 'pyarrow', 'pandas') if m in sys.modules])"
+    )
+    assert out.stdout.strip() == "[]"
+
+
+def test_a_process_of_its_own(grades) -> None:
+    command = [sys.executable, "-m", "gbdt_objectives", "kappa", "oof.csv", "--label", "y"]
+    out = subprocess.run(
+        [*command, "--prediction", "w"], capture_output=True, text=True, timeout=60
+    )
+    expected = go.quadratic_weighted_kappa(grades["y"], grades["w"])
+    assert (out.returncode, out.stderr) == (0, "")
+    assert float(out.stdout.split()[1]) == float(f"{expected:.4g}")
+    out = subprocess.run(
+        [*command, "--prediction", "p"], capture_output=True, text=True, timeout=60
+    )
+    assert (out.returncode, out.stdout, len(out.stderr.splitlines())) == (2, "", 1)
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.random(200).round(4)
+    y = (rng.random(200) < p).astype(int)
+    write("oof.csv", {"y": y, "p": p})
+    write("test.csv", {"id": np.arange(200), "y": y, "p": p, "grade": (p > 0.4).astype(int)})
+    saved = go.ThresholdClassifier().fit(p, y).to_json()
+    if name != "thresholds":
+        Path("thresholds.json").write_text(saved)
+    text = run(f"{name} --help").stdout
+    lists = {"--metric": list(NAMED), "--method": list(METHODS)}
+    if name == "calibrate":
+        lists["--method"] = ["auto", *CALIBRATORS]
+    for option, words in lists.items():
+        if option in text:
+            assert f"{option} [{'|'.join(words)}]" in text
+    examples = text.partition("Example")[2].partition("\n\n")[0].replace("\\\n", " ")
+    lines = [line.strip() for line in examples.splitlines()[1:]]
+    assert lines
+    for line in lines:
+        result = run(line.removeprefix("python -m gbdt_objectives "))
+        assert result.exit_code == 0, result.output
+
+
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+
+
+def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = PAGE.read_text()
+    exec(re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)[0], {})
+    blocks = re.findall(r"^```console\n(.*?)^```", page, flags=re.M | re.S)
+    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
+    assert len(steps) >= 7
+    for step in steps:
+        command, _, printed = step.partition("\n")
+        assert command.startswith("python -m gbdt_objectives ")
+        result = run(command.removeprefix("python -m gbdt_objectives "))
+        found = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
+        assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
+        assert result.exit_code == (2 if "Error" in printed else 0)
+        # numbers are printed in four digits, of which the last may be rounded either way
+        assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
+            [float(x) for x in NUMBER.findall(printed)], rel=2e-3
+        )
