@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
@@ -135,7 +135,7 @@ def test_without_ours_categories_and_missing_values_of_pandas_pass_through(
     again = pickle.loads(pickle.dumps(with_objective))
     np.testing.assert_array_equal(again.predict(frame), with_objective.predict(frame))
     assert kappa(y, again.predict(frame)) > 0.6
-    if hasattr(plain, "feature_names_in_"):  # LightGBM 4.4 has none
+    if hasattr(plain, "feature_names_in_"):  # LightGBM has none up to 4.4
         assert list(with_objective.feature_names_in_) == list("abcde")
     if lib is LGB:  # the categories are in the saved model
         text = with_objective.booster_.model_to_string()
@@ -720,6 +720,7 @@ def test_scikit_learn_sees_the_fit_of_the_library(lib: Library, classifier: bool
     assert isinstance(model, type(plain))
 
 
+@needs_routing
 @both
 def test_metadata_routing_passes_weights(lib: Library, ordinal) -> None:
     X, y, w = ordinal
