@@ -169,6 +169,14 @@ def test_our_metric_on_a_built_in_objective_stops_in_its_direction(lib: Library,
     assert SMOOTH(y[TEST], model.predict(X[TEST])) == pytest.approx(max(values), rel=1e-5)
 
 
+@pytest.mark.filterwarnings("error:The argument 'eval_set' is deprecated")
+def test_our_metric_on_a_built_in_objective_has_the_names_of_lightgbm_4_7(ordinal) -> None:
+    X, y, _ = ordinal
+    model = make(LGB, n_estimators=20)
+    model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], eval_metric=SMOOTH)
+    assert len(history(LGB, model)["valid_0"]["extended_qwk"]) == 20
+
+
 @both
 def test_our_metric_on_the_librarys_classifier_must_take_probabilities(lib: Library, rare) -> None:
     X, y, _ = rare
