@@ -9,6 +9,7 @@ Pictures are not compared. ``--write`` commits to what was found instead.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
-ADDRESS = re.compile(r"0x[0-9a-f]+")
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?")
 RELATIVE, ABSOLUTE = 0.1, 0.02
 NOISE = re.compile(r"^\[[\d:]+\] Task \[xgboost\.dask-\d+\].* got rank \d+\n?", re.MULTILINE)
@@ -85,6 +86,7 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=Path, default=sorted(FOLDER.glob("*.ipynb")))
     parser.add_argument("--write", action="store_true", help="keep the outputs that were found")
     arguments = parser.parse_args()
+    os.environ.pop("MPLBACKEND", None)  # kernels show pictures inline
     failed = False
     for path in arguments.notebooks:
         start = time.monotonic()

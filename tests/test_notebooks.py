@@ -152,3 +152,4 @@ def test_noise_of_workers_is_dropped() -> None:
 def test_addresses_do_not_count() -> None:
     committed, found = edited("<function f at 0x7fd47c0e8040>"), edited("<function f at 0x7a>")
     assert ci.differences(committed, found) == []
+    assert ci.printed(edited("<Figure size 800x650>")["cells"][1]) == "<Figure size 800x650>"
