@@ -38,9 +38,9 @@ from gbdt_objectives import (
 HERE = Path(__file__).parent
 PAIRS = HERE.parents[1] / "docs/migration"
 QUICK = {
-    "draws": 2,
-    "graded": {"training_rows": 1200, "test_rows": 4000},
-    "clicks": {"training_rows": 12_000, "test_rows": 12_000},
+    "draws": 1,
+    "graded": {"training_rows": 800, "test_rows": 3000},
+    "clicks": {"training_rows": 8000, "test_rows": 8000},
 }
 SIDES = ("before", "after")
 TITLES = {
