@@ -1,6 +1,6 @@
-"""docs/migration.md and the README brought up to date: code from the pairs, tables from the results.
+"""Bring docs/migration.md and the README up to date: code from the pairs, tables from results.
 
-    python -m experiments.migration.page
+python -m experiments.migration.page
 """
 
 from __future__ import annotations

@@ -7,7 +7,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost as xgb
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import TimeSeriesSplit, TunedThresholdClassifierCV
+from sklearn.tree import DecisionTreeClassifier
 
+from experiments import _common
 from experiments.migration import __main__ as study, page
 from gbdt_objectives import correct_probability
 
@@ -90,6 +95,55 @@ def test_probabilities_are_near_as_good_after(quick) -> None:
     for pair in ("under_sampler", "smote"):
         found = scores(quick, pair)
         assert found["after"] < 0.3 * found["before"]
+
+
+@pytest.mark.parametrize(
+    ("pair", "found"),
+    [
+        ("lgbm_folds", "better"),
+        ("lgb_train_feval", "within two standard errors"),
+        ("xgb_early_stopping", "better"),
+        ("voting", "better"),
+        ("optimized_rounder", "better"),
+        ("downsampling", "within two standard errors"),
+        ("calibrated", "better"),  # greater, in log loss
+        ("tuned_threshold", "within two standard errors"),
+    ],
+)
+def test_what_the_page_says_of_the_results(pair, found) -> None:
+    cells = committed()
+    own = cells[(cells.pair == pair) & (cells.case == "")]
+    score = own.pivot(index="draw", columns="way", values="score")
+    gain = (score.after - score.before).tolist()
+    assert _common.verdict(*_common.mean_and_error(gain)) == found
+
+
+def test_seconds_that_the_page_tells() -> None:
+    seconds = committed().query("case == ''").groupby(["pair", "way"]).seconds.mean()
+    slower = {
+        pair for pair in study.TITLES if seconds[pair, "after"] > 1.2 * seconds[pair, "before"]
+    }
+    assert slower == {"voting", "smote", "calibrated"}
+    assert seconds["lgbm_folds", "before"] > 2 * seconds["lgbm_folds", "`QWKClassifier`"]
+    assert seconds["tuned_threshold", "before"] > 3 * seconds["tuned_threshold", "after"]
+    assert seconds["smote", "after"] > 14 * seconds["smote", "all rows, no sampling"]
+
+
+def test_peers_are_as_the_page_says() -> None:
+    X, y, X_test, _ = study.clicks(0, 3000, 3000, trend=3)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0)
+    isotonic = CalibratedClassifierCV(tree, method="isotonic").fit(X, y)
+    assert (isotonic.predict_proba(X_test)[:, 1] == 0).any()
+    by_time = CalibratedClassifierCV(tree, cv=TimeSeriesSplit(3), ensemble=False)
+    with pytest.raises(ValueError, match="partitions"):
+        by_time.fit(X, y)
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        TunedThresholdClassifierCV(tree).fit(X, y, sample_weight=np.ones(len(y)))
+
+    first = xgb.XGBRegressor(
+        objective=lambda y, margin: (margin - y, np.ones_like(y)), n_estimators=1, learning_rate=0
+    )
+    np.testing.assert_allclose(first.fit(X, y).predict(X_test), 0.5)
 
 
 def test_nothing_is_done_by_hand_after() -> None:
