@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,11 +66,11 @@ def test_what_is_silently_wrong_before_is_right_after(quick, cells) -> None:
         return scores(found, pair, case)[side]
 
     for pair, case, worst in (
-        ("lgbm_folds", "grades from 0", 0.65),
+        ("lgbm_folds", "grades from 0", 0.58),
         ("xgb_early_stopping", "without `maximize=True`", 0.4),
         ("optimized_rounder", "scores between 0 and 1", 0.0),
     ):
-        assert way("before", pair, case) <= worst < 0.6 + TOLERANCE < way("after", pair, case)
+        assert way("before", pair, case) <= worst < 0.63 < way("after", pair, case)
         # the broken assumption changes nothing after
         assert way("after", pair, case) == pytest.approx(way("after", pair, ""), abs=TOLERANCE)
     for pair, case in (
@@ -82,8 +83,9 @@ def test_what_is_silently_wrong_before_is_right_after(quick, cells) -> None:
         ("under_sampler", "read as a probability"),
         ("smote", "read as a probability"),
     ):
-        assert way("before", pair, case) > 8
-        assert way("after", pair, case) == pytest.approx(1, abs=0.35)  # of some 100 clicks
+        assert way("before", pair, case) > 8 * way("after", pair, case)
+        if cells is not None:  # the few clicks of a quick run say little
+            assert way("after", pair, case) == pytest.approx(1, abs=0.1)
     drift = "rows by time, clicks rising"
     assert way("before", "calibrated", drift) < way("after", "calibrated", drift) < 1.2
 
@@ -130,9 +132,10 @@ def test_seconds_that_the_page_tells() -> None:
 
 
 def test_peers_are_as_the_page_says() -> None:
-    X, y, X_test, _ = study.clicks(0, 3000, 3000, trend=3)
+    X, y, X_test, _ = study.clicks(0, 8000, 20_000)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0)
-    isotonic = CalibratedClassifierCV(tree, method="isotonic").fit(X, y)
+    small = lgb.LGBMClassifier(n_estimators=20, n_jobs=1, verbose=-1)
+    isotonic = CalibratedClassifierCV(small, method="isotonic").fit(X, y)
     assert (isotonic.predict_proba(X_test)[:, 1] == 0).any()
     by_time = CalibratedClassifierCV(tree, cv=TimeSeriesSplit(3), ensemble=False)
     with pytest.raises(ValueError, match="partitions"):
