@@ -10,10 +10,21 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
-from gbdt_objectives import extended_qwk_metric, qwk_objective
+from gbdt_objectives import extended_qwk_metric, quadratic_weighted_kappa, qwk_objective
 from gbdt_objectives.adapters.lightgbm import LGBMRegressor
 from gbdt_objectives.adapters.xgboost import XGBRegressor
-from tests.patterns.comparison import SEEDS, TOLERANCE, graded, kappa
+
+SEEDS = (0, 1, 2)
+GRADES = range(1, 7)
+
+
+def graded(seed):
+    """X, y, X_test, y_test: grades 1..6 that follow some of the features, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(11_500, 8))
+    latent = X[:, 0] + X[:, 1] + X[:, 2] * (X[:, 3] > 0) + 1.2 * rng.normal(size=11_500)
+    y = np.digitize(latent, np.quantile(latent, [0.26, 0.53, 0.75, 0.89, 0.97])) + 1
+    return X[:1500], y[:1500], X[1500:], y[1500:]
 
 
 def lightgbm_job(X, y, X_test, LGBMRegressor):
@@ -58,8 +69,13 @@ def test_same_or_better(job, library, ours) -> None:
         with pytest.warns(UserWarning, match="boosting starts at"):
             before = job(X, y, X_test, library)
         after = job(X, y, X_test, ours)
-        scores.append([kappa(y_test - 10, np.rint(p - 10).clip(1, 6)) for p in (before, after)])
+        scores.append(
+            [
+                quadratic_weighted_kappa(y_test - 10, np.rint(p - 10).clip(1, 6), labels=GRADES)
+                for p in (before, after)
+            ]
+        )
     old, new = np.mean(scores, axis=0)
     print(f"\n{ours.__name__} by its import alone: {old:.4f} before, {new:.4f} after")
-    assert new >= old - TOLERANCE
+    assert new >= old - 0.002  # ways that are worth the same stop at other rounds
     assert new > 0.65
