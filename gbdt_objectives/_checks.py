@@ -98,12 +98,17 @@ def not_dask(name: str, values: object) -> None:
         )
 
 
+def in_memory(name: str, values: object) -> None:
+    """Raise if numpy would unmask it, or gather it from elsewhere."""
+    not_masked(name, values)
+    not_dask(name, values)
+
+
 def as_array(name: str, values: ArrayLike) -> Array:
     """What a user calls an array, of any type and shape, as one."""
     if type(values) is np.ndarray:
         return values
-    not_masked(name, values)
-    not_dask(name, values)
+    in_memory(name, values)
     return np.asarray(values)
 
 

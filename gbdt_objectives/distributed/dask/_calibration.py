@@ -91,10 +91,9 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    As :func:`gbdt_objectives.reliability_bins`. Of more than 65,536 distinct probabilities the
-    bins of equal weight or of equal events end where neighbours that share a bin end (see
-    :class:`gbdt_objectives.ThresholdStatistics`): what they hold is exact, and their shares are as
-    equal as these neighbours, less than 1e-3 of the rows by far in most data, allow.
+    As :func:`gbdt_objectives.reliability_bins`. Of more than 65,536 distinct probabilities those
+    that share a bin of :class:`gbdt_objectives.ThresholdStatistics` stay together, as equal ones
+    do: what the bins hold is exact, and their weights, or events, are as equal as that allows.
 
     Parameters
     ----------
@@ -261,7 +260,8 @@ def calibration_ratio_by_segment(
         ends = equal_width_ends(n_bins)
     names, orders = {}, {}
     if not by_prediction:
-        for name, values in named_columns(segments):
+        alone = is_dask(segments) and segments.ndim == 1
+        for name, values in [(None, segments)] if alone else named_columns(segments):
             argument = "segments" if name is None else f"segments[{name!r}]"
             check_collection(argument, values)
             names[argument] = "segment" if name is None else str(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple, TypeVar
 
 import dask
@@ -201,30 +201,34 @@ def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: An
         return function(**columns)
     for name, column in columns.items():
         check_column(name, column, columns)
-    names = list(columns)
+    by_name = partial(function_of_parts, function, list(columns), np.dtype(dtype))
     if all(isinstance(column, dask.array.Array) for column in columns.values()):
         arrays = align_chunks(columns)
-        return dask.array.map_blocks(
-            row_function, *arrays.values(), function=function, names=names, dtype=dtype
-        )
+        return dask.array.map_blocks(by_name, *arrays.values(), meta=np.empty(0, dtype))
     if not isinstance(first, dask.dataframe.Series):
-        raise TypeError(f"{names} must be all Dask Series or all Dask Arrays: found both")
+        raise TypeError(
+            f"{', '.join(columns)} must be all Dask Series, or all Dask Arrays, found both: call "
+            ".to_dask_array() of the series"
+        )
     return dask.dataframe.map_partitions(
-        row_series,
+        partial(series_of_parts, by_name),
         *columns.values(),
-        function=function,
-        names=names,
         meta=(None, dtype),
         align_dataframes=False,
     )
 
 
-def row_function(*parts: Any, function: Callable[..., Any], names: list[str]) -> Any:
+def function_of_parts(
+    function: Callable[..., Any], names: list[str], dtype: np.dtype[Any], *parts: Any
+) -> Any:
+    """Of one partition, which may be empty."""
+    if all(len(part) == 0 for part in parts):
+        return np.empty(0, dtype)
     return function(**dict(zip(names, parts, strict=True)))
 
 
-def row_series(*parts: Any, function: Callable[..., Any], names: list[str]) -> Any:
-    """The values with the index of the first column."""
+def series_of_parts(by_name: Callable[..., Any], *parts: Any) -> Any:
+    """With the index of the first column."""
     import pandas
 
-    return pandas.Series(row_function(*parts, function=function, names=names), parts[0].index)
+    return pandas.Series(by_name(*parts), parts[0].index)
