@@ -94,7 +94,8 @@ def not_dask(name: str, values: object) -> None:
             f"{name} is a Dask {type(values).__name__}, whose rows would all be gathered on this "
             "machine: pass it to the function of the same name in "
             "gbdt_objectives.distributed.dask, which sums partition by partition; where there is "
-            "none, and the rows fit into memory, pass .compute()"
+            "none, map the function over the partitions, if it treats each row alone, or pass "
+            ".compute()"
         )
 
 

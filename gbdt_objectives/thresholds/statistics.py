@@ -30,7 +30,7 @@ from gbdt_objectives.thresholds.rows import (
     without_zero_weights,
 )
 
-BLOCK = 262_144
+BLOCK = 131_072
 """Rows that are sorted at a time for at most so many bins."""
 
 
@@ -264,6 +264,34 @@ class ThresholdStatistics:
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def weighted_rows(self) -> tuple[Array, Array, Array]:
+        """Labels, scores and weights of few rows that stand for all: one a bin and class.
+
+        For any function that takes weights, where w means the same as w copies of the row:
+        calibrators, reliability bins and diagrams, scikit-learn's metrics. What is counted
+        there in rows rather than weight, such as limits and p-values, is not that of the rows.
+
+        Returns
+        -------
+        y_true, score, sample_weight : ndarray of shape (m,)
+            In ascending order of score, the mean of each bin; weights above 0.
+
+        Examples
+        --------
+        >>> from gbdt_objectives import ThresholdStatistics, reliability_bins
+        >>> statistics = ThresholdStatistics.empty([0, 1], max_bins=65_536)
+        >>> for y, p in (([0, 0, 1], [0.1, 0.2, 0.3]), ([0, 1, 1], [0.6, 0.7, 0.8])):
+        ...     statistics = statistics.add(y, p)
+        >>> y, p, w = statistics.weighted_rows()
+        >>> reliability_bins(y, p, sample_weight=w, n_bins=2)
+        ReliabilityBins: 2 bins
+          weight  probability  frequency
+               3          0.2     0.3333
+               3          0.7     0.6667
+        """
+        bin_, k = np.nonzero(self.counts)
+        return self.labels[k], self.score[bin_], self.counts[bin_, k]
 
     def thresholds(
         self,

@@ -267,6 +267,29 @@ def test_several_columns_of_a_frame() -> None:
         )
 
 
+def test_small_files_stay_partitions(tmp_path) -> None:
+    """Which Dask fuses when it optimizes, by the columns that are read."""
+    columns = sample()
+    frame = pd.DataFrame({name: columns[name] for name in ("grade", "score", "country")})
+    frame["grade"] = frame["grade"].astype(np.int8)
+    wide = frame.assign(**{f"other{k}": 0.5 for k in range(30)})
+    for k, rows in enumerate(np.array_split(np.arange(N), 8)):
+        wide.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
+    read = dd.read_parquet(str(tmp_path / "*.parquet"))
+    assert read.npartitions == 8
+    whole = go.optimize_thresholds(frame["grade"], frame["score"])
+    elsewhere = dd.from_pandas(frame["score"], npartitions=8, sort=False)
+    for score in (read["score"], elsewhere, da.from_array(columns["score"], chunks=113)):
+        found = dask_.optimize_thresholds(read["grade"], score)
+        np.testing.assert_allclose(found, whole, rtol=1e-10)
+    grades = dask_.apply_thresholds(read["score"], whole)
+    expected = go.apply_thresholds(frame["score"], whole)
+    assert np.asarray(grades).tolist() == expected.tolist()
+    assert dask_.quadratic_weighted_kappa(read["grade"], grades) == pytest.approx(
+        go.quadratic_weighted_kappa(frame["grade"], expected), rel=1e-12
+    )
+
+
 def many_scores(n: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     z = rng.standard_normal(n)
@@ -296,7 +319,7 @@ def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
     from gbdt_objectives.distributed.dask import _calibration
 
     monkeypatch.setattr(_calibration, "MAX_BINS", 2_000)
-    _, score, p = many_scores()
+    _, _, p = many_scores()
     y = (np.random.default_rng(2).random(len(p)) < p).astype(int)
     lazy = da.from_array(y, chunks=9_000), da.from_array(p, chunks=9_000)
     found = dask_.reliability_bins(*lazy, n_bins=10, strategy=strategy)
@@ -433,6 +456,7 @@ def test_a_bad_row_is_the_same_error_as_on_one_machine(name) -> None:
     assert type(many.value) is type(one.value)
     partition, message = re.fullmatch(r"in partition (\d): (.*)", str(many.value)).groups()
     assert partition == "4" or name == "text for numbers"  # dask.array leaves the empty one out
+
     # the same but for the numbers of rows, of which a partition has fewer
     def plain(text):
         return re.sub(r"at row \d+|\(\d+ such of \d+\)", "at a row", text)
@@ -471,8 +495,8 @@ def test_what_all_rows_say_is_the_same_error(name) -> None:
     columns, case = WHOLE[name]
     with pytest.raises((ValueError, TypeError)) as one:
         CASES[case](go, columns)
+    cuts = CUTS if len(columns["y"]) else [0]
     with pytest.raises((ValueError, TypeError)) as many:
-        cuts = CUTS if len(columns["y"]) else [0]
         CASES[case](dask_, collected("known chunks", columns, cuts))
     assert type(many.value) is type(one.value)
     if name == "no rows":
@@ -620,3 +644,52 @@ def test_a_missing_dask_names_the_command() -> None:
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert out.returncode == 1
     assert "pip install 'gbdt_objectives[dask]'" in out.stderr
+
+
+CLUSTER = """
+import numpy as np
+import dask.array as da
+import gbdt_objectives as go
+from gbdt_objectives.distributed import dask as many
+
+if __name__ == "__main__":
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    y, key = rng.integers(0, 4, 20_000), rng.integers(0, 5_000, 20_000)
+    score = (y + rng.standard_normal(20_000)).round(3)
+    columns = [da.from_array(a, chunks=3_000) for a in (y, score, key)]
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        memory_limit="1GiB",
+    ) as cluster, Client(cluster, timeout=30):
+        found = many.optimize_thresholds(*columns[:2], method="exact")
+        assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
+        objective, expected = many.qwk_objective(columns[0]), go.qwk_objective(y)
+        assert (objective.center, objective.spread) == (expected.center, expected.spread)
+        mask = many.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
+        kept = go.negative_downsample_by_key(y > 2, key, 0.2)
+        assert mask.compute().tolist() == kept.tolist()
+        score[17_000] = np.nan
+        try:
+            many.optimize_thresholds(columns[0], da.from_array(score, chunks=3_000))
+        except ValueError as error:
+            assert "in partition 5: score must be finite, found nan at row 2000" in str(error)
+        else:
+            raise AssertionError("NaN was taken")
+    print("done")
+"""
+
+
+def test_on_a_cluster_of_two_processes(tmp_path) -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("distributed")
+    script = tmp_path / "cluster.py"  # a file, which the workers' processes import
+    script.write_text(CLUSTER)
+    out = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert out.returncode == 0, out.stderr[-3_000:]
+    assert out.stdout.strip() == "done"

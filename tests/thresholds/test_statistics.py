@@ -354,3 +354,21 @@ def test_edges_and_max_bins_are_alternatives() -> None:
     a, b = (ThresholdStatistics.empty([0, 1], max_bins=k) for k in (5, 6))
     with pytest.raises(ValueError, match="max_bins 5 and 6 do not add up"):
         a + b
+
+
+def test_weighted_rows_stand_for_all() -> None:
+    y, score, w = sample()
+    for empty in (
+        ThresholdStatistics.empty(range(4)),
+        ThresholdStatistics.empty(range(4), edges=np.unique(score)),
+    ):
+        few_y, few_score, few_w = empty.add(y, score, w).weighted_rows()
+        assert few_w.min() > 0
+        assert few_w.sum() == w.sum()
+        assert (few_score[1:] >= few_score[:-1]).all()
+        assert len(few_y) <= 4 * len(np.unique(score))
+        np.testing.assert_allclose(
+            optimize_thresholds(few_y, few_score, sample_weight=few_w),
+            optimize_thresholds(y, score, sample_weight=w),
+            rtol=1e-9,
+        )

@@ -18,12 +18,10 @@ and order of rows.
 """
 
 try:
-    import dask.array
-    import dask.dataframe
+    import dask.array  # dask.dataframe is there if somebody has made a series
 except ImportError as error:
     raise ImportError(
-        "dask, with array and dataframe, is not installed: pip install 'gbdt_objectives[dask]'",
-        name=error.name,
+        "dask is not installed: pip install 'gbdt_objectives[dask]'", name=error.name
     ) from error
 
 from gbdt_objectives.distributed.dask._calibration import (
@@ -44,11 +42,13 @@ from gbdt_objectives.distributed.dask._priors import (
     prior_weights,
 )
 from gbdt_objectives.distributed.dask._thresholds import (
+    apply_thresholds,
     optimize_thresholds,
     threshold_statistics,
 )
 
 __all__ = [
+    "apply_thresholds",
     "calibration_ratio",
     "calibration_ratio_by_segment",
     "expected_calibration_error",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import Any, NamedTuple, TypeVar
 
 import dask
 import dask.array
-import dask.dataframe
 import numpy as np
 
 from gbdt_objectives import _checks
@@ -110,15 +110,11 @@ def merge_measured(merge: Callable[..., Any], parts: list[Measured | None]) -> M
 
 
 def pack(columns: Mapping[str, Any]) -> list[Any]:
-    """The partitions as delayed tuples, one of each column.
-
-    What the columns share is computed once: series as one expression, arrays by their keys.
-    """
+    """The partitions as delayed tuples, one of each column."""
     first, *others = columns
     for name, column in columns.items():
         check_column(name, column, columns)
-    series = [isinstance(column, dask.dataframe.Series) for column in columns.values()]
-    if not any(series):
+    if not any(map(is_series, columns.values())):
         columns = align_chunks(columns)
     expected = columns[first].npartitions
     for name in others:
@@ -127,15 +123,6 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
                 f"{name} has {columns[name].npartitions} partitions, but {first} has {expected}: "
                 "repartition one like the other, or of arrays call .compute_chunk_sizes()"
             )
-    if all(series):
-        packed = dask.dataframe.map_partitions(
-            as_tuple,
-            *columns.values(),
-            meta=("packed", object),
-            align_dataframes=False,
-            enforce_metadata=False,
-        )
-        return list(packed.to_delayed())
     parts = [delayed_parts(column) for column in columns.values()]
     return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts, strict=True)]
 
@@ -158,7 +145,7 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
             f"{name} is a {type(column).__name__}, but {dask_name} a Dask collection: pass both as "
             "Dask collections, for instance dask.array.from_array(values, chunks), or compute both"
         )
-    if not isinstance(column, dask.dataframe.Series | dask.dataframe.Index | dask.array.Array):
+    if not (is_series(column) or isinstance(column, dask.array.Array)):
         raise TypeError(
             f"{name} must be one column, a Dask Series or Array, found a Dask "
             f"{type(column).__name__}"
@@ -169,6 +156,12 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
         raise ValueError(
             f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"
         )
+
+
+def is_series(column: Any) -> bool:
+    """Whether it is a Dask series or index; pandas is not imported for the answer."""
+    frames = sys.modules.get("dask.dataframe")
+    return frames is not None and isinstance(column, frames.Series | frames.Index)
 
 
 def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,10 +181,13 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column."""
-    if isinstance(column, dask.array.Array):
-        return list(column.to_delayed(optimize_graph=False).ravel())
-    return list(column.to_delayed())
+    """The partitions of one column.
+
+    Not optimized further than to the columns that are read: what several columns share then has
+    the same keys, and is computed once, and small files stay partitions of their own.
+    """
+    column = column.simplify() if hasattr(column, "simplify") else column
+    return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 
 
 def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
@@ -205,12 +201,14 @@ def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: An
     if all(isinstance(column, dask.array.Array) for column in columns.values()):
         arrays = align_chunks(columns)
         return dask.array.map_blocks(by_name, *arrays.values(), meta=np.empty(0, dtype))
-    if not isinstance(first, dask.dataframe.Series):
+    if not is_series(first):
         raise TypeError(
             f"{', '.join(columns)} must be all Dask Series, or all Dask Arrays, found both: call "
             ".to_dask_array() of the series"
         )
-    return dask.dataframe.map_partitions(
+    from dask.dataframe import map_partitions
+
+    return map_partitions(
         partial(series_of_parts, by_name),
         *columns.values(),
         meta=(None, dtype),

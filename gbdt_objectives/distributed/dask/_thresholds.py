@@ -6,11 +6,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, thresholds as thresholds_module
 from gbdt_objectives._checks import Array
-from gbdt_objectives.distributed.dask._partitions import check_collection, sum_over_partitions
+from gbdt_objectives.distributed.dask._partitions import (
+    check_collection,
+    map_rows,
+    sum_over_partitions,
+)
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import Thresholds, ThresholdStatistics
 from gbdt_objectives.thresholds.methods import (
@@ -57,8 +62,7 @@ def optimize_thresholds(
     Returns
     -------
     Thresholds, an ndarray of shape (K-1,)
-        For ``apply_thresholds``, also partition by partition:
-        ``score.map_blocks(apply_thresholds, thresholds)``.
+        For :func:`apply_thresholds`, here or on one machine.
 
     Raises
     ------
@@ -93,6 +97,44 @@ def optimize_thresholds(
         max_bins=max_bins,
     )
     return statistics.thresholds(method=chosen, metric=target, target_prior=target_prior)  # type: ignore[arg-type]
+
+
+def apply_thresholds(score: Any, thresholds: ArrayLike, labels: ArrayLike | None = None) -> Any:
+    """Ordered classes of scores.
+
+    As :func:`gbdt_objectives.apply_thresholds`, lazily.
+
+    Parameters
+    ----------
+    score : Dask Series or Array (n,)
+        As on one machine.
+    thresholds, labels
+        As on one machine.
+
+    Returns
+    -------
+    Dask Series or Array (n,)
+        Like ``score``; labels.
+
+    Raises
+    ------
+    ValueError
+        As on one machine; for scores that are NaN, when the classes are computed.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from gbdt_objectives.distributed.dask import apply_thresholds
+    >>> score = da.from_array([0.2, 0.5, 2.0], chunks=2)
+    >>> apply_thresholds(score, [0.5, 1.5], labels=[1, 2, 3]).compute()
+    array([1, 2, 3])
+    """
+    one = thresholds_module.apply_thresholds(np.zeros(1), thresholds, labels)
+    return map_rows(partial(classes_of_rows, thresholds, labels), {"score": score}, one.dtype)
+
+
+def classes_of_rows(thresholds: ArrayLike, labels: ArrayLike | None, score: Any) -> Array:
+    return thresholds_module.apply_thresholds(score, thresholds, labels)
 
 
 def threshold_statistics(
