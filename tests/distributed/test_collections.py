@@ -273,13 +273,15 @@ def test_small_files_stay_partitions(tmp_path) -> None:
     frame = pd.DataFrame({name: columns[name] for name in ("grade", "score", "country")})
     frame["grade"] = frame["grade"].astype(np.int8)
     wide = frame.assign(**{f"other{k}": 0.5 for k in range(30)})
-    for k, rows in enumerate(np.array_split(np.arange(N), 8)):
+    parts = np.array_split(np.arange(N), 8)
+    for k, rows in enumerate(parts):
         wide.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
     read = dd.read_parquet(str(tmp_path / "*.parquet"))
     assert read.npartitions == 8
     whole = go.optimize_thresholds(frame["grade"], frame["score"])
-    elsewhere = dd.from_pandas(frame["score"], npartitions=8, sort=False)
-    for score in (read["score"], elsewhere, da.from_array(columns["score"], chunks=113)):
+    array = da.from_array(columns["score"], chunks=(tuple(map(len, parts)),))
+    elsewhere = dd.from_dask_array(array)
+    for score in (read["score"], elsewhere, array):
         found = dask_.optimize_thresholds(read["grade"], score)
         np.testing.assert_allclose(found, whole, rtol=1e-10)
     grades = dask_.apply_thresholds(read["score"], whole)

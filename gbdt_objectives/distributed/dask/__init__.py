@@ -12,9 +12,9 @@ call have the same partitions, whose rows belong together by position. Arrays of
 cut alike. A partition may be empty, or weigh nothing. In an error, rows are counted within the
 partition that it names. numpy, pandas and lists are taken as a single partition.
 
-Where scores or probabilities have more than ``max_bins`` (65,536) distinct values, neighbours share
-a bin, as :class:`gbdt_objectives.ThresholdStatistics` says: results are the same for any partitions
-and order of rows.
+Where scores or probabilities have more than ``max_bins`` (131,072) distinct values, neighbours
+share a bin, as :class:`gbdt_objectives.ThresholdStatistics` says: results are the same for any
+partitions and order of rows.
 """
 
 try:

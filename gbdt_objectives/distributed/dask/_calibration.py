@@ -91,7 +91,7 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    As :func:`gbdt_objectives.reliability_bins`. Of more than 65,536 distinct probabilities those
+    As :func:`gbdt_objectives.reliability_bins`. Of more than 131,072 distinct probabilities those
     that share a bin of :class:`gbdt_objectives.ThresholdStatistics` stay together, as equal ones
     do: what the bins hold is exact, and their weights, or events, are as equal as that allows.
 

@@ -15,8 +15,8 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import is_dask
 
-FAN_IN = 8
-"""Statistics that one task merges."""
+FAN_IN = 4
+"""Statistics that one task merges, and holds at the same time."""
 
 T = TypeVar("T")
 

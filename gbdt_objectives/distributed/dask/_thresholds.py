@@ -26,7 +26,7 @@ from gbdt_objectives.thresholds.methods import (
 )
 from gbdt_objectives.thresholds.rows import check_enough_rows, labels_between
 
-MAX_BINS = 65_536
+MAX_BINS = 131_072
 
 
 def optimize_thresholds(
