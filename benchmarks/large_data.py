@@ -77,10 +77,10 @@ def on_workers(chunks: int) -> None:
             seconds[f"one sum of each column, {which}"] = middle[k] - start[k]
             seconds[f"threshold_statistics, {which}"] = end[k] - middle[k]
         peak = max(client.run(peak_mb).values())
-    start = time.perf_counter()
+    placing = time.perf_counter()
     plugin, exact = statistics.thresholds(), statistics.thresholds(method="exact")
     bound = statistics.qwk_loss_bound()
-    seconds["two kinds of thresholds, and the bound"] = time.perf_counter() - start
+    seconds["two kinds of thresholds, and the bound"] = time.perf_counter() - placing
     for what, found in seconds.items():
         print(f"{what:<78} {found:7.2f}  s")
     print(f"{'peak of a worker before any rows, MB':<78} {before:7.0f}")

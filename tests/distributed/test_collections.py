@@ -281,7 +281,8 @@ def test_small_files_stay_partitions(tmp_path) -> None:
     whole = go.optimize_thresholds(frame["grade"], frame["score"])
     array = da.from_array(columns["score"], chunks=(tuple(map(len, parts)),))
     elsewhere = dd.from_dask_array(array)
-    for score in (read["score"], elsewhere, array):
+    together = dask.__version__ >= "2025"  # before, to_delayed optimized whatever it was told
+    for score in (read["score"], elsewhere, array) if together else (read["score"],):
         found = dask_.optimize_thresholds(read["grade"], score)
         np.testing.assert_allclose(found, whole, rtol=1e-10)
     grades = dask_.apply_thresholds(read["score"], whole)

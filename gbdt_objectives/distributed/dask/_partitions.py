@@ -116,15 +116,15 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
         check_column(name, column, columns)
     if not any(map(is_series, columns.values())):
         columns = align_chunks(columns)
-    expected = columns[first].npartitions
+    parts = {name: delayed_parts(column) for name, column in columns.items()}
     for name in others:
-        if columns[name].npartitions != expected:
+        if len(parts[name]) != len(parts[first]):
             raise ValueError(
-                f"{name} has {columns[name].npartitions} partitions, but {first} has {expected}: "
-                "repartition one like the other, or of arrays call .compute_chunk_sizes()"
+                f"{name} has {len(parts[name])} partitions, but {first} has {len(parts[first])}: "
+                "repartition one like the other, .persist() both if Dask joins small files, or of "
+                "arrays call .compute_chunk_sizes()"
             )
-    parts = [delayed_parts(column) for column in columns.values()]
-    return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts, strict=True)]
+    return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts.values(), strict=True)]
 
 
 def as_tuple(*parts: Any) -> tuple[Any, ...]:
