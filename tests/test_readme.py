@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+MISSING = [name for name in ("dask", "distributed", "pyarrow") if not find_spec(name)]
+"""Those that are missing here."""
+
+
+def marks(block: str) -> list[pytest.MarkDecorator]:
+    missing = [name for name in MISSING if f"import {name}" in block]
+    return [pytest.mark.skip(reason=f"needs {name}") for name in missing]
+
+
 BLOCKS = [
-    pytest.param(block, id=f"{page.stem}-{k}")
+    pytest.param(block, id=f"{page.stem}-{k}", marks=marks(block))
     for page in PAGES
     for k, block in enumerate(
         re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
