@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbdt_objectives._devices import refuse_device
 from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
@@ -86,6 +87,7 @@ def not_masked(name: str, values: object) -> None:
 def as_array(name: str, values: ArrayLike) -> Array:
     """What a user calls an array, of any type and shape, as one."""
     not_masked(name, values)
+    refuse_device(name, values)
     return np.asarray(values)
 
 
@@ -216,13 +218,17 @@ def real_array(name: str, values: ArrayLike) -> Array:
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind != "f":
-        raise TypeError(
-            f"{name} must hold real numbers, found dtype {array.dtype}: "
-            "convert it first (missing values and strings are not labels or scores)"
-        )
+        raise not_real(name, array.dtype)
     if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     return array
+
+
+def not_real(name: str, dtype: object) -> TypeError:
+    return TypeError(
+        f"{name} must hold real numbers, found dtype {dtype}: "
+        "convert it first (missing values and strings are not labels or scores)"
+    )
 
 
 def finite(name: str, array: Array) -> None:
@@ -268,13 +274,13 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
 def label_weight(dataset: Any) -> tuple[Any, Any]:
     """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
     weight = dataset.get_weight()
-    return dataset.get_label(), None if weight is None or np.size(weight) == 0 else weight
+    return dataset.get_label(), None if weight is None or 0 in np.shape(weight) else weight
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
-    if len(array) != rows:
-        raise ValueError(f"{name} has {len(array)} rows, but {other} have {rows}: they must match")
+    if array.shape[0] != rows:
+        raise ValueError(f"{name} has {array.shape[0]} rows, but {other} have {rows}: they must match")
 
 
 def binary_labels(name: str, y: Array) -> None:
