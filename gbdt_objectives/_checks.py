@@ -280,7 +280,8 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
     if array.shape[0] != rows:
-        raise ValueError(f"{name} has {array.shape[0]} rows, but {other} have {rows}: they must match")
+        found = array.shape[0]
+        raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
 def binary_labels(name: str, y: Array) -> None:

@@ -525,7 +525,7 @@ class Objective:
         least, most = math.inf, 0.0
         if w.shape == y.shape and n > 0:
             least, most = (w.min(), w.max()) if device is None else device.extremes(w)
-        if not (0 <= least and _checks.LEAST_WEIGHT <= float(most) <= _checks.LARGEST_WEIGHT):
+        if not (least >= 0 and _checks.LEAST_WEIGHT <= float(most) <= _checks.LARGEST_WEIGHT):
             _checks.weights("sample_weight", to_host(w), n)
         return y, w
 

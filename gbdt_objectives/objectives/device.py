@@ -105,13 +105,13 @@ def device_of(*values: Any) -> Device | None:
         raise ImportError(
             "arrays on a device need array-api-compat: pip install 'gbdt_objectives[array-api]'"
         ) from error
-    kinds = list(dict.fromkeys(f"{type(array).__module__}.{type(array).__name__}" for array in found))
     try:
         xp = compat.array_namespace(*found)
     except TypeError as error:
+        kinds = ", ".join(f"{type(array).__module__}.{type(array).__name__}" for array in found)
         raise TypeError(
             f"arrays on a device must be of one library that has the array API, such as CuPy and "
-            f"PyTorch, found {', '.join(kinds)}: convert them, or pass copies in the host's memory"
+            f"PyTorch, found {kinds}: convert them, or pass copies in the host's memory"
         ) from error
     places = [compat.device(array) for array in found]
     if any(place != places[0] for place in places):
