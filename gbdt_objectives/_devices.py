@@ -19,7 +19,7 @@ COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu(
 
 def on_device(values: object) -> bool:
     """Whether it is an array that is not in the host's memory."""
-    if isinstance(values, np.ndarray):
+    if values is None or isinstance(values, np.ndarray):
         return False
     place = getattr(values, "__dlpack_device__", None)
     if place is not None:

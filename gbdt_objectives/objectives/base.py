@@ -431,9 +431,10 @@ class Objective:
         self, y: Any, w: Any, start: Start, dtype: np.dtype[Any], lasting: bool
     ) -> Bound:
         """``_bind`` where the labels are."""
-        device = self._device_of(y)
-        if device is None:
+        if isinstance(y, np.ndarray):
             return self._bind(y, w, start, dtype, lasting)
+        device = self._device_of(y)
+        assert device is not None
         return self._bind_on_device(device, y, w, start, dtype)
 
     def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
@@ -618,7 +619,7 @@ class Objective:
             return
         if not f.shape[0]:
             return
-        device = self._device_of(f)
+        device = None if isinstance(f, np.ndarray) else self._device_of(f)
         if device is not None:
             f = np.array(device.extremes(f))
         start = float(f[0])
