@@ -31,12 +31,11 @@ def refuse_device(name: str, values: object) -> None:
     """Raise for an array on a device, which numpy could not read, or would copy unasked."""
     if not on_device(values):
         return
-    library = type(values).__module__.partition(".")[0]
+    library = _library(values)
     copy = COPIES.get(library, "numpy.asarray({})").format(name)
     raise TypeError(
         f"{name} is on a device, found a {library}.{type(values).__name__}, but is needed in the "
-        f"host's memory: pass {copy} (the QWK, logistic and two-class focal objectives take arrays "
-        "on a device)"
+        f"host's memory: pass {copy}"
     )
 
 
@@ -44,11 +43,18 @@ def to_host(values: Any) -> Any:
     """A numpy copy of an array on a device; anything else as it is."""
     if not on_device(values):
         return values
-    if hasattr(values, "get"):  # CuPy's
+    library = _library(values)
+    if library == "cupy":
         return values.get()
-    if hasattr(values, "cpu"):  # PyTorch's
+    if library == "torch":
         return values.detach().cpu().numpy()
+    if hasattr(values, "to_numpy"):  # cuDF's
+        return values.to_numpy()
     if hasattr(values, "__array_namespace__"):
         default = values.__array_namespace__().__array_namespace_info__().default_device()
         values = values.to_device(default)
     return np.asarray(values)
+
+
+def _library(values: object) -> str:
+    return type(values).__module__.partition(".")[0]

@@ -22,6 +22,7 @@ from gbdt_objectives import _devices
 from gbdt_objectives.objectives import device as device_module
 from gbdt_objectives.objectives.autodiff import _float64
 
+pytest.importorskip("numpy", "2", reason="with numpy 1 array-api-strict cannot move arrays")
 strict = pytest.importorskip("array_api_strict")
 pytest.importorskip("array_api_compat")
 DEVICE = strict.Device("device1")
@@ -327,10 +328,11 @@ def test_libraries_without_the_array_api_are_refused() -> None:
 def test_what_cupy_and_torch_users_pass_instead() -> None:
     for library, remedy in (("cupy", "cupy.asnumpy(y_true)"), ("torch", "y_true.cpu()")):
         array = type("ndarray", (), {"__module__": library, "__dlpack_device__": lambda x: (2, 0)})
-        with pytest.raises(TypeError, match=re.escape(f"pass {remedy} ")):
+        with pytest.raises(TypeError, match=re.escape(f"pass {remedy}")):
             _devices.refuse_device("y_true", array())
-    fetched = type("ndarray", (), {"__dlpack_device__": lambda x: (2, 0), "get": lambda x: 5})
-    assert _devices.to_host(fetched()) == 5
+    for library, copy in (("cupy", "get"), ("cudf", "to_numpy")):
+        there = {"__module__": library, "__dlpack_device__": lambda x: (2, 0), copy: lambda x: 5}
+        assert _devices.to_host(type("array", (), there)()) == 5
 
 
 def test_a_training_takes_gradients_of_labels_bound_there() -> None:
