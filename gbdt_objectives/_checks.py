@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbdt_objectives._devices import refuse_device
 from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
@@ -105,11 +106,12 @@ def in_memory(name: str, values: object) -> None:
     """Raise if numpy would unmask it, or gather it from elsewhere."""
     not_masked(name, values)
     not_dask(name, values)
+    refuse_device(name, values)
 
 
 def as_array(name: str, values: ArrayLike) -> Array:
     """What a user calls an array, of any type and shape, as one."""
-    if type(values) is np.ndarray:
+    if type(values) is np.ndarray:  # nearly always, and in every round
         return values
     in_memory(name, values)
     return np.asarray(values)
@@ -242,13 +244,17 @@ def real_array(name: str, values: ArrayLike) -> Array:
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind != "f":
-        raise TypeError(
-            f"{name} must hold real numbers, found dtype {array.dtype}: "
-            "convert it first (missing values and strings are not labels or scores)"
-        )
+        raise not_real(name, array.dtype)
     if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     return array
+
+
+def not_real(name: str, dtype: object) -> TypeError:
+    return TypeError(
+        f"{name} must hold real numbers, found dtype {dtype}: "
+        "convert it first (missing values and strings are not labels or scores)"
+    )
 
 
 def finite(name: str, array: Array) -> None:
@@ -306,13 +312,14 @@ def some_weight(name: str, largest: float, rows: int) -> None:
 def label_weight(dataset: Any) -> tuple[Any, Any]:
     """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
     weight = dataset.get_weight()
-    return dataset.get_label(), None if weight is None or np.size(weight) == 0 else weight
+    return dataset.get_label(), None if weight is None or 0 in np.shape(weight) else weight
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
-    if len(array) != rows:
-        raise ValueError(f"{name} has {len(array)} rows, but {other} have {rows}: they must match")
+    if array.shape[0] != rows:
+        found = array.shape[0]
+        raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
 def binary_labels(name: str, y: Array) -> None:

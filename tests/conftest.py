@@ -39,7 +39,7 @@ SLOW = (
 minutes on two cores."""
 
 
-SLOW_CASES = ("check_estimator", "check_four_interfaces", "user-loss")
+SLOW_CASES = ("check_estimator", "check_four_interfaces", "jax", "user-loss")
 """What the names of other tests that it leaves out hold."""
 
 

@@ -58,6 +58,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 None,
                 "_blocks",
                 "_checks",
+                "_devices",
                 "_folds",
                 "_marked",
                 "_splines",
