@@ -31,6 +31,7 @@ SLOW = (
     "priors/test_estimate.py",
     "test_readme.py",
     "test_workers.py",
+    "test_wrapped_objective.py",
     "thresholds/test_exact.py",
 )
 """Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two
