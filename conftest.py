@@ -6,7 +6,11 @@ from importlib.util import find_spec
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
 
-collect_ignore = [] if find_spec("jax") else ["gbdt_objectives/objectives/autodiff.py"]
+NEEDED = {
+    "gbdt_objectives/objectives/autodiff.py": "jax",
+    "gbdt_objectives/distributed/spark.py": "pyspark",
+}
+collect_ignore = [path for path, library in NEEDED.items() if not find_spec(library)]
 
 
 class Silent:

@@ -15,7 +15,6 @@ from typing import Any
 
 from gbdt_objectives._library import booster_kind
 
-
 LIBRARIES = ("xgboost", "lightgbm")
 
 

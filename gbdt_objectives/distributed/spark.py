@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
+
+try:
+    import pandas as pd
+    import pyarrow  # noqa: F401  # by which Spark moves rows to Python
+    from pyspark.sql.functions import col
+    from xgboost.spark import SparkXGBClassifier, SparkXGBRegressor
+except ImportError as error:
+    raise ImportError(
+        f"{error.name} is not installed: pip install 'gbdt_objectives[spark]'", name=error.name
+    ) from error
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -22,18 +31,6 @@ from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-
-for _library in ("pyspark", "pyarrow", "pandas"):
-    try:
-        import_module(_library)
-    except ImportError as error:
-        raise ImportError(
-            f"{_library} is not installed: pip install 'gbdt_objectives[spark]'", name=_library
-        ) from error
-
-import pandas as pd
-from pyspark.sql.functions import col
-from xgboost.spark import SparkXGBClassifier, SparkXGBRegressor
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
@@ -119,10 +116,11 @@ def spark_regressor(
     --------
     >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
     >>> from gbdt_objectives.distributed.spark import spark_regressor
-    >>> estimator = spark_regressor(  # doctest: +SKIP
+    >>> estimator = spark_regressor(
     ...     qwk_objective(), extended_qwk_metric(), num_workers=2, max_depth=3,
     ...     validation_indicator_col="held_out", early_stopping_rounds=20)
-    >>> model = estimator.fit(df)  # doctest: +SKIP
+    >>> estimator.getOrDefault("max_depth")  # then model = estimator.fit(df)
+    3
     """
     _check("spark_regressor", objective, metric, kwargs)
     if objective.link == "logit":
@@ -166,8 +164,9 @@ def spark_classifier(
     --------
     >>> from gbdt_objectives import offset_logloss_objective
     >>> from gbdt_objectives.distributed.spark import spark_classifier
-    >>> model = spark_classifier(  # doctest: +SKIP
-    ...     offset_logloss_objective(0.1), num_workers=2, max_depth=3).fit(df)
+    >>> estimator = spark_classifier(offset_logloss_objective(0.1), num_workers=2, max_depth=3)
+    >>> estimator.getOrDefault("num_workers")  # then model = estimator.fit(df)
+    2
     """
     _check("spark_classifier", objective, metric, kwargs)
     if objective.link != "logit":
@@ -246,7 +245,7 @@ def _get(estimator: Any, name: str) -> Any:
 def _fit(estimator: Any, plain: Any, dataset: Any) -> Any:
     """Fit XGBoost's ``plain`` estimator with the parameters of ours, and leave only them."""
     _check_parameters(estimator)
-    objective, metric = estimator.trained_on, estimator.metric
+    metric = estimator.metric
     estimator._copyValues(plain)
     started, base_score = _start(estimator, dataset)
     training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **base_score}

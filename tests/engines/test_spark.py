@@ -102,9 +102,9 @@ def test_the_model_of_one_machine(spark, rows, tmp_path) -> None:
 def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     binary = rows.assign(label=(rows.label > 1).astype(float))
     df = in_two(spark, binary)  # one partition of positives, one of negatives
-    model = spark_classifier(
-        go.offset_logloss_objective(0.5), weight_col="weight", **given()
-    ).fit(df)
+    model = spark_classifier(go.offset_logloss_objective(0.5), weight_col="weight", **given()).fit(
+        df
+    )
     alone = train(
         {"max_depth": 3}, matrix(binary), ROUNDS, objective=go.offset_logloss_objective(0.5)
     )
@@ -114,9 +114,7 @@ def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     found = back.transform(df).toPandas()
     probability = np.array([row.probability[1] for row in found.itertuples()])
     # Spark takes the logistic function of float32 log-odds
-    np.testing.assert_allclose(
-        probability, alone.predict(xgb.DMatrix(found[FEATURES])), rtol=1e-6
-    )
+    np.testing.assert_allclose(probability, alone.predict(xgb.DMatrix(found[FEATURES])), rtol=1e-6)
 
 
 def test_a_partition_without_rows_and_one_without_weight(spark, rows) -> None:
