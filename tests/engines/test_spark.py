@@ -22,6 +22,7 @@ if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
 
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, lit
 from xgboost.collective import Config
 from xgboost.spark import SparkXGBClassifierModel, SparkXGBRegressor, SparkXGBRegressorModel
 
@@ -55,9 +56,9 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-def in_two(spark: SparkSession, frame: Any) -> Any:
-    """A DataFrame of two partitions, sorted by label: no worker sees the labels of the other."""
-    df = spark.createDataFrame(frame).repartitionByRange(2, "label").cache()
+def in_two(spark: SparkSession, frame: Any, above: float = 1.0) -> Any:
+    """A DataFrame of two partitions, by label: no worker sees the labels of the other."""
+    df = spark.createDataFrame(frame).repartitionByRange(2, col("label") > above).cache()
     labels = df.rdd.mapPartitions(lambda part: [{row.label for row in part}]).collect()
     assert len(labels) == 2
     assert not labels[0] & labels[1]
@@ -101,7 +102,7 @@ def test_the_model_of_one_machine(spark, rows, tmp_path) -> None:
 
 def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     binary = rows.assign(label=(rows.label > 1).astype(float))
-    df = in_two(spark, binary)  # one partition of positives, one of negatives
+    df = in_two(spark, binary, above=0)  # one partition of positives, one of negatives
     model = spark_classifier(go.offset_logloss_objective(0.5), weight_col="weight", **given()).fit(
         df
     )
@@ -122,9 +123,8 @@ def test_a_partition_without_rows_and_one_without_weight(spark, rows) -> None:
     model = spark_regressor(go.qwk_objective(), weight_col="weight", **given())
     alone = train({"max_depth": 3}, matrix(some), ROUNDS, objective=go.qwk_objective()).get_dump()
     of_no_weight = in_two(spark, some)
-    all_in_one = spark.createDataFrame(some).coalesce(1)
-    of_no_rows = all_in_one.union(all_in_one.filter("label < -1"))
-    assert of_no_rows.rdd.getNumPartitions() == 2
+    of_no_rows = spark.createDataFrame(some).repartition(2, lit(0))
+    assert sorted(of_no_rows.rdd.glom().map(len).collect()) == [0, len(rows)]
     for df in (of_no_weight, of_no_rows):
         assert model.fit(df).get_booster().get_dump() == alone
 
