@@ -112,7 +112,7 @@ def on_workers(world: int, sizes: dict[str, int]) -> Any:
 
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "xgboost")
-    sizes = {"rows": 1_000_000, "turns": 7, "calls": 400}
+    sizes = {"rows": 500_000, "turns": 5, "calls": 400}
     if quick:
         sizes = {"rows": 20_000, "turns": 1, "calls": 50}
     for world in (1, 2, 4):
