@@ -52,7 +52,9 @@ INSTEAD = _arguments.by_name({
 class _Regressor(SparkXGBRegressor):
     """XGBoost's estimator, and what it is trained on; made by :func:`spark_regressor`."""
 
-    def __init__(self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]):
+    def __init__(
+        self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
+    ) -> None:
         super().__init__(**given)
         self.trained_on, self.metric = objective, metric
 
@@ -66,7 +68,9 @@ class _Regressor(SparkXGBRegressor):
 class _Classifier(SparkXGBClassifier):
     """XGBoost's estimator, and what it is trained on; made by :func:`spark_classifier`."""
 
-    def __init__(self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]):
+    def __init__(
+        self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
+    ) -> None:
         super().__init__(**given)
         self.trained_on, self.metric = objective, metric
 

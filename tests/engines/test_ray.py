@@ -15,7 +15,7 @@ from tests.engines.conftest import FEATURES
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
-pytest.importorskip("ray.train", reason="pip install 'ray[data,train]'", exc_type=ImportError)
+pytest.importorskip("ray", reason="pip install 'ray[data,train]'")
 
 import ray
 import ray.data
