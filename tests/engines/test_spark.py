@@ -56,11 +56,13 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
-def in_two(spark: SparkSession, frame: Any, above: float = 1.0) -> Any:
-    """A DataFrame of two partitions, by label: no worker sees the labels of the other."""
-    low, high = frame[frame.label <= above], frame[~(frame.label <= above)]
-    df = spark.createDataFrame(low).coalesce(1).union(spark.createDataFrame(high).coalesce(1))
-    assert df.rdd.glom().map(len).collect() == [len(low), len(high)]
+def in_two(spark: SparkSession, frame: Any) -> Any:
+    """A DataFrame of two partitions, its first and its second half."""
+    types = {"held_out": "boolean"}
+    schema = ", ".join(f"{name} {types.get(name, 'double')}" for name in frame)
+    halves = spark.sparkContext.parallelize(frame.to_dict("records"), 2)
+    df = spark.createDataFrame(halves, schema).cache()
+    assert df.rdd.glom().map(len).collect() == [len(frame) // 2] * 2
     return df
 
 
@@ -101,7 +103,8 @@ def test_the_model_of_one_machine(spark, rows, tmp_path) -> None:
 
 def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
     binary = rows.assign(label=(rows.label > 1).astype(float))
-    df = in_two(spark, binary, above=0)  # one partition of positives, one of negatives
+    df = in_two(spark, binary)  # one partition has positives only
+    assert binary.label[len(rows) // 2 :].all()
     model = spark_classifier(go.offset_logloss_objective(0.5), weight_col="weight", **given()).fit(
         df
     )
@@ -118,7 +121,7 @@ def test_probabilities_of_one_machine(spark, rows, tmp_path) -> None:
 
 
 def test_a_partition_without_rows_and_one_without_weight(spark, rows) -> None:
-    some = rows.assign(weight=np.where(rows.label <= 1, 0.0, rows.weight))
+    some = rows.assign(weight=np.where(rows.index < len(rows) // 2, 0.0, rows.weight))
     model = spark_regressor(go.qwk_objective(), weight_col="weight", **given())
     alone = train({"max_depth": 3}, matrix(some), ROUNDS, objective=go.qwk_objective()).get_dump()
     of_no_weight = in_two(spark, some)
