@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-DEADLINE = 900
+DEADLINE = 1500
 """Seconds after which a module that hangs is ended, with the stacks of all its threads."""
 
 FEATURES = ["a", "b", "c", "d"]
