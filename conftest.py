@@ -10,6 +10,7 @@ EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",
     "dask": "gbdt_objectives/distributed/dask",
     "jax": "gbdt_objectives/objectives/autodiff.py",
+    "pyspark": "gbdt_objectives/distributed/spark.py",
 }
 collect_ignore = [path for extra, path in EXTRAS.items() if not find_spec(extra)]
 

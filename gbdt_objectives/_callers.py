@@ -15,6 +15,8 @@ from typing import Any
 
 from gbdt_objectives._library import booster_kind
 
+LIBRARIES = ("xgboost", "lightgbm")
+
 
 def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> None:
     """Raise if the library that calls an objective would misinterpret it.
@@ -98,9 +100,16 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
-def in_library() -> bool:
-    """Whether a booster calls us, not the user."""
-    return next(library_frames(), None) is not None
+def in_training() -> bool:
+    """Whether a booster asks for gradients, directly or through a function of the user's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _room(frame) not in LIBRARIES:
+        frame = frame.f_back
+    while frame is not None and _room(frame) in LIBRARIES:
+        if frame.f_code.co_name == "update":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def library_frames() -> Iterator[FrameType]:
@@ -108,7 +117,7 @@ def library_frames() -> Iterator[FrameType]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _room(frame) == "gbdt_objectives":
         frame = frame.f_back
-    while frame is not None and _room(frame) in ("xgboost", "lightgbm"):
+    while frame is not None and _room(frame) in LIBRARIES:
         yield frame
         frame = frame.f_back
 

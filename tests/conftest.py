@@ -19,6 +19,7 @@ SLOW = (
     "calibration/test_hull.py",
     "calibration/test_refinement.py",
     "distributed",
+    "engines",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "estimators/test_qwk_classifier.py",
@@ -33,6 +34,7 @@ SLOW = (
     "test_command_line.py",
     "test_readme.py",
     "test_workers.py",
+    "test_wrapped_objective.py",
     "thresholds/test_exact.py",
 )
 """Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two

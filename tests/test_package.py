@@ -16,7 +16,7 @@ import gbdt_objectives as go
 
 PACKAGE = Path(go.__file__).parent
 MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
-BOOSTERS = {"xgboost", "lightgbm", "dask"}
+BOOSTERS = {"xgboost", "lightgbm", "dask", "pyspark"}
 
 
 def test_import_loads_nothing_heavy() -> None:
