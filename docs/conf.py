@@ -55,6 +55,10 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False  # scikit-learn's and the boosters' are documented there
+autodoc_default_options = {"exclude-members": ", ".join(
+    f"set_{method}_request" for method in ("fit", "predict", "predict_proba", "score")
+)}  # fmt: skip
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -118,6 +122,19 @@ def check_names(app: Sphinx, env: BuildEnvironment) -> None:
         logger.warning("public name %s is not in docs/api/index.rst", name)
 
 
+def find_public_name(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, contnode: nodes.TextElement
+) -> nodes.Element | None:
+    """A name of gbdt_objectives that a docstring of one of its modules uses without it."""
+    name = f"gbdt_objectives.{node['reftarget']}"
+    domain = env.domains["py"]
+    if node.get("refdomain") != "py" or name not in domain.objects:
+        return None
+    return domain.resolve_xref(
+        env, node["refdoc"], app.builder, "obj", name, node, contnode
+    )
+
+
 def inline_math(self: Any, node: nodes.math) -> None:
     self.body.append(convert(node.astext()))
     raise addnodes.nodes.SkipNode
@@ -131,4 +148,5 @@ def block_math(self: Any, node: nodes.math_block) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("env-check-consistency", check_names)
+    app.connect("missing-reference", find_public_name)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))

@@ -238,7 +238,10 @@ def write(folder: Path, name: str, y: Array, design: Design, folds: pd.DataFrame
     text = f"{summary_table(summary)}\n\n{differences_table(differences)}\n"
     (folder / "table.md").write_text(text, encoding="utf-8")
     clip = "" if design.clip else ", clip=False"
-    title = f"{name}: {len(y)} rows, {len(np.unique(y))} classes{clip}"
+    title = (
+        f"Extended QWK beside squared error on {name}: "
+        f"{len(y):,} rows, {len(np.unique(y))} classes{clip}"
+    )
     draw(folds, summary, title, folder / "qwk.png")
     task = make_task(y, design)
     _common.write_environment(

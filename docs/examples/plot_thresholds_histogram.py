@@ -1,9 +1,0 @@
-"""
-Thresholds on the scores
-========================
-
-x
-"""
-
-import matplotlib.pyplot as plt
-plt.plot([1,2])
