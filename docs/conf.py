@@ -42,7 +42,14 @@ extensions = [
 root_doc = "docs/index"
 include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md",
                     "CONTRIBUTING.md"]  # fmt: skip
-exclude_patterns = ["docs/examples/**", "docs/_*/**", "docs/gallery/**/*.py", ".*", "build", "*.egg-info"]
+exclude_patterns = [
+    "docs/examples/**",
+    "docs/_*/**",
+    "docs/gallery/**/*.py",
+    ".*",
+    "build",
+    "*.egg-info",
+]
 templates_path = ["docs/_templates"]  # autosummary looks from the root
 nitpicky = True
 
@@ -130,9 +137,7 @@ def find_public_name(
     domain = env.domains["py"]
     if node.get("refdomain") != "py" or name not in domain.objects:
         return None
-    return domain.resolve_xref(
-        env, node["refdoc"], app.builder, "obj", name, node, contnode
-    )
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
 
 
 def inline_math(self: Any, node: nodes.math) -> None:

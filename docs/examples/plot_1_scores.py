@@ -29,7 +29,9 @@ scores = {
 # %%
 # The dotted lines are where rounding cuts.
 
-figure, axes = plt.subplots(1, 2, figsize=(8.4, 3.8), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 2, figsize=(8.4, 3.8), sharex=True, sharey=True, layout="constrained"
+)
 bins = np.linspace(*np.quantile(list(scores.values()), [0.001, 0.999]), 60)
 colors = plt.get_cmap("viridis")(np.linspace(0, 0.88, 6))
 for axis, (name, score) in zip(axes, scores.items(), strict=True):
