@@ -10,9 +10,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    README,
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").glob("theory/*.md")),
+]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).with_suffix("").as_posix()
+
+
 BLOCKS = [
-    pytest.param(block, id=f"{page.stem}-{k}")
+    pytest.param(block, id=f"{name(page)}-{k}")
     for page in PAGES
     for k, block in enumerate(
         re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)
@@ -37,7 +47,7 @@ def test_blocks_predict_labels() -> None:
     assert sum("grades = " in block for block in blocks) >= 4
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_and_pictures_exist(page) -> None:
     links = re.findall(r"\]\(([^)#]+?)(?:#([^)]*))?\)", page.read_text())
     local = [(page.parent / target, heading) for target, heading in links if "://" not in target]

@@ -279,7 +279,8 @@ def draw_scores(runs: Sequence[Run], y_test: Array, path: Path) -> None:
     shown = [run for run in runs if run.repetition == 0 and "shifted" not in run.method.way]
     figure, axes = plt.subplots(2, 2, figsize=(9, 6.2), sharex=True, sharey=True)
     colors = plt.get_cmap("viridis")(np.linspace(0, 0.9, 4))
-    bins = np.linspace(*np.quantile([run.score for run in shown], [0.001, 0.999]), 81)
+    scores = np.concatenate([run.score for run in shown])
+    bins = np.arange(scores.min(), scores.max() + 0.1, 0.1)
     for axis, run in zip(axes.flat, shown, strict=True):
         for label, color in enumerate(colors):
             axis.hist(run.score[y_test == label], bins, histtype="step", color=color, lw=1.6,
@@ -294,6 +295,7 @@ def draw_scores(runs: Sequence[Run], y_test: Array, path: Path) -> None:
             fontsize=11,
         )
         axis.spines[["top", "right"]].set_visible(False)
+    axes[0, 0].set_xlim(np.quantile(scores, [0.005, 0.995]))  # few lie far out
     for axis in axes[1]:
         axis.set_xlabel("score on the test set")
     for axis in axes[:, 0]:
