@@ -88,6 +88,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "gbdt_objectives"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_extra_path = ["_root"]  # index.html, which leads to docs/index.html
 html_math_renderer = "mathml"
 html_copy_source = html_show_sourcelink = False

@@ -2,10 +2,10 @@
 Why scores of squared error do not round well
 =============================================
 
-Squared error predicts the mean grade of rows that look alike, which is nearer to the middle than the
-grades themselves. Rounded, it hardly ever predicts the outer grades. A model trained on
-:func:`~gbdt_objectives.qwk_objective` learns the same order of rows, spread as far as the labels are,
-so that its scores can be rounded as they are.
+Squared error predicts the mean grade of rows that look alike, which is nearer to the middle than
+the grades themselves. Rounded, it hardly ever predicts the outer grades. A model trained on
+:func:`~gbdt_objectives.qwk_objective` learns the same order of rows, spread as far as the labels
+are, so that its scores can be rounded as they are.
 """
 
 import lightgbm as lgb

@@ -3,8 +3,8 @@ Where the thresholds lie
 ========================
 
 The scores of held-out rows, stacked by label, and the thresholds that
-:func:`~gbdt_objectives.optimize_thresholds` places between the classes, with the class that is predicted
-between two of them. Without thresholds, rounding would cut at the half-integers.
+:func:`~gbdt_objectives.optimize_thresholds` places between the classes, with the class that is
+predicted between two of them. Without thresholds, rounding would cut at the half-integers.
 """
 
 import lightgbm as lgb

@@ -2,9 +2,9 @@
 How much each threshold matters
 ===============================
 
-Quadratic weighted kappa as one threshold moves between its neighbours while the others stay in place. A
-flat top says that the threshold may as well lie a little further left or right: on few rows, where it
-lies within the top is chance, which is why thresholds with one parameter
+Quadratic weighted kappa as one threshold moves between its neighbours while the others stay in
+place. A flat top says that the threshold may as well lie a little further left or right: on few
+rows, where it lies within the top is chance, which is why thresholds with one parameter
 (``method="plugin"``) often do better on new rows than the exact optimum of these.
 
 The curves have many small peaks, and a search such as Nelder-Mead stops at one of them.

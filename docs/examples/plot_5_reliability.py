@@ -3,8 +3,9 @@ Probabilities of rare events, before and after the correction
 =============================================================
 
 A model trained on a fiftieth of the negatives predicts many times too high. Adding
-:func:`~gbdt_objectives.log_odds_shift` to its log-odds puts the level right; a calibrator fitted to held-out
-rows mends what the model itself gets wrong. In the legend: mean prediction over mean outcome, 1 at best.
+:func:`~gbdt_objectives.log_odds_shift` to its log-odds puts the level right; a calibrator fitted
+to held-out rows mends what the model itself gets wrong. In the legend: mean prediction over mean
+outcome, 1 at best.
 """
 
 import matplotlib.pyplot as plt
@@ -40,8 +41,8 @@ held_out = correct_probability(raw_held_out, negative_keep_rate=kept)
 calibrated = LogitCalibrator().fit(held_out, y_held_out).predict(corrected)
 
 # %%
-# Each point is a bin of rows, on a bar that shows the confidence limits of their frequency. Rare events
-# need bins of as many events each (``strategy="events"``) and logarithmic axes.
+# Each point is a bin of rows, on a bar that shows the confidence limits of their frequency. Rare
+# events need bins of as many events each (``strategy="events"``) and logarithmic axes.
 
 models = {"uncorrected": raw, "corrected": corrected, "corrected, calibrated": calibrated}
 display = ReliabilityDisplay.from_predictions(y_test, models, strategy="events", scale="log")

@@ -2,10 +2,10 @@
 Reliability without bins, with the band of right predictions
 ============================================================
 
-With ``strategy="isotonic"`` there are no bins to choose. The curve is the isotonic fit of the labels to the
-predictions, and the band is where it lies if the predictions are right: where the curve leaves the
-band, they are not. Here the probabilities are too certain after the correction for downsampling, and
-within the band after calibration.
+With ``strategy="isotonic"`` there are no bins to choose. The curve is the isotonic fit of the
+labels to the predictions, and the band is where it lies if the predictions are right: where the
+curve leaves the band, they are not. Here the probabilities are too certain after the correction
+for downsampling, and within the band after calibration.
 """
 
 import matplotlib.pyplot as plt

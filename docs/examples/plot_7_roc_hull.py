@@ -2,10 +2,11 @@
 The ROC curve's convex hull, a calibrator
 =========================================
 
-Any ranking has an ROC curve, and the slopes of its convex hull are the odds of its rows: a calibrated
-probability for each score, which :class:`~gbdt_objectives.ROCConvexHullCalibrator` predicts. Left the
-curve and the hull, right the map from score to probability. Fit it on rows that the model has not
-seen; with few positives the steps are coarse, and smoothing (``m=``) or another calibrator is better.
+Any ranking has an ROC curve, and the slopes of its convex hull are the odds of its rows: a
+calibrated probability for each score, which :class:`~gbdt_objectives.ROCConvexHullCalibrator`
+predicts. Left the curve and the hull, right the map from score to probability. Fit it on rows
+that the model has not seen; with few positives the steps are coarse, and smoothing (``m=``) or
+another calibrator is better.
 """
 
 import lightgbm as lgb

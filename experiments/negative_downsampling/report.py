@@ -199,7 +199,7 @@ def draw_cost(cells: pd.DataFrame, rates: Sequence[float], path: Path) -> None:
     handles, names = first.get_legend_handles_labels()
     figure.legend(handles, names, ncols=4, loc="lower center", frameon=False, fontsize=9)
     marks = ", ".join(f"{rate:g}" for rate in sorted(rates))
-    figure.suptitle("Logloss and training time of models of rare events, trained on fewer negatives\n"
+    figure.suptitle("Logloss and training time of models trained on fewer negatives, rare events\n"
                     f"Small to large marks: keep rates {marks}. Bars: two standard errors",
                     fontsize=10)  # fmt: skip
     figure.tight_layout(rect=(0, 0.11, 1, 1))

@@ -125,10 +125,8 @@ def table(summary: pd.DataFrame, ceiling: Array) -> str:
         ]
         for row in summary.itertuples()
     ]
-    rows.append(
-        ["ceiling: best cut of the sum", "", "", f"{ceiling.mean():.4f}"]
-        + [f"{ceiling.std(ddof=1):.4f}", "", "", "", "", ""]
-    )
+    spread = [f"{ceiling.mean():.4f}", f"{ceiling.std(ddof=1):.4f}"]
+    rows.append(["ceiling: best cut of the sum", "", "", *spread, *[""] * 5])
     return _common.markdown_table(header, rows)
 
 

@@ -76,7 +76,8 @@ def test_benchmark() -> None:
     assert len(other) == 7
     says(
         f"is {-other.gain.mean():+.4f} in the mean, ahead by two plain errors on "
-        f"{(other.verdict == 'worse').sum()} files and behind on {(other.verdict == 'better').sum()}"
+        f"{(other.verdict == 'worse').sum()} files and behind on "
+        f"{(other.verdict == 'better').sum()}"
     )
     gains = gains.set_index(["file", "other"])
     car = gains.loc[("car", "multi-class, argmax")]
@@ -140,8 +141,8 @@ def test_rare_events() -> None:
     weighed = table[(table["first"] == "weighted, tuned") & (table.second == "corrected, tuned")]
     tenth, fiftieth = (weighed[weighed.keep_rate == rate].verdict for rate in (0.1, 0.02))
     says(
-        f"by two errors in {(tenth == 'worse').sum()} of {len(tenth)} comparisons at a tenth of the "
-        f"negatives and in {(fiftieth == 'worse').sum()} of {len(fiftieth)} at a fiftieth, and "
+        f"by two errors in {(tenth == 'worse').sum()} of {len(tenth)} comparisons at a tenth of "
+        f"the negatives and in {(fiftieth == 'worse').sum()} of {len(fiftieth)} at a fiftieth, and "
         f"better in {(weighed.verdict == 'better').sum()}"
     )
     bags = table[(table["first"] == "corrected, tuned, 5 bags")
