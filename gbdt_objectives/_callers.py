@@ -33,7 +33,7 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
 
 def _refuse_alone(name: str, would: str) -> None:
     """Raise for one worker of several in LightGBM, which has no sums over them for us."""
-    for frame in library_frames():
+    for frame in enclosing_frames():
         if getattr(frame.f_locals.get("self"), "_network", None) is True:
             raise ValueError(
                 f"{name} is called in distributed LightGBM, where each worker would see the sums "
@@ -102,14 +102,27 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
 
 def in_training() -> bool:
     """Whether a booster asks for gradients, directly or through a function of the user's own."""
+    return any(frame.f_code.co_name == "update" for frame in enclosing_frames())
+
+
+def refuse_wrapped_metric(name: str) -> None:
+    """Raise for a metric that a booster's own call reaches through a function of the user's: of
+    several workers each would see the number of its own rows, and XGBoost their mean."""
+    if next(enclosing_frames(), None) is not None:
+        raise ValueError(
+            f"{name} is called on the rows of one worker of several: pass metric.xgboost "
+            "itself for custom_metric= or eval_metric=, which sums over all workers"
+        )
+
+
+def enclosing_frames() -> Iterator[FrameType]:
+    """The frames of XGBoost or LightGBM that stand above our own, whatever is between."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _room(frame) not in LIBRARIES:
         frame = frame.f_back
     while frame is not None and _room(frame) in LIBRARIES:
-        if frame.f_code.co_name == "update":
-            return True
+        yield frame
         frame = frame.f_back
-    return False
 
 
 def library_frames() -> Iterator[FrameType]:

@@ -258,7 +258,8 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        with _workers.together(self) if _callers.in_training() else nullcontext():
+        joined = _workers.workers() and _callers.in_training()
+        with _workers.together(self) if joined else nullcontext():
             y, f, w = self._read(y_true, margin, sample_weight)
             if _workers.several() and margin is a and not self._is_complete:
                 ready = self._measured_once(b, y, w)
