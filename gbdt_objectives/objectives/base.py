@@ -155,12 +155,15 @@ class Objective:
 
         While several workers train together, on the labels of all of them.
         """
-        own = self.label_statistics(y_true, sample_weight)
+        own = self._statistics(*self._read_labels(y_true, sample_weight))
         return self.from_label_statistics(_workers.all_gather(own))
 
     def label_statistics(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-        """What :meth:`measured` needs of some of the training rows, float64 (k,)."""
-        y, w = self._read_labels(y_true, sample_weight)
+        """What :meth:`measured` needs of some of the training rows, perhaps none, float64 (k,)."""
+        with _workers.some_rows():
+            return self._statistics(*self._read_labels(y_true, sample_weight))
+
+    def _statistics(self, y: Array, w: Array | None) -> Array:
         for rows in blocks(y):
             self._check_labels(y, rows)
         return np.asarray(self._label_statistics(y, w), np.float64)
@@ -383,8 +386,10 @@ class Objective:
     ) -> tuple[Array, Array, Array | None]:
         """Arrays of matching shape; labels and margins are checked later, block by block."""
         y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
-        if f.size == 0 and not _workers.several():
-            raise ValueError("margin is empty: there must be at least one row")
+        if f.size == 0:
+            if not _workers.several():
+                raise ValueError("margin is empty: there must be at least one row")
+            f = f.reshape(self._margin_shape(0))  # XGBoost's is flat, also of several outputs
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", len(f))
