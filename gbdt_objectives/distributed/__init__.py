@@ -1,0 +1,1 @@
+"""The same on many machines: an engine a module, on top of the adapters."""
