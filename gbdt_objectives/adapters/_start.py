@@ -71,6 +71,8 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
+            if np.size(margin) == 0:  # of a worker without rows it is flat, also of several outputs
+                margin = np.reshape(margin, self.objective._margin_shape(0))
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 name = type(self.objective).__name__

@@ -109,7 +109,9 @@ def train(
     with _workers.together(objective):
         check_labels(matrices)
         given = kwargs.pop("callbacks", None)
-        callbacks = find_callbacks(given, params, data, objective, metric, evals, early_stopping_rounds)
+        callbacks = find_callbacks(
+            given, params, data, objective, metric, evals, early_stopping_rounds
+        )
         if continues(params, kwargs, objective):
             started, base_score = StartedObjective(objective, None), dict[str, float]()
         else:

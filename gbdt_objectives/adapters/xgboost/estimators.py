@@ -365,10 +365,7 @@ def _start(
     base_score, margins = estimator.base_score, given.get("base_margin")
     if continues({"base_score": base_score}, given, objective):
         return StartedObjective(objective, None), {}
-    if given.get("eval_set"):
-        others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
-        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
-        _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
+    check_margins(given)
     started, parameters = start_at(objective, (y, w), margins, base_score)
     if started.shifts:
         measured = objective.measured(y, w)
@@ -378,6 +375,15 @@ def _start(
             start_of_rows(measured, len(target)) for _, target in given.get("eval_set", ())
         ] or None
     return started, parameters
+
+
+def check_margins(given: dict[str, Any]) -> None:
+    """Raise if some rows of a fit have a base_margin and others none."""
+    if given.get("eval_set"):
+        others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
+        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
+        has_margin = given.get("base_margin") is not None
+        _arguments.check_same_starts("base_margin", {"X": has_margin, **has})
 
 
 def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -130,16 +130,11 @@ def train(
     callbacks = find_callbacks(given, params, data, objective, metric, evals, early_stopping_rounds)
     stops_early = any_stops_early(callbacks)
     earlier = continues(params, kwargs, objective)
-    with explained(client, matrices.values(), timeout) as interruptible:
+    with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
-        base_score: dict[str, float] = {}
+        started, base_score = start(measured, earlier, has_margin, params.get("base_score"))
         if earlier:
-            started = StartedObjective(measured, None)
             kwargs["xgb_model"] = as_booster(kwargs["xgb_model"])
-        elif has_margin:
-            started, base_score = start_at_margins(measured, None, params.get("base_score"), 0)
-        else:
-            started, base_score = start_measured(measured, params.get("base_score"))
         shift = start_margin(measured) if started.shifts else 0.0
         exact = None
         if metric is not None:
@@ -213,6 +208,17 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
     return {"coll_cfg": replace(config, timeout=timeout)}
 
 
+def start(
+    measured: Objective, earlier: bool, has_margin: bool, base_score: Any
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective as workers call it, and the base_score to start at."""
+    if earlier:
+        return StartedObjective(measured, None), {}
+    if has_margin:
+        return start_at_margins(measured, None, base_score, 0)
+    return start_measured(measured, base_score)
+
+
 def as_booster(model: Any) -> xgb.Booster:
     """An earlier model, read here: workers may not see the file."""
     if isinstance(model, xgb.XGBModel):
@@ -256,7 +262,8 @@ def merge(objective: Objective, parts: Sequence[Part]) -> Objective:
         objective.measured([])  # raises
     if weights and max(weights) < _checks.LEAST_WEIGHT:
         _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
-    return objective.from_label_statistics([part.statistics for part in parts])
+    measured = [part.statistics for part in parts if part.statistics is not None]
+    return objective.from_label_statistics(np.array(measured))
 
 
 def inspect_matrix(
@@ -327,12 +334,16 @@ class Interruptible(xgb.callback.TrainingCallback):
         return False
 
 
+def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
+    """The addresses of those that have rows."""
+    return {address for matrix in matrices for address in matrix.worker_map}
+
+
 @contextmanager
 def explained(
-    client: distributed.Client, matrices: Any, timeout: int
+    client: distributed.Client, needed: set[str], timeout: int
 ) -> Iterator[Interruptible]:
-    """Say which worker was lost or hangs, if an error comes from that."""
-    needed = {address for matrix in matrices for address in matrix.worker_map}
+    """Say which of the workers was lost or hangs, if an error comes from that."""
     interruptible = Interruptible()
     try:
         yield interruptible
@@ -348,15 +359,14 @@ def explained(
         if lost:
             raise RuntimeError(
                 f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
-                "says. Make the DaskDMatrix again, as the rows it had there are gone, and train "
-                "again"
+                "says. Train again, from a new DaskDMatrix: the old one has lost rows"
             ) from error
         if busy and not usual:
             raise RuntimeError(
                 f"{shown(busy)} still at work when the others gave up, which wait {timeout} s for "
                 "an answer: if it hangs, restart it, "
-                f"client.restart_workers({sorted(busy)}), make the DaskDMatrix again and train "
-                "again; if it is slow, divide the rows more evenly or pass a longer timeout"
+                f"client.restart_workers({sorted(busy)}), and train again from a new DaskDMatrix; "
+                "if it is slow, divide the rows more evenly or pass a longer timeout"
             ) from error
         raise
 
