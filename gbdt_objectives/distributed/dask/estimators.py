@@ -300,4 +300,4 @@ def _class_probability(
 
 
 def _most_probable(p: Array) -> Array:
-    return np.argmax(p, axis=1)
+    return np.asarray(np.argmax(p, axis=1))
