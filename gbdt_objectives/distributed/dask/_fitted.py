@@ -75,7 +75,7 @@ def fitted_objective(
     >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6])
     >>> objective = ordinal_logit_objective(3)
     >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=None) as client:
+    ...             dashboard_address=":0") as client:
     ...     data = DaskDMatrix(client, da.from_array(X, (250, 3)), da.from_array(y, 250))
     ...     booster = train(client, {"max_depth": 2}, data, 20, objective=objective)
     ...     objective = fitted_objective(client, objective, booster, data)

@@ -64,7 +64,7 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
     >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=None) as client:
+    ...             dashboard_address=":0") as client:
     ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
     ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
     ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
@@ -101,7 +101,7 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
     >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
     >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=None) as client:
+    ...             dashboard_address=":0") as client:
     ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
     ...                               max_depth=1, learning_rate=0.1)
     ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
