@@ -7,6 +7,7 @@ from importlib.util import find_spec
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
 
 collect_ignore = [] if find_spec("jax") else ["gbdt_objectives/objectives/autodiff.py"]
+collect_ignore += [] if find_spec("dask") else ["gbdt_objectives/distributed/dask"]
 
 
 class Silent:

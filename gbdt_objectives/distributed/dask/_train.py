@@ -355,7 +355,9 @@ def explained(
         usual = isinstance(error, TypeError | ValueError) and not isinstance(
             error, xgb.core.XGBoostError
         )
-        lost, busy = find_lost(client, needed, 0.0 if usual else GRACE)
+        lost, busy = set[str](), set[str]()
+        with suppress(OSError):  # no scheduler to ask: the first error says more
+            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE)
         if lost:
             raise RuntimeError(
                 f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
