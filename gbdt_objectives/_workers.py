@@ -16,7 +16,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -126,10 +126,14 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if call.awaited:
-            with suppress(Exception):  # which would hide this one
-                _send(np.empty(0), call, _collective_sum, error)
-        raise
+        if not call.awaited:
+            raise
+        try:
+            _send(np.empty(0), call, _collective_sum, error)
+        except Exception as sent:
+            if sent.__cause__ is error:
+                raise sent from error
+        raise  # the others are gone
     finally:
         _here.call = outer
 

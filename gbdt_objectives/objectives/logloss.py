@@ -113,7 +113,7 @@ class LoglossObjective(Objective):
     def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
         """Additive: the loss of the negatives, without their weight, and of the positives; and
         the (weighted) number of each."""
-        parts = []
+        parts: list[Sums] = []
         for rows in blocks(z):
             positive = self._check_labels(y, rows).astype(z.dtype)
             margin = self._check_margins(z, z[rows])
@@ -129,7 +129,7 @@ class LoglossObjective(Objective):
                 losses *= v
                 numbers = dot(negative, v), dot(positive, v)
             parts.append((dot(negative, losses), dot(positive, losses), *numbers))
-        return add_sums(parts)
+        return add_sums(parts or [(0.0, 0.0, 0.0, 0.0)])
 
     def _bind(
         self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool

