@@ -71,8 +71,6 @@ class StartedObjective:
         margin = a if native else b
         self._calls += 1
         with _workers.together(self.objective, self._calls):
-            if np.size(margin) == 0:  # of a worker without rows it is flat, also of several outputs
-                margin = np.reshape(margin, self.objective._margin_shape(0))
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 name = type(self.objective).__name__
@@ -92,6 +90,8 @@ class StartedObjective:
 
     def _check_start(self, margin: Array) -> None:
         if self.start is None:
+            return
+        if margin.size == 0:  # a worker may have no rows
             return
         self.objective._check_margin_shape(margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)

@@ -389,7 +389,7 @@ class Objective:
         if f.size == 0:
             if not _workers.several():
                 raise ValueError("margin is empty: there must be at least one row")
-            f = f.reshape(self._margin_shape(0))  # XGBoost's is flat, also of several outputs
+            f = f.reshape(self._margin_shape(0))  # XGBoost does not keep it
         self._check_margin_shape(f)
         if y.ndim == 1:
             _checks.same_length("y_true", y, "the margins", len(f))
@@ -572,6 +572,8 @@ class BoundObjective:
         """Gradient and hessian, float32; the next call overwrites the same arrays."""
         if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
+        if margin.size == 0 and self._shape[0] == 0:  # XGBoost does not keep the shape
+            margin = margin.reshape(self._shape)
         if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
             _checks.same_length("margin", margin, "the labels", self._shape[0])

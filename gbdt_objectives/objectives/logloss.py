@@ -113,7 +113,7 @@ class LoglossObjective(Objective):
     def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
         """Additive: the loss of the negatives, without their weight, and of the positives; and
         the (weighted) number of each."""
-        parts: list[Sums] = []
+        parts = []
         for rows in blocks(z):
             positive = self._check_labels(y, rows).astype(z.dtype)
             margin = self._check_margins(z, z[rows])

@@ -62,7 +62,7 @@ class FaultyLoss:
 
     def __call__(self, y_true: Any, margin: Any, sample_weight: Any) -> Any:
         self.calls += 1
-        if collective.get_rank() == 1 and self.calls == self.at:
+        if collective.get_rank() == 1 and self.calls >= self.at:
             if self.kind == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
             elif self.kind == "raises":
