@@ -34,11 +34,6 @@ ROOM = 28
 TEXT = 1000
 """Bytes of what a worker has to say."""
 
-KINDS: dict[str, type[Exception]] = {
-    "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
-}  # fmt: skip
-"""Of the errors that are raised on all workers."""
-
 
 __all__ = ["WorkersDisagree"]
 
@@ -207,6 +202,12 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     if len(own) <= ROOM:
         return total[HEAD : HEAD + len(own)]
     return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
+
+
+KINDS: dict[str, type[Exception]] = {
+    "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
+}  # fmt: skip
+"""Of the errors that are raised on all workers."""
 
 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
