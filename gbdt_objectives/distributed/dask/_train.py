@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -273,25 +273,43 @@ def inspect_matrix(
     objective: Objective | None,
 ) -> list[Part]:
     """Its partitions, each inspected on the worker that has it."""
+    place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
+    parts = [part for parts in matrix.worker_map.values() for part in parts]
+    parts.sort(key=lambda part: matrix.partition_order[part.key])
+    return inspect_parts(client, parts, name, objective, lambda part: place[part.key])
+
+
+def inspect_parts(
+    client: distributed.Client,
+    parts: Sequence[Any],
+    name: str,
+    objective: Objective | None,
+    place: Callable[[Any], str] | None = None,
+) -> list[Part]:
+    """What the partitions tell; the error of the first that has one is raised."""
     futures = [
         client.submit(
             inspect_part,
             part,
-            f"partition {matrix.partition_order[part.key]} of {name}",
+            f"partition {k} of {name}",
             objective,
-            workers=[address],
-            allow_other_workers=True,
             pure=False,
+            **({} if place is None else {"workers": [place(part)], "allow_other_workers": True}),
         )
-        for address, parts in matrix.worker_map.items()
-        for part in parts
+        for k, part in enumerate(parts)
     ]
-    found: list[Part] = client.gather(futures)
+    found: list[Part] = []
+    for part in client.gather(futures):
+        if isinstance(part, Exception):
+            raise part
+        found.append(part)
     return found
 
 
-def inspect_part(part: Mapping[str, Any], name: str, objective: Objective | None) -> Part:
-    """What a partition tells of its rows; what is wrong with it, as on one machine."""
+def inspect_part(
+    part: Mapping[str, Any], name: str, objective: Objective | None
+) -> Part | TypeError | ValueError:
+    """What a partition tells of its rows, or what is wrong with it, as on one machine."""
     try:
         rows = part["data"].shape[0]
         matrix = xgb.DMatrix(
@@ -311,7 +329,7 @@ def inspect_part(part: Mapping[str, Any], name: str, objective: Objective | None
         )
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"in {name}: {error}") from None
+        return kind(f"in {name}: {error}")
 
 
 # Workers that are lost, hang, or are to stop.

@@ -32,7 +32,7 @@ from gbdt_objectives.distributed.dask._train import (
     check_not_by_row,
     explained,
     find_client,
-    inspect_part,
+    inspect_parts,
     merge,
     start,
 )
@@ -233,14 +233,8 @@ def _measure(client: distributed.Client, objective: Objective, y: Any, weight: A
             f"sample_weight has {len(parts['weight'])} partitions, but y has "
             f"{len(parts['label'])}: repartition one like the other"
         )
-    inspected = [
-        client.submit(
-            inspect_part, dict(zip(parts, part, strict=True)), f"partition {k} of y", objective,
-            pure=False,
-        )
-        for k, part in enumerate(zip(*parts.values(), strict=True))
-    ]  # fmt: skip
-    return merge(objective, client.gather(inspected))
+    rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
+    return merge(objective, inspect_parts(client, rows, "y", objective))
 
 
 def _start_of_rows(measured: Objective, y: Any) -> Any:
