@@ -18,7 +18,7 @@ from xgboost import collective
 import gbdt_objectives as go
 from gbdt_objectives.objectives.qwk import QWKObjective
 
-DEADLINE = 120.0
+DEADLINE = 240.0
 """Seconds in which anything here must be done, also where other tests have the processors."""
 
 SLEEP = 25.0
