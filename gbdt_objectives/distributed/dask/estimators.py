@@ -144,6 +144,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         estimator.__dict__.pop("objective_", None)  # of an earlier fit
         return library_fit(*args, **kwargs)
     objective, _, given, parameters = reading
+    if objective is not None:
+        check_not_by_row(objective)
     client = find_client(estimator.client)
     _persist(client, given)
     sets = [(given["X"], given["y"]), *given.get("eval_set", ())]
@@ -154,7 +156,6 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         if objective is None:
             run_fit(estimator, library_fit, reading)
             return estimator
-        check_not_by_row(objective)
         own_margin = given.get("base_margin")
         earlier = continues({"base_score": estimator.base_score}, given, objective)
         if not earlier:
