@@ -396,7 +396,10 @@ def explained(
 
 
 def shown(addresses: set[str]) -> str:
-    return f"worker {', '.join(sorted(addresses))} {'was' if len(addresses) == 1 else 'were'}"
+    some = "worker", "was"
+    if len(addresses) > 1:
+        some = "workers", "were"
+    return f"{some[0]} {', '.join(sorted(addresses))} {some[1]}"
 
 
 def find_lost(
