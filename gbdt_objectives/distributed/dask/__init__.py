@@ -1,0 +1,5 @@
+"""Dask: what one machine computes from rows, from Dask arrays and series, without gathering them."""
+
+from gbdt_objectives.distributed.dask._lightgbm import lightgbm
+
+__all__ = ["lightgbm"]
