@@ -196,11 +196,13 @@ class FitObjective:
 class Seat:
     """The place of a thread among the workers of a fit."""
 
-    def __init__(self, fit_objective: FitObjective, booster: Any, tracker: Any) -> None:
+    def __init__(
+        self, fit_objective: FitObjective, booster: Any, rank: int, tracker: Any
+    ) -> None:
         self.token = fit_objective.token
         self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
         self.booster = weakref.ref(booster)
-        self.tracker = tracker
+        self.rank, self.tracker = rank, tracker
         self.workers: Sequence[str] = ()
         """The address of each."""
 
@@ -224,19 +226,23 @@ class Seat:
         if failed and booster is not None:
             booster.free_network()
         if self.tracker is not None:
-            _wait_for(self.tracker)
+            waits = threading.Thread(target=_wait_for, args=(self.tracker,), daemon=True)
+            waits.start()  # after an error it may take long
+            if not failed:
+                waits.join()
 
     def name_workers(self, error: Exception) -> Exception:
-        """The error with the addresses of workers instead of their ranks."""
+        """The same error with addresses for ranks, or that of this worker, where it was raised."""
 
         def address(rank: re.Match[str]) -> str:
-            k = int(rank[1])
-            return f"worker {self.workers[k]}" if k < len(self.workers) else rank[0]
+            return f"worker {self.workers[int(rank[1])]}"
 
-        found, kinds = str(error), (ValueError, TypeError, _workers.WorkersDisagree)
-        kind = type(error) if type(error) in kinds else RuntimeError
-        text = re.sub(r"\bworker (\d+)\b", address, found)
-        return kind(text)
+        known = type(error) in (ValueError, TypeError, RuntimeError, _workers.WorkersDisagree)
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        if self.workers:
+            text, places = re.subn(r"\bworker (\d+)\b", address, text)
+            text += "" if places else f" (worker {self.workers[self.rank]})"
+        return (type(error) if known else RuntimeError)(text)
 
 
 class _Here(threading.local):
@@ -299,7 +305,7 @@ class Join:
         )
         if rank == 0:
             address.delete()  # all have read it
-        return Seat(self.objective, env.model, tracker)
+        return Seat(self.objective, env.model, rank, tracker)
 
 
 class Leave:
