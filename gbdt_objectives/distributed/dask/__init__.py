@@ -1,4 +1,4 @@
-"""Dask: what one machine computes from rows, from Dask arrays and series, without gathering them."""
+"""Dask: what one machine computes from rows, from Dask collections, without gathering them."""
 
 from gbdt_objectives.distributed.dask._lightgbm import lightgbm
 

@@ -12,6 +12,7 @@ import re
 import threading
 import time
 import weakref
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,8 +29,11 @@ from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-FAREWELL = 5
-"""Seconds in which all workers should have left after an error, before it is told who has not."""
+FAREWELL = 2
+"""Seconds after the first error in which other workers should have come back, too."""
+
+WAIT = 60
+"""Seconds after which a tracker is freed that has not seen all workers leave."""
 
 ADDRESS = 200
 """Bytes of a worker's address."""
@@ -97,7 +101,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     before = set(client.ncores())
     try:
         yield fit
-    except Exception as error:
+    except (Exception, CancelledError) as error:
         fault = find_fault(client, before, error)
         if fault is None:
             raise
@@ -196,9 +200,7 @@ class FitObjective:
 class Seat:
     """The place of a thread among the workers of a fit."""
 
-    def __init__(
-        self, fit_objective: FitObjective, booster: Any, rank: int, tracker: Any
-    ) -> None:
+    def __init__(self, fit_objective: FitObjective, booster: Any, rank: int, tracker: Any) -> None:
         self.token = fit_objective.token
         self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
         self.booster = weakref.ref(booster)
@@ -220,11 +222,11 @@ class Seat:
 
         if _here.seat is self:
             _here.seat = None
-        with suppress(Exception):
-            collective.finalize()
         booster = self.booster()
         if failed and booster is not None:
-            booster.free_network()
+            booster.free_network()  # so that workers that wait in LightGBM fail at once
+        with suppress(Exception):
+            collective.finalize()
         if self.tracker is not None:
             waits = threading.Thread(target=_wait_for, args=(self.tracker,), daemon=True)
             waits.start()  # after an error it may take long
@@ -338,7 +340,7 @@ def _address(token: str, client: Any) -> Any:
 def _wait_for(tracker: Any) -> None:
     """Until all workers have left: a tracker that is freed before breaks the next fit."""
     with suppress(Exception):
-        tracker.wait_for(timeout=FAREWELL)
+        tracker.wait_for(timeout=WAIT)
     with suppress(Exception):
         tracker.free()
 
@@ -385,8 +387,8 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     if not isinstance(estimator, lgb.LGBMRegressor):
         raise TypeError(
             f"lightgbm() is for DaskLGBMRegressor, found {type(estimator).__name__}: a classifier "
-            "of LightGBM finds the classes of each worker's rows only; a DaskLGBMRegressor predicts "
-            "what the objective's margin stands for"
+            "of LightGBM finds the classes of each worker's rows only, and a DaskLGBMRegressor "
+            "predicts probabilities, too, if the margin is the log-odds"
         )
     if not fit_objective.is_same(estimator.objective):
         raise ValueError(
@@ -410,8 +412,8 @@ def check(env: Any, fit_objective: FitObjective) -> None:
         raise ValueError("init_model is refused in lightgbm(): train all rounds in one fit")
     if estimator.class_weight is not None:
         raise ValueError(
-            f"class_weight={_checks.shown(estimator.class_weight)} of DaskLGBMRegressor is refused: "
-            "each worker would balance its own rows; pass sample_weight= to fit"
+            f"class_weight={_checks.shown(estimator.class_weight)} is refused in lightgbm(): each "
+            "worker would balance its own rows; pass sample_weight= to fit"
         )
     if str(env.params.get("tree_learner")).startswith("feature"):
         raise ValueError(
@@ -424,26 +426,33 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     table.check(given, fit_objective.objective, stops_early=False)
 
 
-def find_fault(client: Any, before: set[str], error: Exception) -> str | None:
-    """What happened to a worker, if not all have raised an error of their own."""
-    gone = sorted(before - set(client.ncores()))
+def find_fault(client: Any, before: set[str], error: BaseException) -> str | None:
+    """What happened to a worker, if not all have raised an error of ours."""
+    if isinstance(error, ValueError | TypeError):
+        return None
     found = f"{type(error).__name__}: {error}"
+    deadline = time.monotonic() + FAREWELL
+    while True:  # until all have noticed
+        gone, busy = sorted(before - set(client.ncores())), still_training(client)
+        if gone or not busy or time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
     if gone:
         return (
-            f"LightGBM on Dask failed, as a worker left the cluster while it trained: "
+            "LightGBM on Dask failed, as a worker left the cluster while it trained: "
             f"{', '.join(gone)}. Its log says why: killed, out of memory or restarted. Fit again, "
             f"with more memory or smaller partitions if it is lost again ({found})"
         )
-    if isinstance(error, ValueError | TypeError):
-        return None
-    deadline = time.monotonic() + FAREWELL
-    while (busy := still_training(client)) and time.monotonic() < deadline:
-        time.sleep(0.1)
     if busy:
         return (
-            f"LightGBM on Dask failed, as a worker hangs: {', '.join(busy)} still trains, which the "
-            "others have given up. Its log or client.call_stack() shows where; restart it, "
+            f"LightGBM on Dask failed, as a worker hangs: {', '.join(busy)} still trains, and the "
+            "others have given up. client.call_stack() shows where it is; restart it, "
             f"client.restart_workers({busy}), and fit again ({found})"
+        )
+    if "LightGBMError" in found:
+        return (
+            "LightGBM on Dask failed, as a worker has lost the others: the first error in the "
+            f"workers' logs says why; then fit again ({found})"
         )
     return None
 
