@@ -17,6 +17,7 @@ SLOW = (
     "calibration/test_error_test.py",
     "calibration/test_hull.py",
     "calibration/test_refinement.py",
+    "distributed",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "estimators/test_qwk_classifier.py",
