@@ -95,9 +95,12 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     """
     for library in ("lightgbm", "xgboost"):
         _versions.check_installed(library)
+    from distributed import Queue
+
     check_client(client)
     check_objective(objective)
     fit = LightGBMFit(objective, _checks.whole_number("timeout", timeout, 1))
+    posted = Queue(fit.objective.token, client=client)  # there as long as the context
     before = set(client.ncores())
     try:
         yield fit
@@ -107,7 +110,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
             raise
         raise RuntimeError(fault) from error
     finally:
-        _address(fit.objective.token, client).delete()
+        posted.close()
     if not fit.is_finished:
         raise RuntimeError(
             "fit.finished(model) was not called: the model lacks the objective's intercept, write "
@@ -180,6 +183,7 @@ class FitObjective:
     ) -> tuple[Array, Array]:
         seat = _here.seat
         if seat is None or seat.token != self.token:
+            _callers.free_network()
             raise ValueError(
                 "fit.objective of lightgbm() is called without its callbacks, which join the "
                 "workers: pass callbacks=fit.callbacks to fit() of a DaskLGBMRegressor"
@@ -196,10 +200,9 @@ class FitObjective:
 class Seat:
     """The place of a thread among the workers of a fit."""
 
-    def __init__(self, fit_objective: FitObjective, booster: Any, rank: int, tracker: Any) -> None:
+    def __init__(self, fit_objective: FitObjective, rank: int, tracker: Any) -> None:
         self.token = fit_objective.token
         self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
-        self.booster = weakref.ref(booster)
         self.rank, self.tracker = rank, tracker
         self.workers: Sequence[str] = ()
         """The address of each."""
@@ -214,13 +217,14 @@ class Seat:
             raise self.name_workers(error) from error
 
     def leave(self, *, failed: bool) -> None:
+        """``failed``: whether LightGBM still has its network, in which other workers may wait."""
+        from lightgbm.basic import _LIB
         from xgboost import collective
 
         if _here.seat is self:
             _here.seat = None
-        booster = self.booster()
-        if failed and booster is not None:
-            booster.free_network()  # so that workers that wait in LightGBM fail at once
+        if failed:
+            _LIB.LGBM_NetworkFree()
         with suppress(Exception):
             collective.finalize()
         if self.tracker is not None:
@@ -274,36 +278,40 @@ class Join:
                 f"lightgbm() ({error})"
             ) from error
         _here.seat = seat
-        weakref.finalize(env.model, _leave_lost, self.objective.token).atexit = False
+        env.model._network = False  # which it would free when deleted, perhaps that of the next fit
+        weakref.finalize(env.model, _leave_lost, self.objective.token, _task()).atexit = False
         with seat.leave_on_error(), _workers.together(self.objective.objective):
             check(env, self.objective)
             seat.workers = gather_addresses()
             _workers.settle()
 
     def meet(self, env: Any) -> Seat:
-        from distributed import get_client, get_worker
+        from distributed import Queue, get_client, get_worker
         from xgboost import collective
         from xgboost.tracker import RabitTracker
 
         host = urlparse(get_worker().address).hostname
         machines = env.params["machines"].split(",")
         rank = machines.index(f"{host}:{env.params['local_listen_port']}")
-        address, tracker = _address(self.objective.token, get_client()), None
+        posted, tracker = Queue(self.objective.token, client=get_client()), None
         if rank == 0:
             tracker = RabitTracker(
                 n_workers=len(machines), host_ip=host, sortby="task", timeout=self.timeout
             )
             tracker.start()
-            address.set(tracker.worker_args())
+            address = tracker.worker_args()
+            for _ in machines[1:]:
+                posted.put(address)
+        else:
+            address = posted.get(timeout=self.timeout)
+        posted.close()
         collective.init(
             dmlc_task_id=f"{rank:08d}",  # ranks are those in machines
             dmlc_timeout=self.timeout,
             dmlc_retry=1,
-            **address.get(timeout=self.timeout),
+            **address,
         )
-        if rank == 0:
-            address.delete()  # all have read it
-        return Seat(self.objective, env.model, rank, tracker)
+        return Seat(self.objective, rank, tracker)
 
 
 class Leave:
@@ -320,17 +328,17 @@ class Leave:
             _here.seat.leave(failed=False)
 
 
-def _leave_lost(token: str) -> None:
+def _leave_lost(token: str, task: object) -> None:
     """Leave if an error that we do not see has ended the training whose booster is gone now."""
     if _here.seat is not None and _here.seat.token == token:
-        _here.seat.leave(failed=True)
+        _here.seat.leave(failed=_task() in (task, None))  # else the network is that of the next fit
 
 
-def _address(token: str, client: Any) -> Any:
-    """Where the tracker's address is posted."""
-    from distributed import Variable
+def _task() -> object:
+    """What this thread does for Dask."""
+    from distributed.worker import thread_state
 
-    return Variable(token, client=client)
+    return getattr(thread_state, "key", None)
 
 
 def _wait_for(tracker: Any) -> None:
