@@ -306,7 +306,9 @@ def test_what_was_forgotten(client: Any, rows: Rows, one: np.ndarray) -> None:
     with pytest.raises(ValueError, match="finished already"):
         fit.finished(model)
     with pytest.raises(ValueError, match="is called without its callbacks"):
-        lgb.LGBMRegressor(objective=fit.objective).fit(rows[0], rows[1])
+        lgb.LGBMRegressor(objective=fit.objective).fit(*rows[:2])
+    with pytest.raises(ValueError, match="callbacks of lightgbm.* are for a DaskLGBMRegressor"):
+        lgb.LGBMRegressor(objective=fit.objective).fit(*rows[:2], callbacks=fit.callbacks)
 
 
 def test_arguments(client: Any) -> None:

@@ -54,7 +54,8 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     As LightGBM leaves it, each worker's objective would see the rows of that worker only, and
     train another model. Within this context they add up their sums in every round, through
     XGBoost's collective, which is started for it. Predictions are those of
-    :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins.
+    :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins: the
+    probability of label 1 if the objective's margin is the log-odds.
 
     Parameters
     ----------
@@ -85,6 +86,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
 
     Examples
     --------
+    >>> from lightgbm import DaskLGBMRegressor
     >>> from gbdt_objectives import qwk_objective
     >>> from gbdt_objectives.distributed.dask import lightgbm
     >>> def train_on_all(client, X, y, w):
@@ -160,19 +162,20 @@ class LightGBMFit:
                 f"finished already: its objective is {_checks.shown(own)}"
             )
         booster = model.booster_  # raises if it is not fitted
-        model._Booster = finish(booster, own.objective, own.shift)
-        model.set_params(objective=own.objective)
-        model._objective = own.objective
+        model._Booster = finish(booster, own.measured, own.shift)
+        model.set_params(objective=own.measured)
+        model._objective = own.measured
         self.is_finished = True
         return model
 
 
 class FitObjective:
     """The objective of one fit. Each worker has a copy, and that of the worker whose model is
-    returned comes back with it: measured on all labels, with the intercept ``shift``."""
+    returned comes back with it, with what was ``measured`` on all labels and its ``shift``."""
 
     def __init__(self, objective: Objective, token: str) -> None:
         self.objective, self.token = objective, token
+        self.measured = objective
         self.shift: Start = 0.0
 
     def __repr__(self) -> str:
@@ -190,7 +193,7 @@ class FitObjective:
             )
         with seat.leave_on_error():
             computed = seat.started(y_true, margin, sample_weight)
-        self.objective, self.shift = seat.started.objective, seat.started.shift
+        self.measured, self.shift = seat.started.objective, seat.started.shift
         return computed
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FitObjective:
@@ -266,6 +269,11 @@ class Join:
     def __call__(self, env: Any) -> None:
         if env.iteration > env.begin_iteration:
             return
+        if "machines" not in env.params:
+            raise ValueError(
+                "the callbacks of lightgbm() are for a DaskLGBMRegressor: on one machine import "
+                "LGBMRegressor from gbdt_objectives.adapters.lightgbm, which takes the objective"
+            )
         if _here.seat is not None:  # of a training that was stopped by an error or callback
             _here.seat.leave(failed=False)
         try:
