@@ -283,7 +283,7 @@ class Join:
             raise RuntimeError(
                 f"the workers did not meet within {self.timeout} s: the first error in their logs "
                 "says why; if they are only slow to bin their rows, pass a longer timeout to "
-                f"lightgbm() ({error})"
+                f"lightgbm() ({type(error).__name__}: {error})"
             ) from error
         _here.seat = seat
         env.model._network = False  # which it would free when deleted, perhaps that of the next fit
@@ -461,7 +461,7 @@ def find_fault(client: Any, before: set[str], error: BaseException) -> str | Non
             "others have given up. client.call_stack() shows where it is; restart it, "
             f"client.restart_workers({busy}), and fit again ({found})"
         )
-    if "ocket" in found:
+    if type(error).__name__ == "LightGBMError" and "ocket" in found:
         return (
             "LightGBM on Dask failed, as a worker has lost the others: the first error in the "
             f"workers' logs says why; then fit again ({found})"
