@@ -221,7 +221,7 @@ class Seat:
 
     def leave(self, *, failed: bool) -> None:
         """``failed``: whether LightGBM still has its network, in which other workers may wait."""
-        from lightgbm.basic import _LIB
+        from lightgbm.basic import _LIB  # type: ignore[attr-defined]
         from xgboost import collective
 
         if _here.seat is self:
