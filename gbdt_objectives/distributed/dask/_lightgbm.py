@@ -135,7 +135,7 @@ class LightGBMFit:
         self.objective = FitObjective(objective, f"gbdt_objectives-{uuid4().hex}")
         self.callbacks: list[Callable[[Any], None]] = [
             Join(self.objective, timeout),
-            Leave(self.objective.token),
+            Leave(),
         ]
         self.is_finished = False
 
@@ -264,7 +264,7 @@ class Join:
 
     def __init__(self, objective: FitObjective, timeout: int) -> None:
         self.objective, self.timeout = objective, timeout
-        self.order = FIRST  # LightGBM ignores one of the class
+        self.order = FIRST
 
     def __call__(self, env: Any) -> None:
         if env.iteration > env.begin_iteration:
@@ -287,7 +287,7 @@ class Join:
             ) from error
         _here.seat = seat
         env.model._network = False  # which it would free when deleted, perhaps that of the next fit
-        weakref.finalize(env.model, _leave_lost, self.objective.token, _task()).atexit = False
+        weakref.finalize(env.model, _leave_lost, weakref.ref(seat), _task()).atexit = False
         with seat.leave_on_error(), _workers.together(self.objective.objective):
             check(env, self.objective)
             seat.workers = gather_addresses()
@@ -327,19 +327,19 @@ class Leave:
 
     before_iteration = False
 
-    def __init__(self, token: str) -> None:
-        self.token = token
-        self.order = LAST
+    def __init__(self) -> None:
+        self.order = LAST  # LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         if env.iteration == env.end_iteration - 1 and _here.seat is not None:
             _here.seat.leave(failed=False)
 
 
-def _leave_lost(token: str, task: object) -> None:
+def _leave_lost(seat: weakref.ref[Seat], task: object) -> None:
     """Leave if an error that we do not see has ended the training whose booster is gone now."""
-    if _here.seat is not None and _here.seat.token == token:
-        _here.seat.leave(failed=_task() in (task, None))  # else the network is that of the next fit
+    lost = seat()
+    if lost is not None and lost is _here.seat:
+        lost.leave(failed=_task() in (task, None))  # else the network is that of the next fit
 
 
 def _task() -> object:
