@@ -405,7 +405,7 @@ def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
     faults: list[tuple[Callable[[], Any], str, list[Any]]] = [
         (boom, f"no such essay.*{second}", []),
         (skip_a_sum, "first error in the workers' logs", []),
-        (float, "no such file|first error in the workers' logs", [FaultyCallback(second)]),
+        (float, "no such file", [FaultyCallback(second)]),
     ]
     for fault, message, callbacks in faults:
         with pytest.raises((KeyError, RuntimeError, ValueError), match=message):

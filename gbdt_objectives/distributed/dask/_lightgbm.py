@@ -41,6 +41,9 @@ ADDRESS = 200
 FIRST, LAST = -(10**6), 10**6
 """Orders of callbacks: before and after what the user has."""
 
+LOST = ("RuntimeError", "LightGBMError", "KilledWorker", "CancelledError", "FutureCancelledError")
+"""Errors at the client of which the cause may be elsewhere."""
+
 NETWORK = (
     "machines", "num_machines", "local_listen_port", "time_out", "tree_learner", "top_k",
 )  # fmt: skip
@@ -439,8 +442,8 @@ def check(env: Any, fit_objective: FitObjective) -> None:
 
 
 def find_fault(client: Any, before: set[str], error: BaseException) -> str | None:
-    """What happened to a worker, if not all have raised an error of ours."""
-    if isinstance(error, ValueError | TypeError):
+    """What happened to a worker, if the error says only that others have lost it."""
+    if type(error).__name__ not in LOST:
         return None
     found = f"{type(error).__name__}: {error}"
     deadline = time.monotonic() + FAREWELL
