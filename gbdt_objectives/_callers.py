@@ -25,7 +25,10 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
     ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
     if not reduces:
-        _refuse_alone(name, "train a different model")
+        _refuse_alone(
+            name, "train a different model: train on one machine, with XGBoost, or on Dask within "
+            "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
+        )  # fmt: skip
     for frame in library_frames():
         if frame.f_code.co_name == "fit" and link is not None:
             _refuse_classifier(name, link, frame.f_locals.get("self"))
@@ -33,13 +36,22 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
 
 def _refuse_alone(name: str, would: str) -> None:
     """Raise for one worker of several in LightGBM, which has no sums over them for us."""
+    if free_network():
+        raise ValueError(
+            f"{name} is called in distributed LightGBM, where each worker would see the sums of "
+            f"its own rows only and {would}"
+        )
+
+
+def free_network() -> bool:
+    """Whether a booster of distributed LightGBM calls us, whose network is freed then: other
+    workers fail at once, and it cannot free that of the next training when it is deleted."""
     for frame in enclosing_frames():
-        if getattr(frame.f_locals.get("self"), "_network", None) is True:
-            raise ValueError(
-                f"{name} is called in distributed LightGBM, where each worker would see the sums "
-                f"of its own rows only and {would}: train on one machine, with XGBoost, or within "
-                "lightgbm() of gbdt_objectives.distributed.dask"
-            )
+        booster: Any = frame.f_locals.get("self")
+        if getattr(booster, "_network", None) is True:
+            booster.free_network()
+            return True
+    return False
 
 
 def refuse_metric(name: str, y_pred: object) -> None:
@@ -62,7 +74,7 @@ def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
     """Raise if a metric's rendering for one library is called by the other, or would be the number
     of one worker's rows, as nothing ``reduces`` it."""
     if library == "lightgbm" and not reduces:
-        _refuse_alone(name, "stop in another round")
+        _refuse_alone(name, "stop in another round: measure on one machine, or with XGBoost")
     caller = next(library_frames(), None)
     if caller is not None and _room(caller) != library:
         raise TypeError(
