@@ -8,7 +8,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",
+    "dask": "gbdt_objectives/distributed/dask",
     "jax": "gbdt_objectives/objectives/autodiff.py",
+    "pyspark": "gbdt_objectives/distributed/spark.py",
 }
 collect_ignore = [path for extra, path in EXTRAS.items() if not find_spec(extra)]
 

@@ -80,6 +80,7 @@ from gbdt_objectives.priors import (
     log_odds_shift as log_odds_shift,
     measured_keep_rates as measured_keep_rates,
     negative_downsample as negative_downsample,
+    negative_downsample_by_key as negative_downsample_by_key,
     pilot_keep_rates as pilot_keep_rates,
     prior_shift_test as prior_shift_test,
     prior_weights as prior_weights,

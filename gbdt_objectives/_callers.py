@@ -15,6 +15,8 @@ from typing import Any
 
 from gbdt_objectives._library import booster_kind
 
+LIBRARIES = ("xgboost", "lightgbm")
+
 
 def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> None:
     """Raise if the library that calls an objective would misinterpret it.
@@ -23,7 +25,10 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
     ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
     if not reduces:
-        _refuse_alone(name, "train a different model")
+        _refuse_alone(
+            name, "train a different model: train on one machine, with XGBoost, or on Dask within "
+            "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
+        )  # fmt: skip
     for frame in library_frames():
         if frame.f_code.co_name == "fit" and link is not None:
             _refuse_classifier(name, link, frame.f_locals.get("self"))
@@ -31,13 +36,22 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
 
 def _refuse_alone(name: str, would: str) -> None:
     """Raise for one worker of several in LightGBM, which has no sums over them for us."""
-    for frame in library_frames():
-        if getattr(frame.f_locals.get("self"), "_network", None) is True:
-            raise ValueError(
-                f"{name} is called in distributed LightGBM, where each worker would see the sums "
-                f"of its own rows only and {would}: train on one machine, with XGBoost, or within "
-                "lightgbm() of gbdt_objectives.distributed.dask"
-            )
+    if free_network():
+        raise ValueError(
+            f"{name} is called in distributed LightGBM, where each worker would see the sums of "
+            f"its own rows only and {would}"
+        )
+
+
+def free_network() -> bool:
+    """Whether a booster of distributed LightGBM calls us, whose network is freed then: other
+    workers fail at once, and it cannot free that of the next training when it is deleted."""
+    for frame in enclosing_frames():
+        booster: Any = frame.f_locals.get("self")
+        if getattr(booster, "_network", None) is True:
+            booster.free_network()
+            return True
+    return False
 
 
 def refuse_metric(name: str, y_pred: object) -> None:
@@ -60,7 +74,7 @@ def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
     """Raise if a metric's rendering for one library is called by the other, or would be the number
     of one worker's rows, as nothing ``reduces`` it."""
     if library == "lightgbm" and not reduces:
-        _refuse_alone(name, "stop in another round")
+        _refuse_alone(name, "stop in another round: measure on one machine, or with XGBoost")
     caller = next(library_frames(), None)
     if caller is not None and _room(caller) != library:
         raise TypeError(
@@ -98,9 +112,29 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
-def in_library() -> bool:
-    """Whether a booster calls us, not the user."""
-    return next(library_frames(), None) is not None
+def in_training() -> bool:
+    """Whether a booster asks for gradients, directly or through a function of the user's own."""
+    return any(frame.f_code.co_name == "update" for frame in enclosing_frames())
+
+
+def refuse_wrapped_metric(name: str) -> None:
+    """Raise for a metric that a booster's own call reaches through a function of the user's: of
+    several workers each would see the number of its own rows, and XGBoost their mean."""
+    if next(enclosing_frames(), None) is not None:
+        raise ValueError(
+            f"{name} is called on the rows of one worker of several: pass metric.xgboost "
+            "itself for custom_metric= or eval_metric=, which sums over all workers"
+        )
+
+
+def enclosing_frames() -> Iterator[FrameType]:
+    """The frames of XGBoost or LightGBM that stand above our own, whatever is between."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _room(frame) not in LIBRARIES:
+        frame = frame.f_back
+    while frame is not None and _room(frame) in LIBRARIES:
+        yield frame
+        frame = frame.f_back
 
 
 def library_frames() -> Iterator[FrameType]:
@@ -108,7 +142,7 @@ def library_frames() -> Iterator[FrameType]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _room(frame) == "gbdt_objectives":
         frame = frame.f_back
-    while frame is not None and _room(frame) in ("xgboost", "lightgbm"):
+    while frame is not None and _room(frame) in LIBRARIES:
         yield frame
         frame = frame.f_back
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbdt_objectives._devices import refuse_device
 from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
@@ -83,9 +84,36 @@ def not_masked(name: str, values: object) -> None:
         )
 
 
+def is_dask(values: object) -> bool:
+    """Whether it is a Dask collection; dask is not imported for the answer."""
+    rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
+    return not rooms.isdisjoint({"dask", "dask_expr"})
+
+
+def not_dask(name: str, values: object) -> None:
+    """Raise if it is a Dask collection, whose rows numpy would gather on this machine."""
+    if is_dask(values):
+        raise TypeError(
+            f"{name} is a Dask {type(values).__name__}, whose rows would all be gathered on this "
+            "machine: pass it to the function of the same name in "
+            "gbdt_objectives.distributed.dask, which sums partition by partition; where there is "
+            "none, map the function over the partitions, if it treats each row alone, or pass "
+            ".compute()"
+        )
+
+
+def in_memory(name: str, values: object) -> None:
+    """Raise if numpy would unmask it, or gather it from elsewhere."""
+    not_masked(name, values)
+    not_dask(name, values)
+    refuse_device(name, values)
+
+
 def as_array(name: str, values: ArrayLike) -> Array:
     """What a user calls an array, of any type and shape, as one."""
-    not_masked(name, values)
+    if type(values) is np.ndarray:  # nearly always, and in every round
+        return values
+    in_memory(name, values)
     return np.asarray(values)
 
 
@@ -216,13 +244,17 @@ def real_array(name: str, values: ArrayLike) -> Array:
     if array.dtype.kind in "biu":
         return array.astype(np.float64)
     if array.dtype.kind != "f":
-        raise TypeError(
-            f"{name} must hold real numbers, found dtype {array.dtype}: "
-            "convert it first (missing values and strings are not labels or scores)"
-        )
+        raise not_real(name, array.dtype)
     if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
         return array.astype(np.float64)
     return array
+
+
+def not_real(name: str, dtype: object) -> TypeError:
+    return TypeError(
+        f"{name} must hold real numbers, found dtype {dtype}: "
+        "convert it first (missing values and strings are not labels or scores)"
+    )
 
 
 def finite(name: str, array: Array) -> None:
@@ -242,9 +274,17 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     """None, or one finite weight >= 0 a row, not all of them zero."""
     if values is None:
         return None
+    array = row_weights(name, values, rows)
+    if not several():  # other workers may have rows that count
+        some_weight(name, float(array.max()), rows)
+    return array
+
+
+def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
+    """One finite weight >= 0 a row; all of them may be zero."""
     array = vector(name, values)
     same_length(name, array, "the labels", rows)
-    if several() and not array.any():  # other workers may have rows that count
+    if not array.size:  # of a worker without rows
         return array
     if array.min() < 0:
         row = int(np.argmin(array))
@@ -255,26 +295,31 @@ def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
             f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
             "gradients of boosters are float32; divide the weights by their mean"
         )
-    if 0 < array.max() < LEAST_WEIGHT:
+    return array
+
+
+def some_weight(name: str, largest: float, rows: int) -> None:
+    """Raise if the largest of all weights is zero, or as good as."""
+    if largest == 0:
+        raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
+    if largest < LEAST_WEIGHT:
         raise ValueError(
-            f"{name} is at most {array.max():g}: products of such weights are lost in rounding; "
+            f"{name} is at most {largest:g}: products of such weights are lost in rounding; "
             "divide the weights by their mean"
         )
-    if not array.any():
-        raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
-    return array
 
 
 def label_weight(dataset: Any) -> tuple[Any, Any]:
     """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
     weight = dataset.get_weight()
-    return dataset.get_label(), None if weight is None or np.size(weight) == 0 else weight
+    return dataset.get_label(), None if weight is None or 0 in np.shape(weight) else weight
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
-    if len(array) != rows:
-        raise ValueError(f"{name} has {len(array)} rows, but {other} have {rows}: they must match")
+    if array.shape[0] != rows:
+        found = array.shape[0]
+        raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
 
 
 def binary_labels(name: str, y: Array) -> None:

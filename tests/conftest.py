@@ -11,12 +11,16 @@ SLOW = (
     "adapters/test_class_probability.py",
     "adapters/test_conversion.py",
     "adapters/test_imbalance.py",
+    "adapters/test_import_line.py",
     "adapters/test_intercept.py",
     "adapters/test_parameters.py",
     "adapters/test_scores.py",
     "calibration/test_error_test.py",
     "calibration/test_hull.py",
     "calibration/test_refinement.py",
+    "distributed",
+    "engines",
+    "gbdt_objectives/distributed/dask",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "estimators/test_qwk_classifier.py",
@@ -26,19 +30,19 @@ SLOW = (
     "objectives/test_autodiff.py",
     "objectives/test_kappa.py",
     "objectives/test_same_model.py",
-    "patterns",
     "plotting",
     "priors/test_estimate.py",
     "test_command_line.py",
     "test_readme.py",
     "test_workers.py",
+    "test_wrapped_objective.py",
     "thresholds/test_exact.py",
 )
 """Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two
 minutes on two cores."""
 
 
-SLOW_CASES = ("check_estimator", "check_four_interfaces", "user-loss")
+SLOW_CASES = ("check_estimator", "check_four_interfaces", "jax", "user-loss")
 """What the names of other tests that it leaves out hold."""
 
 

@@ -205,6 +205,19 @@ def test_masked_arrays_are_refused(name, hidden):
         call(*args, **kwargs)
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_dask_collections_are_refused(name):
+    """Whose rows numpy would gather, in silence."""
+    da = pytest.importorskip("dask.array")
+    call, args, kwargs, where = CALLS[name]
+    args, kwargs = list(args), dict(kwargs)
+    holder = args if isinstance(where, int) else kwargs
+    array = np.asarray(holder[where])
+    holder[where] = da.from_array(array, chunks=-1)
+    with pytest.raises(TypeError, match=r"Dask Array.*gbdt_objectives\.distributed\.dask"):
+        call(*args, **kwargs)
+
+
 MANY = list(range(100_000))
 LONG = "x" * 100_000
 

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,11 @@ import gbdt_objectives as go
 
 PACKAGE = Path(go.__file__).parent
 MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
-BOOSTERS = {"xgboost", "lightgbm", "dask"}
+BOOSTERS = {"xgboost", "lightgbm", "dask", "pyspark"}
 
 
 def test_import_loads_nothing_heavy() -> None:
-    heavy = ["xgboost", "lightgbm", "scipy", "sklearn", "matplotlib", "pandas"]
+    heavy = ["xgboost", "lightgbm", "scipy", "sklearn", "matplotlib", "pandas", "dask"]
     code = (
         "import sys, gbdt_objectives as go; go.qwk_objective; go.qwk_metric; go.LabelShift; "
         "go.qwk_objective([0, 1])([0, 1], [0.4, 0.5]); "
@@ -49,7 +50,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 def test_maths_knows_no_booster(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0]
     for name in imports(path):
-        if room not in {"adapters", "_workers.py"}:
+        if room not in {"adapters", "distributed", "_workers.py"}:
             assert name.split(".")[0] not in BOOSTERS, f"{path} imports {name}"
         if room in MATHS:
             ours = name.split(".")[1] if name.startswith("gbdt_objectives.") else None
@@ -57,6 +58,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 None,
                 "_blocks",
                 "_checks",
+                "_devices",
                 "_folds",
                 "_marked",
                 "_splines",
@@ -94,8 +96,10 @@ def public() -> list[object]:
     from gbdt_objectives.adapters import lightgbm, xgboost
 
     things = [getattr(go, name) for name in go.__all__]
-    adapters = [getattr(module, name) for module in (xgboost, lightgbm) for name in module.__all__]
-    return [*things, *adapters]
+    modules = [xgboost, lightgbm]
+    if find_spec("dask"):
+        modules.append(importlib.import_module("gbdt_objectives.distributed.dask"))
+    return [*things, *(getattr(module, name) for module in modules for name in module.__all__)]
 
 
 @pytest.mark.parametrize("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")

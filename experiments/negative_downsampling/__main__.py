@@ -100,15 +100,15 @@ def write_files(
 ) -> None:
     """Differences, pictures and tables."""
     tables = []
-    for name, frame, rate, pairs, drawn, shared in (
-        ("methods", cells, "keep_rate", files.DIFFERENCES, files_report.METHOD_PAIRS,
-         (files.ALL_ROWS, files.TUNED_ALL)),
-        ("by_row", by_row, "per_positive", [(files.PILOT, files.UNIFORM)],
-         files_report.RATE_PAIRS, ()),
+    for name, title, frame, rate, pairs, drawn, shared in (
+        ("methods", "Weigh, correct or bag, tuned alike", cells, "keep_rate", files.DIFFERENCES,
+         files_report.METHOD_PAIRS, (files.ALL_ROWS, files.TUNED_ALL)),
+        ("by_row", "Negatives kept at rates by row, or at one rate", by_row, "per_positive",
+         [(files.PILOT, files.UNIFORM)], files_report.RATE_PAIRS, ()),
     ):  # fmt: skip
         differences = files.differences(frame, rate, pairs, settings, shared)
         save(differences, folder / f"{name}_differences.csv")
-        files_report.draw(differences, rate, drawn, folder / f"{name}.png")
+        files_report.draw(differences, rate, drawn, title, folder / f"{name}.png")
         tables += [
             files_report.means_table(files.summary(frame, rate), rate),
             files_report.differences_table(differences, rate),

@@ -46,7 +46,9 @@ def differences_table(found: pd.DataFrame, rate: str) -> str:
     return _common.markdown_table([*header, "in logloss the first is"], rows)
 
 
-def draw(found: pd.DataFrame, rate: str, pairs: list[tuple[str, str, str]], path: Path) -> None:
+def draw(
+    found: pd.DataFrame, rate: str, pairs: list[tuple[str, str, str]], title: str, path: Path
+) -> None:
     """A panel a pair: the difference of every data set and rate, two errors each."""
     figure, axes = plt.subplots(
         1, len(pairs), figsize=(3.6 * len(pairs) + 1.4, 5.6), sharey=True, squeeze=False
@@ -72,7 +74,7 @@ def draw(found: pd.DataFrame, rate: str, pairs: list[tuple[str, str, str]], path
         [-i for i in range(len(places))], [f"{name}, {value:g}" for name, value in places]
     )
     axes[0, 0].legend(frameon=False, fontsize=8)
-    figure.suptitle(f"By data set and {NAMES[rate]}. Bars: two standard errors",
+    figure.suptitle(f"{title}\nby data set and {NAMES[rate]}; bars: two standard errors",
                     fontsize=10)  # fmt: skip
     figure.tight_layout()
     figure.savefig(path, dpi=110)

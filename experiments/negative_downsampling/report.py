@@ -149,7 +149,8 @@ def draw_reliability(bins: pd.DataFrame, rate: float, path: Path) -> None:
     for axis in axes[:, 0]:
         axis.set_ylabel("observed rate")
     figure.suptitle(
-        f"Keep rate {rate:g}. Bars: two standard errors of the rate. Left out: bins with fewer "
+        f"Reliability of models trained on a fraction of {rate:g} of the negatives, rare events\n"
+        "Bars: two standard errors of the rate. Left out: bins with fewer "
         f"than {LEAST_POSITIVES} positives, predictions below 1e-5", fontsize=10,
     )  # fmt: skip
     figure.tight_layout()
@@ -198,7 +199,8 @@ def draw_cost(cells: pd.DataFrame, rates: Sequence[float], path: Path) -> None:
     handles, names = first.get_legend_handles_labels()
     figure.legend(handles, names, ncols=4, loc="lower center", frameon=False, fontsize=9)
     marks = ", ".join(f"{rate:g}" for rate in sorted(rates))
-    figure.suptitle(f"Small to large marks: keep rates {marks}. Bars: two standard errors",
+    figure.suptitle("Logloss and training time of models trained on fewer negatives, rare events\n"
+                    f"Small to large marks: keep rates {marks}. Bars: two standard errors",
                     fontsize=10)  # fmt: skip
     figure.tight_layout(rect=(0, 0.11, 1, 1))
     figure.savefig(path, dpi=110)
@@ -221,8 +223,8 @@ def draw_weighting(summary: pd.DataFrame, path: Path) -> None:
     axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_xlabel("rows before sampling")
     axis.set_ylabel("weighted minus corrected,\nexpected logloss e-3")
-    axis.set_title("Logistic regression. Below 0 weighting wins; bars: two standard errors",
-                   fontsize=10)  # fmt: skip
+    axis.set_title("Logistic regression on downsampled negatives, weighted or corrected:\n"
+                   "below 0 weighting wins; bars: two standard errors", fontsize=10)  # fmt: skip
     axis.legend(frameon=False)
     tidy(axis, "both")
     figure.tight_layout()

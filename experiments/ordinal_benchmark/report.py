@@ -220,6 +220,7 @@ def draw(gains: pd.DataFrame, settings: Mapping[str, Any], path: Path) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(5))
     for axis in axes.flat[len(files) :]:
         axis.axis("off")
+    figure.suptitle(f"Recipes for ordered grades beside {settings['default']}, file by file")
     figure.supxlabel(
         f"test QWK less that of {settings['default']} (to the left: {settings['default']} is "
         "better); thick: two plain standard errors, thin: two corrected ones",

@@ -48,6 +48,11 @@ COMPARISONS = {
     "rounded - thresholds": ("qwk_rounded", "qwk_thresholds"),
 }
 """What is subtracted: extended QWK's column minus squared error's."""
+RIVALS = {
+    "rounded - rounded": "rounded squared error",
+    "rounded - thresholds": "squared error with thresholds",
+}
+"""What a run says at its end: the second is what the objective has to beat."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +243,10 @@ def write(folder: Path, name: str, y: Array, design: Design, folds: pd.DataFrame
     text = f"{summary_table(summary)}\n\n{differences_table(differences)}\n"
     (folder / "table.md").write_text(text, encoding="utf-8")
     clip = "" if design.clip else ", clip=False"
-    title = f"{name}: {len(y)} rows, {len(np.unique(y))} classes{clip}"
+    title = (
+        f"Extended QWK beside squared error on {name}: "
+        f"{len(y):,} rows, {len(np.unique(y))} classes{clip}"
+    )
     draw(folds, summary, title, folder / "qwk.png")
     task = make_task(y, design)
     _common.write_environment(
@@ -295,11 +303,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folds = run_all(X, y, design)
     with _common.results_folder(folder) as results:
         print(write(results, name, y, design, folds))
-    for row in differences_frame(folds).query("comparison == 'rounded - rounded'").itertuples():
-        print(
-            f"{row.booster}: rounded, extended QWK minus squared error is "
-            f"{row.difference:+.4f} ± {row.se:.4f}: {_sentence(row.verdict)}"
-        )
+    differences = differences_frame(folds)
+    for comparison, rival in RIVALS.items():
+        for row in differences[differences.comparison == comparison].itertuples():
+            print(
+                f"{row.booster}: rounded extended QWK minus {rival} is "
+                f"{row.difference:+.4f} ± {row.se:.4f}: {_sentence(row.verdict)}"
+            )
     print(f"{time.perf_counter() - began:.0f} s; results in {folder}")
     return 0
 

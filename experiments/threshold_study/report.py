@@ -111,6 +111,9 @@ def draw_simulated(summary: pd.DataFrame, methods: Sequence[str], path: Path) ->
         if i + columns >= len(families):
             axis.set_xlabel("rows the thresholds are fitted on")
             axis.tick_params(labelbottom=True)
+    figure.suptitle("Five ways to set thresholds, on simulated scores; above each panel: "
+                    "label frequencies, correlation of signal and label; bars: two standard errors",
+                    fontsize=11)  # fmt: skip
     handles, names = axes.flat[0].get_legend_handles_labels()
     if len(families) < lines * columns:
         axes.flat[-1].legend(handles, names, loc="center", frameon=False, fontsize=11)
@@ -146,7 +149,8 @@ def draw_real(folds: pd.DataFrame, differences: pd.DataFrame, path: Path) -> Non
         axis.set_yticks(heights, names)
         axis.set_xlabel(f"curved minus {STYLES[other]['label']}, test QWK")
         _tidy(axis, "x")
-    figure.suptitle("Grey: every fold. Colour: mean and two plain standard errors.", fontsize=11)
+    figure.suptitle("What curved thresholds gain on three files. Grey: every fold. "
+                    "Colour: mean and two plain standard errors.", fontsize=11)  # fmt: skip
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import BoundObjective, Start
 
@@ -75,7 +76,7 @@ class StartedObjective:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 name = type(self.objective).__name__
                 _callers.refuse_objective(name, None, reduces=_workers.workers())
-                self._check_start(np.asarray(margin))
+                self._check_start(np.asarray(to_host(margin)))
                 self.objective = self.objective.measured(y, w)
                 if self.shifts:
                     self.shift = start_margin(self.objective)

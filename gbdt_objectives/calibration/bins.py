@@ -149,8 +149,13 @@ def expected_calibration_error(
     0.35
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    found = bin_rows(predicted_class(rows), n_bins, strategy)
-    return float(np.average(np.abs(found.probability - found.frequency), weights=found.weight))
+    return weighted_gap(bin_rows(predicted_class(rows), n_bins, strategy))
+
+
+def weighted_gap(bins: ReliabilityBins) -> float:
+    """The mean distance between probability and frequency."""
+    gap = np.abs(bins.probability - bins.frequency)
+    return float(np.average(gap, weights=bins.weight))
 
 
 def predicted_class(rows: LabelledRows) -> LabelledRows:
@@ -164,30 +169,45 @@ def predicted_class(rows: LabelledRows) -> LabelledRows:
 
 def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> ReliabilityBins:
     """Bins of rows with the probability of label 1."""
-    b = bin_numbers(rows, n_bins, strategy)
-    weight = np.bincount(b, rows.w)
-    filled = weight > 0
-    weight = weight[filled]
-    return ReliabilityBins(
-        weight=weight,
-        probability=np.bincount(b, rows.w * rows.p)[filled] / weight,
-        frequency=np.bincount(b, rows.w * rows.y)[filled] / weight,
-    )
+    return bins_of_sums(bin_sums(rows, bin_numbers(rows, n_bins, strategy), 0))
+
+
+def bin_sums(rows: LabelledRows, b: Array, B: int) -> Array:
+    """sum w, sum w p and sum w y of each bin, of at least B bins: (3, B), which add up."""
+    w = rows.w
+    return np.array([np.bincount(b, x, minlength=B) for x in (w, w * rows.p, w * rows.y)])
+
+
+def bins_of_sums(sums: Array) -> ReliabilityBins:
+    """The bins that are not empty."""
+    weight, p, y = sums[:, sums[0] > 0]
+    return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
 def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
     """The bin of each row, numbered by rising probability; equal widths leave empty ones."""
-    n_bins = _checks.whole_number("n_bins", n_bins, 1)
-    if n_bins > MOST_BINS:
-        raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
-    _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
+    n_bins = check_bins(n_bins, strategy)
     if strategy == "uniform":
-        ends = np.arange(1, n_bins) / n_bins
+        ends = equal_width_ends(n_bins)
     else:
         p, positive, negative = group_ties(rows)
         total = positive + negative
         ends = equal_share_ends(p, total if strategy == "quantile" else total * p, n_bins)
     return np.searchsorted(ends, rows.p)
+
+
+def check_bins(n_bins: int, strategy: Strategy) -> int:
+    """The number of bins, if it and the strategy are right."""
+    n_bins = _checks.whole_number("n_bins", n_bins, 1)
+    if n_bins > MOST_BINS:
+        raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")
+    _checks.choice("strategy", strategy, ("quantile", "uniform", "events"))
+    return n_bins
+
+
+def equal_width_ends(n_bins: int) -> Array:
+    """The upper ends of all bins but the last."""
+    return np.arange(1, n_bins) / n_bins
 
 
 def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:

@@ -76,7 +76,7 @@ def calibration_error_test(
 
     The interval holds the errors in the population that the same simulation does not reject at
     half of 1 - confidence_level on either side, among true probabilities in which all gaps d_b
-    are smaller or larger than the observed ones by a multiple of sqrt(|d_b| s_b), s_b their
+    are smaller or larger than the observed ones by a multiple of sqrt(abs(d_b) s_b), s_b their
     standard errors. It begins at 0 where ``p_value`` is above half of 1 - confidence_level.
     Measured in ``experiments/calibration_coverage``.
 

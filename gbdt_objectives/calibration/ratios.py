@@ -50,11 +50,20 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    rows = label_1_rows(y_true, probability, sample_weight)
-    outcome = dot(rows.w, rows.y)
+    return ratio_of_sums(ratio_sums(label_1_rows(y_true, probability, sample_weight)))
+
+
+def ratio_sums(rows: LabelledRows) -> Array:
+    """sum w p and sum w y, which add up."""
+    return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
+
+
+def ratio_of_sums(sums: Array) -> float:
+    """The first over the second."""
+    prediction, outcome = sums.tolist()
     if outcome == 0:
         raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
-    return dot(rows.w, rows.p) / outcome
+    return float(prediction / outcome)
 
 
 def normalized_entropy(

@@ -92,7 +92,12 @@ def downsampled_rows(
     r = keep_rates(negative_keep_rate, rows.given)[rows.kept]
     if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
         _checks.rates_by_row_alone("negative_keep_rate", r < 1, rows.y == 1)
-    return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept), r
+    return standing_rows(rows, r), r
+
+
+def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
+    """The rows with the weights of what they stand for."""
+    return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
 
 
 def keep_rates(value: ArrayLike | None, n: int) -> Array:
@@ -125,6 +130,11 @@ def score_rows(
 def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
+    return rows_that_count(y, p, w)
+
+
+def rows_that_count(y: Array, p: Array, w: Array | None) -> LabelledRows:
+    """Rows of checked arrays; None weighs each 1."""
     if w is None:
         return LabelledRows(y, p, np.ones(len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0

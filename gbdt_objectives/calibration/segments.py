@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.bins import Strategy, bin_numbers
+from gbdt_objectives.calibration.bins import Strategy, bin_numbers, bin_sums
 from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, label_1_rows
 from gbdt_objectives.calibration.table import table
 
@@ -170,16 +170,16 @@ def calibration_ratio_by_segment(
         _checks.choice("segments", segments, ("prediction",))
         columns.append(("prediction", *_prediction_bins(rows, n_bins, strategy)))
     else:
-        for name, values in _named_columns(segments):
+        for name, values in named_columns(segments):
             argument = "segments" if name is None else f"segments[{name!r}]"
-            found, g = _distinct(values, rows.given, argument)
+            found, g = distinct_segments(values, rows.given, argument)
             columns.append(("segment" if name is None else str(name), found, g[rows.kept]))
     stands = expected_standing(rows, r)
     lines = [_fields(name, found, g, own, rows.w, stands, level) for name, found, g in columns]
     return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
 
 
-def _named_columns(segments: Any) -> list[tuple[Any, Any]]:
+def named_columns(segments: Any) -> list[tuple[Any, Any]]:
     """Columns by name; None names the only one."""
     if isinstance(segments, Mapping):
         names = list(segments)
@@ -197,8 +197,9 @@ def _named_columns(segments: Any) -> list[tuple[Any, Any]]:
     return [(name, segments[name]) for name in names]
 
 
-def _distinct(values: Any, n: int, argument: str) -> tuple[Array, Array]:
+def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array]:
     """The values of a column, categories in their own order, and the number of each row's."""
+    _checks.not_dask(argument, values)
     category = getattr(values, "cat", values)
     if not (hasattr(category, "categories") and hasattr(category, "codes")):
         return _checks.distinct_groups(values, n, argument)
@@ -215,10 +216,21 @@ def _distinct(values: Any, n: int, argument: str) -> tuple[Array, Array]:
 def _prediction_bins(rows: LabelledRows, n_bins: int, strategy: Strategy) -> tuple[Array, Array]:
     """What bins of the prediction are called, and the bin of each row."""
     b = bin_numbers(rows, n_bins, strategy)
-    low, high = np.ones(b.max() + 1), np.zeros(b.max() + 1)
-    np.minimum.at(low, b, rows.p)
-    np.maximum.at(high, b, rows.p)
-    return np.array([f"{l:.3g} to {h:.3g}" for l, h in zip(low, high, strict=True)]), b
+    return bin_names(*bin_ranges(rows.p, b, 0)), b
+
+
+def bin_ranges(p: Array, b: Array, B: int) -> tuple[Array, Array]:
+    """The lowest and the highest prediction of each bin, of at least B bins; (1, 0) if empty."""
+    B = max(B, int(b.max(initial=-1)) + 1)
+    low, high = np.ones(B), np.zeros(B)
+    np.minimum.at(low, b, p)
+    np.maximum.at(high, b, p)
+    return low, high
+
+
+def bin_names(low: Array, high: Array) -> Array:
+    """What bins of the prediction are called."""
+    return np.array([f"{l:.3g} to {h:.3g}" for l, h in zip(low, high, strict=True)])
 
 
 def _fields(
@@ -229,21 +241,28 @@ def _fields(
     values = np.empty(len(found), object)
     values[:] = list(found) if found.dtype.kind in "mM" else found.tolist()
     unit = float(rows.w.mean())
-    W = np.bincount(g, v)
-    sums = score_sums(rows.y, rows.p, rows.w / unit, v / unit, stands, g)
-    low, high = score_limits(sums, level)
+    sums = row_sums(rows.y, rows.p, rows.w / unit, v / unit, stands, g)
+    return fields_of_sums(name, values[filled], np.bincount(g, v), sums, unit, level)
+
+
+def fields_of_sums(
+    name: str, values: Array, W: Array, sums: Array, unit: float, level: float
+) -> tuple[Array, ...]:
+    """Those of SegmentRatios; ``sums`` are :func:`row_sums` of weights in units of ``unit``."""
+    found = score_sums(sums)
+    low, high = score_limits(found, level)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = sums.B / sums.A
+        ratio = found.B / found.A
     return (
-        np.full(len(filled), name, object),
-        values[filled],
+        np.full(len(values), name, object),
+        values,
         W,
-        sums.B * (unit / W),
-        sums.A * (unit / W),
+        found.B * (unit / W),
+        found.A * (unit / W),
         ratio,
         low,
         high,
-        score_test(sums),
+        score_test(found),
     )
 
 
@@ -255,9 +274,19 @@ def expected_standing(rows: LabelledRows, r: Array) -> Array:
     if not (r < 1).any():
         return np.ones(len(r))
     b = bin_numbers(rows, SIMILAR, "events")
-    one = float(rows.w.mean())
-    true = (np.bincount(b, rows.w * rows.y) + one) / (np.bincount(b, rows.w * rows.p) + one)
-    pi = np.minimum(true[b] * rows.p, 1.0)
+    _, p, y = bin_sums(rows, b, 0)
+    return standing_of(rows.p, r, true_ratio(y, p, float(rows.w.mean()))[b])
+
+
+def true_ratio(y: Array, p: Array, one: float) -> Array:
+    """Outcomes over predictions of bins, given their sums and the weight of a row."""
+    ratio: Array = (y + one) / (p + one)
+    return ratio
+
+
+def standing_of(p: Array, r: Array, true: Array) -> Array:
+    """Of rows with these predictions, rates, and true ratios."""
+    pi = np.minimum(true * p, 1.0)
     kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
     found: Array = kept + (1 - kept) / r**2
     return found
@@ -272,26 +301,33 @@ class ScoreSums(NamedTuple):
     a: Array
 
 
-def score_sums(y: Array, p: Array, w: Array, v: Array, stands: Array, g: Array) -> ScoreSums:
-    """The sums of the segments 0 to max(g), which all occur.
+DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
+"""How many weights are multiplied in each of :func:`row_sums`."""
 
-    ``stands``: what is expected of (v/w)^2. Of few kept negatives, each standing for many rows,
-    S itself is uncertain, and small where the ratio is off.
+
+def row_sums(y: Array, p: Array, w: Array, v: Array, stands: Array, g: Array) -> Array:
+    """Sums over the rows of the segments 0 to max(g), which all occur: (8, G), which add up.
+
+    ``stands``: what is expected of (v/w)^2.
     """
-
-    def total(x: Array) -> Array:
-        sums: Array = np.bincount(g, x)
-        return sums
-
     wy, vp = w * y, v * p
-    A, B = total(wy), total(vp)
-    E, C, S = total(w * wy), total(w * wy * p), total(vp**2)
+    terms = (wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
+    return np.array([np.bincount(g, x) for x in terms])
+
+
+def score_sums(sums: Array) -> ScoreSums:
+    """Of segments with these :func:`row_sums`.
+
+    Of few kept negatives, each standing for many rows, S itself is uncertain, and small where
+    the ratio is off: it is at least what is expected.
+    """
+    A, B, E, C, S, wvp, wvpp, expected_S = sums
     B_or_1 = np.where(B > 0, B, 1.0)
     u = A / B_or_1
-    expected_e, expected_c = total(w * vp) / B_or_1, total(w * vp * p) / B_or_1
+    expected_e, expected_c = wvp / B_or_1, wvpp / B_or_1
     events = np.where(A + expected_e > 0, A + expected_e, 1.0)
     b = B * (E + expected_e**2) / events
-    S = np.maximum(S, total((w * p) ** 2 * stands))
+    S = np.maximum(S, expected_S)
     a = S - 2 * B * (C + expected_e * expected_c) / events
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))

@@ -19,7 +19,7 @@ def empirical_probability(
         p_i = (n_i + m pi_i) / (|S| + m),   |S| = sum_i n_i
 
     ``m=0`` gives the relative frequencies, ``m=K`` with the uniform prior Laplace's
-    correction (n_i + 1)/(|S| + K).
+    correction ``(n_i + 1) / (|S| + K)``.
 
     Parameters
     ----------

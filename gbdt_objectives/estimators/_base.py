@@ -103,7 +103,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
     check_two_dimensional(X)
-    _checks.not_masked("y", y)
+    _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
     if len(target) == 0:
         raise ValueError("y is empty: there must be at least one row")
@@ -152,7 +152,7 @@ def check_score(score: ArrayLike) -> Array:
 def check_two_dimensional(X: Any) -> None:
     if X is None:
         raise ValueError("X is None: pass the features, of shape (n, features)")
-    _checks.not_masked("X", X)
+    _checks.in_memory("X", X)
     if getattr(X, "ndim", 2) != 2:
         raise ValueError(
             f"X must be two-dimensional, found {X.ndim} dimension(s). Reshape your data: "

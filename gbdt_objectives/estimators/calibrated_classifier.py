@@ -45,8 +45,8 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
     probabilities of all rows that are held out, and trains the classifier again on all rows.
-    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators, and no splits
-    by time.
+    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators. On splits by time
+    it averages models of growing pasts, of which none was trained on all rows.
 
     Parameters
     ----------

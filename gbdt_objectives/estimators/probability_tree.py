@@ -136,7 +136,7 @@ def leaf_probability(
     >>> leaf_probability(forest, X, y).predict_proba([[0.0]])
     array([[0.83333333, 0.16666667]])
     """
-    _checks.not_masked("y", y)
+    _checks.in_memory("y", y)
     target = column_or_1d(y)
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
@@ -207,7 +207,7 @@ def leaf_indices(model: Any, X: Any) -> Array:
     """
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")
-    _checks.not_masked("X", X)
+    _checks.in_memory("X", X)
     library = library_of(model)
     if library == "lightgbm":
         leaf = model.predict(X, pred_leaf=True)

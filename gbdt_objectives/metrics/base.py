@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _callers, _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
 
 InputSpace = Literal["margin", "probability", "label"]
 Link = Literal["identity", "logit", "softmax", "score"]
@@ -23,6 +24,9 @@ class Metric:
     scikit-learn metric. Boosters want other shapes: ``metric.xgboost`` is for
     ``custom_metric=`` and ``eval_metric=`` of XGBoost, ``metric.lightgbm`` for
     ``feval=`` and ``eval_metric=`` of LightGBM.
+
+    It is computed by numpy: arrays on a device, such as CuPy's, are refused, but what a booster
+    hands out there is copied to the host.
 
     Attributes
     ----------
@@ -51,6 +55,8 @@ class Metric:
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         _callers.refuse_metric(self.name, y_pred)
+        if _workers.workers():
+            _callers.refuse_wrapped_metric(self.name)
         _callers.refuse_direction(self.name, self.greater_is_better)
         self._refuse_unclear(y_true, y_pred)
         return self._check_and_score(y_true, y_pred, sample_weight)
@@ -156,6 +162,7 @@ class RenderedMetric:
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
             y_true, y_pred = a, b
+        y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
         with _workers.together(self.metric):
             value = self.metric._check_and_score(y_true, y_pred, sample_weight)
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere

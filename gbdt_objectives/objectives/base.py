@@ -23,10 +23,12 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _callers, _checks, _versions, _workers
 from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
+from gbdt_objectives.objectives.device import Device, DeviceArray, device_of
 from gbdt_objectives.objectives.domain import REAL, Domain
 from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Self = TypeVar("Self", bound="Objective")
 Constants = tuple[Any, ...]
 Sums = tuple[float, ...]
@@ -88,11 +90,15 @@ class Objective:
     sums_reveal_nan : bool
         Whether the sums over coupled rows are NaN if a margin is: then bound calls, all but
         the first, look at the margins no more (an infinite one that is clipped passes).
+    takes_device_arrays : bool
+        Whether labels, margins and weights may be on a device, as CuPy's on a GPU: then gradient
+        and hessian are computed there, and are arrays of the same library.
     """
 
     margin_domain: ClassVar[Domain] = REAL
     link: ClassVar[Link] = "identity"
     sums_reveal_nan: ClassVar[bool] = False
+    takes_device_arrays: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         base = Objective
@@ -158,12 +164,19 @@ class Objective:
 
         While several workers train together, on the labels of all of them.
         """
-        own = self.label_statistics(y_true, sample_weight)
+        own = self._statistics(*self._read_labels(y_true, sample_weight))
         return self.from_label_statistics(_workers.all_gather(own))
 
     def label_statistics(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-        """What :meth:`measured` needs of some of the training rows, float64 (k,)."""
-        y, w = self._read_labels(y_true, sample_weight)
+        """What :meth:`measured` needs of some of the training rows, perhaps none, float64 (k,)."""
+        with _workers.some_rows():
+            return self._statistics(*self._read_labels(y_true, sample_weight))
+
+    def _statistics(self, y: Array, w: Array | None) -> Array:
+        device = self._device_of(y)
+        if device is not None:
+            device.check(self.label_domain, "y_true", y)
+            return np.array(self._device_label_statistics(device, y, w))
         for rows in blocks(y):
             self._check_labels(y, rows)
         return np.asarray(self._label_statistics(y, w), np.float64)
@@ -202,21 +215,31 @@ class Objective:
     ) -> float:
         """Total loss over the rows: what the gradient differentiates."""
         y, f, w = self._read(y_true, margin, sample_weight)
-        return self._measure_if_needed(y, w)._loss(y, f, w)
+        ready = self._measure_if_needed(y, w)
+        device = self._device_of(f)
+        if device is not None:
+            return ready._device_losses(device, y, f, w)[0]
+        return ready._loss(y, f, w)
 
     def mean_loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """The total loss over the sum of the weights; of the rows of all workers in training."""
         y, f, w = self._read(y_true, margin, sample_weight)
-        return self._measure_if_needed(y, w)._mean_loss(y, f, w)
+        ready = self._measure_if_needed(y, w)
+        device = self._device_of(f)
+        if device is None:
+            return ready._mean_loss(y, f, w)
+        own = ready._device_losses(device, y, f, w)
+        total, n = own if self.couples_rows else _workers.all_sum(own, last=True).tolist()
+        return total / n
 
     def gradient_hessian(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[Array, Array]:
         """Gradient and hessian of every row, in the precision of ``margin``."""
         y, f, w = self._read(y_true, margin, sample_weight)
-        return self._measure_if_needed(y, w)._bind(y, w, 0.0, f.dtype, lasting=False)(f)
+        return self._measure_if_needed(y, w)._bind_rows(y, w, 0.0, f.dtype, lasting=False)(f)
 
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
@@ -225,7 +248,8 @@ class Objective:
 
         ``(margin, dataset)`` from ``xgboost.train`` and ``lightgbm.train``,
         ``(y_true, margin, sample_weight)`` from the scikit-learn interfaces.
-        The second argument decides: a dataset has ``get_label``.
+        The second argument decides: a dataset has ``get_label``. Arrays on a device give
+        arrays on that device, if the objective takes them (``takes_device_arrays``).
         """
         if hasattr(b, "get_label"):
             margin, (y_true, sample_weight) = a, _checks.label_weight(b)
@@ -237,14 +261,15 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        with _workers.together(self) if _callers.in_library() else nullcontext():
+        joined = _workers.workers() and _callers.in_training()
+        with _workers.together(self) if joined else nullcontext():
             y, f, w = self._read(y_true, margin, sample_weight)
             if _workers.several() and margin is a and not self._is_complete:
                 ready = self._measured_once(b, y, w)
             else:
                 ready = self._measure_if_needed(y, w)
             ready._warn_of_far_start(f)
-            computed = ready._bind(y, w, 0.0, FLOAT32, lasting=False)(f)
+            computed = ready._bind_rows(y, w, 0.0, FLOAT32, lasting=False)(f)
             if not self.couples_rows:
                 _workers.agree()
         return computed
@@ -259,6 +284,7 @@ class Objective:
         Parameters
         ----------
         y_true : array-like of shape (n,)
+            If it is on a device, and the objective takes such arrays, margins are sent there.
         sample_weight : array-like of shape (n,), optional
         start : float, or array-like of shape (K,) for K outputs
             Added to every margin, so that a booster that starts at 0 trains as if it
@@ -272,7 +298,8 @@ class Objective:
         y, w = self._read_labels(y_true, sample_weight)
         added = self._read_start(start)
         ready = self._measure_if_needed(y, w)
-        return BoundObjective(ready, len(y), ready._bind(y, w, added, FLOAT32, lasting=True))
+        compute = ready._bind_rows(y, w, added, FLOAT32, lasting=True)
+        return BoundObjective(ready, y.shape[0], compute, self._device_of(y))
 
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
@@ -357,14 +384,74 @@ class Objective:
             gradient *= v
             hessian *= v
 
+    # What a loss that takes arrays on a device implements for them.
+
+    def _device_label_statistics(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None
+    ) -> tuple[float, ...]:
+        """As ``_label_statistics``."""
+        raise NotImplementedError
+
+    def _device_loss(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> float:
+        """As ``_loss``; labels, margins and weights are of one dtype."""
+        raise NotImplementedError
+
+    def _device_gradient_hessian(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """New arrays, with the weights."""
+        raise NotImplementedError
+
+    def _bind_on_device(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None, start: Any, dtype: Any
+    ) -> Bound:
+        """As ``_bind``; ``start`` may be a number for each row."""
+        device.check(self.label_domain, "y_true", y)
+        y, w = device.cast(y, dtype), None if w is None else device.cast(w, dtype)
+
+        def gradient_hessian(f: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+            z = device.cast(f + start, dtype)
+            device.check(self.margin_domain, "margin", f)
+            device.check(self.margin_domain, "margin", z)
+            return self._device_gradient_hessian(device, y, z, w)
+
+        return gradient_hessian
+
+    def _device_losses(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> tuple[float, float]:
+        """The total loss, and the sum of the weights."""
+        device.check(self.label_domain, "y_true", y)
+        device.check(self.margin_domain, "margin", f)
+        y, w = device.cast(y, f.dtype), None if w is None else device.cast(w, f.dtype)
+        return self._device_loss(device, y, f, w), device.count(f, w)
+
     # What every loss inherits.
+
+    def _device_of(self, *arrays: Any) -> Device | None:
+        """Where those of the arrays are that are on a device; those of others are refused."""
+        return device_of(*arrays) if self.takes_device_arrays else None
+
+    def _bind_rows(
+        self, y: Any, w: Any, start: Start, dtype: np.dtype[Any], lasting: bool
+    ) -> Bound:
+        """``_bind`` where the labels are."""
+        if isinstance(y, np.ndarray):
+            return self._bind(y, w, start, dtype, lasting)
+        device = self._device_of(y)
+        assert device is not None
+        return self._bind_on_device(device, y, w, start, dtype)
 
     def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
         return self if self._is_complete else self.measured(y, w)
 
     def _measured_once(self: Self, dataset: Any, y: Array, w: Array | None) -> Self:
         """Measured with the other workers in the first call for a dataset only."""
-        seen = len(y), float(y.sum()), 0.0 if w is None else float(w.sum())
+        device = self._device_of(y)
+        add = np.sum if device is None else device.sum
+        seen = y.shape[0], float(add(y)), 0.0 if w is None else float(add(w))
         found = _measured.get(dataset)
         if found is None or found[0] != self:
             found = _measured[dataset] = self, self.measured(y, w), seen
@@ -385,19 +472,22 @@ class Objective:
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array, Array | None]:
         """Arrays of matching shape; labels and margins are checked later, block by block."""
-        y, f = _checks.real_array("y_true", y_true), _checks.real_array("margin", margin)
-        if f.size == 0:
+        device = self._device_of(y_true, margin, sample_weight)
+        read = _checks.real_array if device is None else device.real_array
+        y, f = read("y_true", y_true), read("margin", margin)
+        if 0 in f.shape:
             if not _workers.several():
                 raise ValueError("margin is empty: there must be at least one row")
-            f = f.reshape(self._margin_shape(0))  # XGBoost does not keep it
+            reshape = np.reshape if device is None else device.xp.reshape
+            f = reshape(f, self._margin_shape(0))  # XGBoost does not keep it
         self._check_margin_shape(f)
         if y.ndim == 1:
-            _checks.same_length("y_true", y, "the margins", len(f))
+            _checks.same_length("y_true", y, "the margins", f.shape[0])
         y, w = self._read_labels(y, sample_weight)
         return y, f, w
 
     def _check_margin_shape(self, f: Array) -> None:
-        if f.shape == self._margin_shape(len(f) if f.ndim else 0):
+        if f.shape == self._margin_shape(f.shape[0] if f.ndim else 0):
             return
         K = self.outputs
         if K > 1:
@@ -430,19 +520,24 @@ class Objective:
     def _read_labels(
         self, y_true: ArrayLike, sample_weight: ArrayLike | None
     ) -> tuple[Array, Array | None]:
-        y = _checks.real_array("y_true", y_true)
+        device = self._device_of(y_true, sample_weight)
+        read = _checks.real_array if device is None else device.real_array
+        y = read("y_true", y_true)
         if y.ndim != 1:
             raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
-        if y.size == 0 and not _workers.several():
+        n = y.shape[0]
+        if n == 0 and not _workers.several():
             raise ValueError("y_true is empty: there must be at least one row")
-        self.check_rows(len(y), "y_true")
+        self.check_rows(n, "y_true")
         if sample_weight is None:
             return y, None
-        w = _checks.real_array("sample_weight", sample_weight)
+        w = read("sample_weight", sample_weight)
         # the quick look; what is wrong is found and said by the slow one
-        known = w.shape == y.shape and w.size > 0 and w.min() >= 0
-        if not (known and _checks.LEAST_WEIGHT <= float(w.max()) <= _checks.LARGEST_WEIGHT):
-            _checks.weights("sample_weight", w, len(y))
+        least, most = math.inf, 0.0
+        if w.shape == y.shape and n > 0:
+            least, most = (w.min(), w.max()) if device is None else device.extremes(w)
+        if not (least >= 0 and _checks.LEAST_WEIGHT <= float(most) <= _checks.LARGEST_WEIGHT):
+            _checks.weights("sample_weight", to_host(w), n)
         return y, w
 
     def _check_labels(self, y: Array, rows: slice) -> Array:
@@ -532,8 +627,11 @@ class Objective:
         intercept, tolerance = self.intercept, self.start_tolerance
         if intercept is None or tolerance is None or isinstance(intercept, tuple):
             return
-        if not len(f):
+        if not f.shape[0]:
             return
+        device = None if isinstance(f, np.ndarray) else self._device_of(f)
+        if device is not None:
+            f = np.array(device.extremes(f))
         start = float(f[0])
         glance = f[:: max(1, len(f) // 16)]  # settles all calls but the first, at no cost
         if not (glance == start).all():
@@ -563,17 +661,25 @@ class BoundObjective:
         The objective, measured on the data.
     """
 
-    def __init__(self, objective: Objective, rows: int, compute: Bound) -> None:
+    def __init__(
+        self, objective: Objective, rows: int, compute: Bound, device: Device | None
+    ) -> None:
         self.objective = objective
         self._shape = objective._margin_shape(rows)
         self._compute = compute
+        self._device = device
 
     def __call__(self, margin: Array, data: object = None) -> tuple[Array, Array]:
-        """Gradient and hessian, float32; the next call overwrites the same arrays."""
-        if type(margin) is not np.ndarray or margin.dtype.char not in "fd":
+        """Gradient and hessian, float32; the next call overwrites the same arrays.
+
+        If the labels are on a device, so are gradient and hessian, in new arrays.
+        """
+        if self._device is not None:
+            margin = self._device.real_array("margin", margin)
+        elif type(margin) is not np.ndarray or margin.dtype.char not in "fd":
             margin = _checks.real_array("margin", margin)
-        if margin.size == 0 and self._shape[0] == 0:  # XGBoost does not keep the shape
-            margin = margin.reshape(self._shape)
+        if self._shape[0] == 0 and 0 in margin.shape:  # XGBoost does not keep the shape
+            return self._compute(np.empty(self._shape, np.float32))
         if margin.shape != self._shape:
             self.objective._check_margin_shape(margin)
             _checks.same_length("margin", margin, "the labels", self._shape[0])

@@ -27,11 +27,14 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.objectives.base import Constants, Objective
+from gbdt_objectives.objectives.device import Device, DeviceArray
 from gbdt_objectives.objectives.domain import BINARY, Values
 from gbdt_objectives.objectives.logloss import (
     LARGEST_EXPONENT,
     both_classes,
     class_weights,
+    device_class_weights,
+    largest_exponent,
     softplus,
 )
 
@@ -46,6 +49,7 @@ class FocalObjective(Objective):
     hessian_kind = "bounded"
     label_domain = BINARY
     link = "score"
+    takes_device_arrays = True
     n_classes = 2
     gamma: float
     alpha: float | None = None
@@ -125,6 +129,36 @@ class FocalObjective(Objective):
         A = slopes(x, self.gamma, hessian)
         np.multiply(A, slope, out=gradient)
         np.multiply(A, bound, out=hessian)
+
+    def _device_label_statistics(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None
+    ) -> tuple[float, ...]:
+        return device_class_weights(device, y, w)
+
+    def _device_factor(self, y: DeviceArray) -> DeviceArray | None:
+        """c(y), None for 1."""
+        return None if self.alpha is None else self.alpha * y + (1 - self.alpha) * (1 - y)
+
+    def _device_loss(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> float:
+        losses = focal_loss((1 - 2 * y) * f, self.gamma, device.xp)
+        return device.sum(losses, self._device_factor(y), w)
+
+    def _device_gradient_hessian(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """As ``_write``, and ``slopes``."""
+        xp, g = device.xp, self.gamma
+        sign = 1 - 2 * y
+        x = xp.clip(sign * f, max=largest_exponent(device, f))
+        u = xp.exp(x) + (1 + float(xp.finfo(x.dtype).eps))
+        log_u = xp.log(u)
+        A = (1 + g * (log_u / (u - 1))) * xp.exp((g + 1) * (x - log_u))
+        for factor in (self._device_factor(y), w):
+            if factor is not None:
+                A = A * factor
+        return A * sign, A * ((1 + g) / 2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,10 +329,10 @@ def log_slope(s: Array, g: float) -> Array:
     return result
 
 
-def focal_loss(x: Array, g: float) -> Array:
-    """-q^g log p."""
-    t = softplus(x)
-    losses: Array = np.exp(g * (x - t))
+def focal_loss(x: Array, g: float, xp: Any = np) -> Array:
+    """-q^g log p; ``xp``: the functions of the library that x is an array of."""
+    t = softplus(x, xp)
+    losses: Array = xp.exp(g * (x - t))
     losses *= t
     return losses
 

@@ -17,15 +17,26 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
 from gbdt_objectives._workers import all_sum
-from gbdt_objectives.objectives.base import Bound, Constants, Objective, Start, Sums, add_sums
+from gbdt_objectives.objectives.base import (
+    FLOAT32,
+    FLOAT64,
+    Bound,
+    Constants,
+    Objective,
+    Start,
+    Sums,
+    add_sums,
+)
+from gbdt_objectives.objectives.device import Device, DeviceArray
 from gbdt_objectives.objectives.domain import BINARY
 from gbdt_objectives.objectives.row_values import RowValues
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
 
-LARGEST_EXPONENT = {np.dtype(np.float32): 87.0, np.dtype(np.float64): 708.0}
+LARGEST_EXPONENT = {FLOAT32: 87.0, FLOAT64: 708.0}
 """Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
 
 
@@ -39,6 +50,7 @@ class LoglossObjective(Objective):
 
     label_domain = BINARY
     link = "logit"
+    takes_device_arrays = True
     negative_weight: float = 1.0
     offset: float | RowValues = 0.0
     hessian: Hessian = "exact"
@@ -72,7 +84,7 @@ class LoglossObjective(Objective):
     ) -> tuple[Array, Array | None]:
         y, w = super()._read_labels(y_true, sample_weight)
         if isinstance(self.offset, RowValues):
-            _checks.rates_by_row_alone(NAME, self.offset.values > 0, y == 1)
+            _checks.rates_by_row_alone(NAME, self.offset.values > 0, to_host(y == 1))
         return y, w
 
     def _label_statistics(self, y: Array, w: Array | None) -> Array:
@@ -99,7 +111,7 @@ class LoglossObjective(Objective):
         ready = super().measured(y_true, sample_weight)
         if ready.intercept is not None or not isinstance(self.offset, RowValues):
             return ready
-        y, w = self._read_labels(y_true, sample_weight)
+        y, w = map(to_host, self._read_labels(y_true, sample_weight))  # many passes, done once
         negative, positive = all_sum(class_weights(y, w, 2)).tolist()
         best = best_constant(self.offset.values, w, positive, negative)
         return dataclasses.replace(self, intercept=best)
@@ -181,11 +193,66 @@ class LoglossObjective(Objective):
         if certain is not None:
             gradient[certain] = hessian[certain] = 0
 
+    def _device_label_statistics(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None
+    ) -> tuple[float, ...]:
+        return device_class_weights(device, y, w)
+
+    def _bind_on_device(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None, start: Any, dtype: Any
+    ) -> Bound:
+        if not isinstance(self.offset, RowValues):
+            return super()._bind_on_device(device, y, w, start, dtype)
+        alone = dataclasses.replace(self, offset=0.0)
+        start = device.cast(device.real_array(NAME, self.offset.values + start), dtype)
+        return alone._bind_on_device(device, y, w, start, dtype)
+
+    def _device_loss(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> float:
+        if isinstance(self.offset, RowValues):
+            s = f + device.real_array(NAME, self.offset.values)
+            return dataclasses.replace(self, offset=0.0)._device_loss(device, y, s, w)
+        losses = softplus((1 - 2 * y) * (f + self.offset), device.xp)
+        return device.sum(losses, self._device_factor(y), w)
+
+    def _device_factor(self, y: DeviceArray) -> DeviceArray:
+        """c(y)."""
+        return y + self.negative_weight * (1 - y)
+
+    def _device_gradient_hessian(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """As ``_write``."""
+        xp = device.xp
+        assert not isinstance(self.offset, RowValues)  # which _bind_on_device has added
+        right = 2 * y - 1
+        log_E = right * (f + self.offset)
+        largest = largest_exponent(device, f)
+        E = xp.exp(xp.clip(log_E, max=largest))
+        wrong = 1 / (1 + E) * device.cast(log_E <= largest, f.dtype)
+        c = self._device_factor(y)
+        if w is not None:
+            c = c * w
+        hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
+        return wrong * (-right * c), hessian * c
+
 
 def class_weights(y: Array, w: Array | None, K: int) -> Array:
     """The weight of each of the classes 0 to K-1."""
     counted: Array = np.bincount(y.astype(np.intp), w, minlength=K).astype(np.float64)
     return counted
+
+
+def largest_exponent(device: Device, f: DeviceArray) -> float:
+    return LARGEST_EXPONENT[FLOAT32 if f.dtype == device.xp.float32 else FLOAT64]
+
+
+def device_class_weights(
+    device: Device, y: DeviceArray, w: DeviceArray | None
+) -> tuple[float, float]:
+    """The weight of label 0 and of label 1."""
+    return device.sum(1 - y, w), device.sum(y, w)
 
 
 def both_classes(parts: Array) -> tuple[float, float]:
@@ -222,12 +289,15 @@ def best_constant(offsets: Array, w: Array | None, positive: float, negative: fl
     )
 
 
-def softplus(q: Array) -> Array:
-    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``."""
-    size = np.abs(q)
-    E = np.exp(-size)
+def softplus(q: Array, xp: Any = np) -> Array:
+    """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
+
+    ``xp``: the functions of the library that it is an array of.
+    """
+    size = xp.abs(q)
+    E = xp.exp(-size)
     u = E + 1
-    losses: Array = np.log(u)
+    losses: Array = xp.log(u)
     u -= 1
     E -= u  # what 1 + E lost in rounding
     losses += E

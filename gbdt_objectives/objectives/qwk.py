@@ -19,7 +19,7 @@ from gbdt_objectives import _callers, _checks, _versions
 from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import Reduce, all_sum, workers
-from gbdt_objectives.objectives.base import Block, Constants, Objective, Sums
+from gbdt_objectives.objectives.base import FLOAT64, Block, Constants, Objective, Sums
 from gbdt_objectives.objectives.coupled import (
     check_complete,
     check_prior_covers,
@@ -28,6 +28,7 @@ from gbdt_objectives.objectives.coupled import (
     constant_labels,
     range_of_labels,
 )
+from gbdt_objectives.objectives.device import Device, DeviceArray
 from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
 
 
@@ -38,6 +39,7 @@ class QWKObjective(Objective):
     hessian_kind = "constant"
     couples_rows = True
     sums_reveal_nan = True
+    takes_device_arrays = True
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
@@ -66,7 +68,11 @@ class QWKObjective(Objective):
     ) -> Array:
         """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
         y, p, w = self._read(y_true, margin, sample_weight)
-        return np.array(self._measure_if_needed(y, w)._sum_blocks(y, p, w))
+        ready = self._measure_if_needed(y, w)
+        device = self._device_of(p)
+        if device is not None:
+            return np.array(ready._device_sums(device, *ready._device_centered(device, y, p), w))
+        return np.array(ready._sum_blocks(y, p, w))
 
     @property
     def _needs_range(self) -> bool:
@@ -186,6 +192,50 @@ class QWKObjective(Objective):
             gradient *= w
         if not known:
             hessian[:] = 1 if w is None else w
+
+    def _device_label_statistics(
+        self, device: Device, y: DeviceArray, w: DeviceArray | None
+    ) -> tuple[float, ...]:
+        if self._is_complete or not y.shape[0]:
+            return math.inf, -math.inf, 0.0, 0.0, 0.0
+        low, high = device.extremes(y)
+        d = device.cast(y, FLOAT64) - low
+        return low, high, device.count(d, w), device.sum(d, w), device.sum(d, d, w)
+
+    def _device_centered(
+        self, device: Device, y: DeviceArray, p: DeviceArray
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """y - a and p - a, with p clipped."""
+        if self.clip:
+            assert self.label_range is not None
+            p = device.xp.clip(p, *self.label_range)
+        return y - self.center, p - self.center
+
+    def _device_sums(
+        self, device: Device, y: DeviceArray, t: DeviceArray, w: DeviceArray | None
+    ) -> Sums:
+        """n, F and sum w (p-a)^2 / 2, of centred y and t."""
+        r = t - y
+        return device.count(r, w), 0.5 * device.sum(r, r, w), 0.5 * device.sum(t, t, w)
+
+    def _device_loss(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> float:
+        y, t = self._device_centered(device, y, f)
+        n, F, G = self._totals(self._device_sums(device, y, t, w))
+        return n * F / G
+
+    def _device_gradient_hessian(
+        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
+    ) -> tuple[DeviceArray, DeviceArray]:
+        y, t = self._device_centered(device, y, f)
+        n, F, G = self._totals(self._device_sums(device, y, t, w))
+        gradient = (1 - F / G) * t - y
+        if self.scale == "kappa":
+            gradient = gradient * (n / G)
+        if w is None:
+            return gradient, device.xp.ones_like(gradient)
+        return w * gradient, device.xp.asarray(w, copy=True)
 
 
 def qwk_objective(

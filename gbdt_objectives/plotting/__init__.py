@@ -2,7 +2,7 @@
 
 Conventions of this folder
 --------------------------
-A display holds what it shows, and :meth:`plot` draws it, on ``ax`` or on a new figure, and
+A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figure, and
 leaves ``ax_`` and ``figure_``. Colours are told apart with any kind of colour vision.
 """
 

@@ -26,6 +26,7 @@ from gbdt_objectives.priors.log_odds import LogOddsShift, LogOddsShifts
 from gbdt_objectives.priors.sampling import (
     measured_keep_rates,
     negative_downsample,
+    negative_downsample_by_key,
     pilot_keep_rates,
     resample,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "log_odds_shift",
     "measured_keep_rates",
     "negative_downsample",
+    "negative_downsample_by_key",
     "pilot_keep_rates",
     "prior_shift_test",
     "prior_weights",

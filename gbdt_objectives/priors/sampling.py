@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
 
 BLOCK = 131_072
@@ -70,6 +71,106 @@ def negative_downsample(
         _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
+
+
+def negative_downsample_by_key(
+    y: ArrayLike,
+    key: ArrayLike,
+    negative_keep_rate: float | ArrayLike,
+    *,
+    seed: int = 0,
+) -> NDArray[np.bool_]:
+    """Which rows are in a sample of every positive and the negatives whose key's hash is low.
+
+    ::
+
+        kept where y = 1 or hash(key, seed) < negative_keep_rate,   hash in [0, 1)
+
+    The fate of a row depends on its key alone, not on the other rows, their order or the
+    machine: numpy, pandas and Dask keep the same rows, and a row that comes again later is kept
+    again. Negatives that share a key share their fate, so a user's id keeps or drops a user's
+    negatives as one, and a row's own id decides row by row. Lower rates keep a subset of what
+    higher ones keep.
+
+    The fraction that is kept is off from the rate by chance, as that of
+    :func:`negative_downsample`: by a standard error of ``sqrt(rate (1 - rate) / m)`` for m
+    negatives with different keys, more where keys are repeated. :func:`measured_keep_rates`
+    gives what was kept.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels 0 and 1, both occurring.
+    key : array-like of shape (n,)
+        Integers, strings or bytes, none missing. Integers of any type are hashed by their
+        value; the string "5" is another key than the integer 5.
+    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
+        As in :func:`negative_downsample`.
+    seed : int >= 0
+        Another seed gives another, independent sample.
+
+    Returns
+    -------
+    ndarray of bool of shape (n,)
+        A mask: ``X[mask]``, ``y[mask]`` for arrays, frames and series.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Keys that are missing or of another type, such as floats, and as
+        :func:`negative_downsample`.
+
+    Notes
+    -----
+    The hash is SplitMix64's output function, applied to the integer plus its increment, and
+    again to that xor the hashed seed; its upper 53 bits over 2^53 are the number in [0, 1).
+    Strings become integers by the first 8 bytes of BLAKE2b. It is part of the interface and will
+    not change.
+
+    References
+    ----------
+    Steele, Lea & Flood (2014), "Fast splittable pseudorandom number generators", OOPSLA.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import negative_downsample_by_key
+    >>> user = np.arange(100_000)
+    >>> y = (user % 1000 == 0).astype(int)
+    >>> mask = negative_downsample_by_key(y, user, 0.02)
+    >>> int(y[mask].sum()), int(mask.sum())
+    (100, 2124)
+    >>> part = slice(40_000, 60_000)
+    >>> bool((negative_downsample_by_key(y[part], user[part], 0.02) == mask[part]).all())
+    True
+    """
+    kept = kept_by_key(y, key, negative_keep_rate, seed=seed)
+    labels = check_zero_one_labels(y)
+    for label, rows in ((0, int((labels == 0).sum())), (1, int((labels == 1).sum()))):
+        if rows == 0:
+            raise ValueError(f"y has no row of the label {label}: every label must occur")
+    if not kept[labels == 0].any():
+        raise ValueError("y has negatives, of which the sample has none: raise its rate")
+    return kept
+
+
+def kept_by_key(
+    y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, seed: int
+) -> NDArray[np.bool_]:
+    """The mask of some rows; they may be without one of the labels."""
+    rate: float | Array
+    if np.ndim(negative_keep_rate) == 0:
+        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    else:
+        rate = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
+    labels = check_zero_one_labels(y)
+    uniform = uniform_of_key(key, seed)
+    _checks.same_length("key", uniform, "the labels", len(labels))
+    if isinstance(rate, np.ndarray):
+        _checks.same_length("negative_keep_rate", rate, "the labels", len(labels))
+    _checks.binary_labels("y", labels)
+    kept: NDArray[np.bool_] = (labels == 1) | (uniform < rate)
+    return kept
 
 
 def pilot_keep_rates(
@@ -276,7 +377,11 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
     array([0.2, 0.5])
     """
-    full, sampled = count_labels("y_full", y_full), count_labels("y_sampled", y_sampled)
+    return rates_of_counts(count_labels("y_full", y_full), count_labels("y_sampled", y_sampled))
+
+
+def rates_of_counts(full: dict[Any, int], sampled: dict[Any, int]) -> dict[Any, float]:
+    """The second over the first, of each label."""
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(

@@ -55,11 +55,12 @@ def log_odds_shift(
 
     Parameters
     ----------
-    negative_keep_rate : float > 0, optional
-        beta, the fraction of rows with label 0 that was kept; above 1 the number of
-        copies of each (oversampling). 1 if only ``positive_keep_rate`` is given.
+    negative_keep_rate : float in (0, 1], optional
+        beta, the fraction of rows with label 0 that was kept. 1 if only
+        ``positive_keep_rate`` is given. Copies of negatives: ``class_keep_rates``.
     positive_keep_rate : float > 0, optional
-        alpha, the same for label 1. 1 if only ``negative_keep_rate`` is given.
+        alpha, the same for label 1; above 1 the number of copies of each (oversampling). 1 if
+        only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
         The rate of each class, in the order of the model's columns. A mapping, such as
         the result of :func:`measured_keep_rates`, is read in ascending order of its labels,
@@ -120,6 +121,12 @@ def log_odds_shift(
     if train_prior is None and target_prior is None:
         alpha = rate_or_one("positive_keep_rate", positive_keep_rate)
         beta = rate_or_one("negative_keep_rate", negative_keep_rate)
+        if beta > 1:
+            raise ValueError(
+                f"negative_keep_rate must be at most 1, found {beta:g}: it is the fraction that "
+                f"was kept, 1/{beta:g} for one in {beta:g}; if each negative was copied, pass "
+                f"class_keep_rates=[{beta:g}, 1]"
+            )
         return LogOddsShift(math.log(beta) - math.log(alpha))
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"

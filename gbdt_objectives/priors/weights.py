@@ -83,7 +83,14 @@ def prior_weights(
     _checks.choice("normalize", normalize, ("mean", "positive"))
     labels = check_labels("y", y)
     found, position, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    order = found.tolist()
+    result: Array = label_weights(found.tolist(), counts, target_prior, normalize)[position]
+    return result
+
+
+def label_weights(
+    order: list[Any], counts: Array, target_prior: float | Mapping[Any, float], normalize: str
+) -> Array:
+    """The weight of each of the labels, which occur so often, (K,)."""
     if not isinstance(target_prior, Mapping):
         check_zero_one("with a float target_prior", order)
         tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
@@ -95,12 +102,11 @@ def prior_weights(
             f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
             "of 0"
         )
-    w = tau / (counts / len(labels))
+    w: Array = tau / (counts / counts.sum())
     if normalize == "positive":
         check_zero_one("with normalize='positive'", order)
         w /= w[1]
-    result: Array = w[position]
-    return result
+    return w
 
 
 def check_zero_one(when: str, labels: list[Any]) -> None:

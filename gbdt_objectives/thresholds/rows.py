@@ -78,12 +78,7 @@ class ScoredRows:
 
     def check_classes(self) -> None:
         """Raise unless there are at least two classes, and as many rows as classes."""
-        if len(self.score) < len(self.labels):
-            raise ValueError(
-                f"y_true has {len(self.score)} rows that count for {len(self.labels)} classes: at "
-                "least one row per class is needed to fit thresholds; merge classes, or list in "
-                "labels= only those that occur"
-            )
+        check_enough_rows(len(self.score), len(self.labels))
         check_several_classes(self.class_weight, self.labels)
 
     def take(self, at: Array, weight: Array | None) -> ScoredRows:
@@ -158,6 +153,15 @@ def without_zero_weights(
     return s[counted], position[counted], w[counted], counted
 
 
+def check_enough_rows(rows: int, K: int) -> None:
+    """Raise if there are fewer rows than classes."""
+    if rows < K:
+        raise ValueError(
+            f"y_true has {rows} rows that count for {K} classes: at least one row per class is "
+            "needed to fit thresholds; merge classes, or list in labels= only those that occur"
+        )
+
+
 def check_several_classes(class_weight: Array, labels: Array) -> None:
     """Raise unless at least two classes have weight."""
     total = class_weight.sum()
@@ -175,15 +179,19 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     if order is not None:
         return check_order(order)
     y = whole_numbers("y_true", y_true)
-    low, high = int(y.min()), int(y.max())
+    return labels_between(int(y.min()), int(y.max()), len(y))
+
+
+def labels_between(low: int, high: int, rows: int) -> Array:
+    """low..high, if so many rows can hold them."""
     if high == low:
         raise ValueError(
             f"y_true holds the single class {low}: there must be rows of at least two classes to "
             "fit thresholds between them"
         )
-    if high - low >= len(y):
+    if high - low >= rows:
         raise ValueError(
-            f"y_true has {len(y)} rows for the {high - low + 1} classes {low} to {high}: there "
+            f"y_true has {rows} rows for the {high - low + 1} classes {low} to {high}: there "
             "must be at least one row per class; merge classes into fewer grades, or pass "
             "labels=[...], those that occur, in ascending order"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -29,17 +30,27 @@ from gbdt_objectives.thresholds.rows import (
     without_zero_weights,
 )
 
+BLOCK = 131_072
+"""Rows that are sorted at a time for at most so many bins."""
+
 
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
-    Start with :meth:`empty`. With ``edges`` memory is constant, B + 1 bins by K classes
-    for B edges, however many rows there are; without, every distinct score is kept, and
-    the thresholds are those of ``optimize_thresholds`` on all rows at once.
+    Start with :meth:`empty`. Every distinct score is kept, and the thresholds are those of
+    ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is constant, that
+    many bins by K classes, however many rows there are: as long as there are no more distinct
+    scores nothing changes, then neighbours share a bin. With ``edges`` you choose the bins, of
+    which there are B + 1 for B edges.
 
-    Thresholds of bins are edges (or lie midway in a gap of empty bins), so the classes
-    they give are counted exactly; only cuts inside a bin are missed. For QWK::
+    Of ``max_bins`` the bins are scores whose float64 have the same leading bits: the most bits
+    that all rows so far allow, hence the same bins in whatever chunks and order the rows were
+    added. A bin is then about as wide, relative to the score, as any other.
+
+    Thresholds of bins lie midway between neighbouring bins (with ``edges`` they are edges,
+    where both bins have rows), so the classes they give are counted exactly; only cuts inside a
+    bin are missed. For QWK::
 
         kappa(all cuts) - kappa(edges) <= (K-1)^2 omega / var
 
@@ -59,8 +70,14 @@ class ThresholdStatistics:
     edges : ndarray of shape (B,) or None
         Bin borders: bins are score < edges[0], edges[j-1] <= score < edges[j], and
         score >= edges[B-1].
+    max_bins : int or None
+        How many bins there are at most.
+    dropped_bits : int
+        How many of the last bits of a float64 the scores of a bin may differ in; 0 if each bin
+        is a distinct score.
     low, high : ndarray of shape (d,)
-        The score range of each bin; both the score itself without ``edges``.
+        The score range of each bin: with ``edges`` those, otherwise the lowest and the highest
+        score in it.
     score : ndarray of shape (d,)
         Mean score of each bin, meaningless if it is empty.
     counts : ndarray of shape (d, K)
@@ -79,17 +96,24 @@ class ThresholdStatistics:
     >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
     >>> binned.thresholds().round(3), binned.counts.shape
     (array([0.558, 0.642]), (102, 3))
+    >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
+    >>> binned.thresholds(method="exact").round(3), len(binned.counts)
+    (array([0.5 , 0.65]), 6)
     """
 
     labels: Array
     edges: Array | None
+    max_bins: int | None
+    dropped_bits: int
     low: Array
     high: Array
     score: Array
     counts: Array
 
     @staticmethod
-    def empty(labels: ArrayLike, *, edges: ArrayLike | None = None) -> ThresholdStatistics:
+    def empty(
+        labels: ArrayLike, *, edges: ArrayLike | None = None, max_bins: int | None = None
+    ) -> ThresholdStatistics:
         """Statistics of no rows.
 
         Parameters
@@ -99,16 +123,23 @@ class ThresholdStatistics:
         edges : array-like of shape (B,), optional
             Strictly rising bin borders, for instance quantiles of the first chunk's
             scores. Scores beyond them are counted in two outer bins.
+        max_bins : int >= 2, optional
+            Keep distinct scores apart as long as there are at most so many, and let
+            neighbours share a bin from then on. Of 131,072 the counts take 1 MB a class.
 
         Raises
         ------
         ValueError
-            Repeated labels, edges that do not rise or are not finite.
+            Repeated labels, edges that do not rise or are not finite, edges and ``max_bins``.
         """
         order = check_order(labels).copy()
         K = len(order)
         low = high = np.empty(0)
+        if max_bins is not None:
+            max_bins = _checks.whole_number("max_bins", max_bins, 2)
         if edges is not None:
+            if max_bins is not None:
+                raise ValueError("edges and max_bins are both given: leave one of them out")
             edges = _checks.vector("edges", edges).astype(np.float64)
             if (np.diff(edges) <= 0).any():
                 raise ValueError("edges must rise strictly: sort them and keep each once")
@@ -117,6 +148,8 @@ class ThresholdStatistics:
         return ThresholdStatistics(
             labels=order,
             edges=edges,
+            max_bins=max_bins,
+            dropped_bits=0,
             low=low,
             high=high,
             score=np.zeros(len(low)),
@@ -141,6 +174,8 @@ class ThresholdStatistics:
             Labels that are not in ``labels``, scores that are not finite, bad weights.
         """
         columns = [y_true, score, *([] if sample_weight is None else [sample_weight])]
+        for name, column in zip(("y_true", "score", "sample_weight"), columns, strict=False):
+            _checks.not_dask(name, column)
         if all(np.shape(column) == (0,) for column in columns):
             return self
         s = _checks.vector("score", score).astype(np.float64)
@@ -152,16 +187,30 @@ class ThresholdStatistics:
                 return self
         w = _checks.weights("sample_weight", sample_weight, len(s))
         s, y, w, _ = without_zero_weights(s, y, w)
-        K = len(self.labels)
+        if self.max_bins is None:
+            return self + self._of_rows(s, y, w)
+        for rows in (slice(i, i + BLOCK) for i in range(0, len(s), BLOCK)):
+            self += self._of_rows(s[rows], y[rows], None if w is None else w[rows])
+        return self
+
+    def _of_rows(self, s: Array, y: Array, w: Array | None) -> ThresholdStatistics:
+        """Of rows of weight above 0 only."""
+        dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
-            low, bin_ = np.unique(s, return_inverse=True)
-            counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
-            return self + replace(self, low=low, high=low, score=low, counts=counts)
-        bin_ = np.searchsorted(self.edges, s, side="right")
-        counts = class_weights(bin_ * K + y, w, len(self.low) * K).reshape(-1, K)
+            ordered = np.sort(s)
+            dropped_bits = find_dropped_bits(ordered, self.max_bins, dropped_bits)
+            first = first_of_bins(ordered, dropped_bits)
+            low, high = ordered[first], ordered[np.append(first[1:], len(s)) - 1]
+            bin_ = np.searchsorted(low, s, side="right") - 1
+        else:
+            bin_ = np.searchsorted(self.edges, s, side="right")
+        K = len(self.labels)
+        counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
-        score = class_weights(bin_, share * s, len(self.low)).clip(self.low, self.high)
-        return self + replace(self, score=score, counts=counts)
+        score = class_weights(bin_, share * s, len(low)).clip(low, high)
+        return replace(
+            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
+        )
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -178,20 +227,71 @@ class ThresholdStatistics:
         )
         if not same_edges:
             raise ValueError("statistics with different edges do not add up: start with the same")
+        if self.max_bins != other.max_bins:
+            raise ValueError(
+                f"statistics of max_bins {self.max_bins} and {other.max_bins} do not add up: start "
+                "both with the same"
+            )
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
             score = self.score * divide(a, a + b) + other.score * divide(b, a + b)
             score = score.clip(self.low, self.high)
             return replace(self, score=score, counts=self.counts + other.counts)
-        score = np.union1d(self.score, other.score)
-        counts = np.zeros((len(score), len(self.labels)))
-        counts[np.searchsorted(score, self.score)] += self.counts
-        counts[np.searchsorted(score, other.score)] += other.counts
-        return replace(self, low=score, high=score, score=score, counts=counts)
+        return self._merged_bins(other)
+
+    def _merged_bins(self, other: ThresholdStatistics) -> ThresholdStatistics:
+        """The bins of both, as wide as all of them together need to be."""
+        low = np.concatenate([self.low, other.low])
+        order = np.argsort(low, kind="stable")
+        low = low[order]
+        if not len(low):
+            return self
+        most = max(self.dropped_bits, other.dropped_bits)
+        dropped_bits = find_dropped_bits(low, self.max_bins, most)
+        first = first_of_bins(low, dropped_bits)
+        parts = np.concatenate([self.counts, other.counts])[order]
+        counts = np.add.reduceat(parts, first)
+        low, high = low[first], np.concatenate([self.high, other.high])[order]
+        high = np.maximum.reduceat(high, first)
+        bin_ = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(order))))
+        share = parts.sum(axis=1) / counts.sum(axis=1)[bin_]
+        score = np.concatenate([self.score, other.score])[order]
+        score = np.add.reduceat(share * score, first).clip(low, high)
+        return replace(
+            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
+        )
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def weighted_rows(self) -> tuple[Array, Array, Array]:
+        """Labels, scores and weights of few rows that stand for all: one a bin and class.
+
+        For any function that takes weights, where w means the same as w copies of the row:
+        calibrators, reliability bins and diagrams, scikit-learn's metrics. What is counted
+        there in rows rather than weight, such as limits and p-values, is not that of the rows.
+
+        Returns
+        -------
+        y_true, score, sample_weight : ndarray of shape (m,)
+            In ascending order of score, the mean of each bin; weights above 0.
+
+        Examples
+        --------
+        >>> from gbdt_objectives import ThresholdStatistics, reliability_bins
+        >>> statistics = ThresholdStatistics.empty([0, 1], max_bins=131_072)
+        >>> for y, p in (([0, 0, 1], [0.1, 0.2, 0.3]), ([0, 1, 1], [0.6, 0.7, 0.8])):
+        ...     statistics = statistics.add(y, p)
+        >>> y, p, w = statistics.weighted_rows()
+        >>> reliability_bins(y, p, sample_weight=w, n_bins=2)
+        ReliabilityBins: 2 bins
+          weight  probability  frequency
+               3          0.2     0.3333
+               3          0.7     0.6667
+        """
+        bin_, k = np.nonzero(self.counts)
+        return self.labels[k], self.score[bin_], self.counts[bin_, k]
 
     def thresholds(
         self,
@@ -229,7 +329,7 @@ class ThresholdStatistics:
         """How much QWK the bins can have cost at most, in units of kappa.
 
         The exact optimum if the rows inside each bin were sorted by class, which no
-        score can beat, minus the optimum on bins. 0 without ``edges``.
+        score can beat, minus the optimum on bins. 0 if each bin is a distinct score.
 
         Parameters
         ----------
@@ -242,11 +342,13 @@ class ThresholdStatistics:
             Fewer than two classes so far.
         """
         bins = self._bins(target_prior)
-        if self.edges is None:
+        wide = bins.low < bins.high
+        if not wide.any():
             return 0.0
         d, K = bins.counts.shape
-        apart = np.zeros((d * K, K))
-        apart[np.arange(d * K), np.tile(np.arange(K), d)] = bins.counts.ravel()
+        apart = bins.counts[:, np.newaxis] * np.where(wide[:, None, None], np.eye(K), 0.0)
+        apart[~wide, 0] = bins.counts[~wide]  # rows of one score stay together
+        apart = apart.reshape(d * K, K)
         binned = bins.label_curve
         by_class = bins.take(np.repeat(np.arange(d), K), apart).label_curve
         gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
@@ -271,3 +373,37 @@ class ThresholdStatistics:
 def divide(part: Array, whole: Array) -> Array:
     """part / whole, 0 where whole is 0."""
     return np.divide(part, whole, where=whole > 0, out=np.zeros(len(whole)))
+
+
+def first_of_bins(s: Array, dropped_bits: int) -> Array:
+    """Where the bins of rising scores begin that differ in more than so many last bits."""
+    return np.flatnonzero(changes(rising_integers(s), dropped_bits))
+
+
+def changes(bits: Array, dropped_bits: int) -> Array:
+    """Which of rising integers differ from the one before in more than so many last bits."""
+    found = np.ones(len(bits), bool)
+    kept = bits >> dropped_bits
+    np.not_equal(kept[1:], kept[:-1], out=found[1:])
+    return found
+
+
+def find_dropped_bits(s: Array, max_bins: int | None, least: int) -> int:
+    """The fewest last bits, at least ``least``, without which there are at most ``max_bins``
+    different ones among rising scores."""
+    if max_bins is None or len(s) <= max_bins:
+        return least
+    bits = rising_integers(s)
+
+    def are_few(dropped_bits: int) -> bool:
+        return int(np.count_nonzero(changes(bits, dropped_bits))) <= max_bins
+
+    if are_few(least):
+        return least
+    return bisect_left(range(63), True, lo=least + 1, key=are_few)
+
+
+def rising_integers(s: Array) -> Array:
+    """The bits of float64 numbers, as integers in the same order."""
+    bits = (s + 0.0).view(np.int64)  # where -0 is 0
+    return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))

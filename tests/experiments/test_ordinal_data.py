@@ -60,7 +60,8 @@ def test_quick_run_writes_everything(frame, tmp_path, capsys):
     output = tmp_path / "out"
     assert run(frame, tmp_path, "--quick", "--no-clip", "--output", str(output)) == 0
     said = capsys.readouterr().out
-    assert "XGBoost: rounded, extended QWK minus squared error is" in said
+    for rival in ("rounded squared error", "squared error with thresholds"):
+        assert f"XGBoost: rounded extended QWK minus {rival} is" in said
     assert "two standard errors" in said
     names = {"folds.csv", "summary.csv", "differences.csv", "table.md", "qwk.png"}
     assert {path.name for path in output.iterdir()} == names | {"environment.json"}

@@ -31,6 +31,7 @@ PRINTED = {"abs": 5e-11}  # half a unit of the last printed digit
 SIX_DIGITS = {"abs": 5e-7}
 
 probabilities = st.floats(1e-6, 1 - 1e-6)
+keep_rates = st.floats(1e-3, 1)
 rates = st.floats(1e-4, 1e2)
 shifts = st.floats(-8, 8)
 no_deadline = settings(deadline=None)  # the machine may be busy
@@ -139,7 +140,7 @@ def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
 
 
 @no_deadline
-@given(alpha=rates, beta=rates, tau=probabilities)
+@given(alpha=rates, beta=keep_rates, tau=probabilities)
 def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
     s = alpha * tau / (alpha * tau + beta * (1 - tau))
     by_rates = log_odds_shift(negative_keep_rate=beta, positive_keep_rate=alpha)
@@ -153,7 +154,7 @@ def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
 
 
 @no_deadline
-@given(p_s=st.fractions(0, 1), alpha=st.fractions("0.001", 100), beta=st.fractions("0.001", 100))
+@given(p_s=st.fractions(0, 1), alpha=st.fractions("0.001", 100), beta=st.fractions("0.001", 1))
 def test_exact_arithmetic(p_s, alpha, beta) -> None:
     p_s = Fraction(float(p_s))
     p = (p_s / alpha) / (p_s / alpha + (1 - p_s) / beta)
@@ -567,6 +568,13 @@ def test_measured_rates_as_one_rate_or_by_position_name_the_remedy() -> None:
         correct_probability(0.5, negative_keep_rate=rates)
     expected = correct_probability(0.5, negative_keep_rate=0.25)
     assert correct_probability(0.5, class_keep_rates=rates) == expected
+
+
+def test_one_in_twenty_is_no_rate_of_20() -> None:
+    with pytest.raises(ValueError, match=r"at most 1, found 20: .*, 1/20 for one in 20; if each"):
+        correct_probability(0.2, negative_keep_rate=20)
+    copied = log_odds_shift(class_keep_rates=[20, 1])
+    assert copied[1] - copied[0] == pytest.approx(math.log(20))
 
 
 def test_a_number_beyond_floats_is_refused() -> None:

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from gbdt_objectives.metrics import cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
@@ -248,3 +249,126 @@ def test_statistics_of_no_rows_say_so(edges):
             use()
     with pytest.raises(ValueError, match=r"single class \[1\]"):
         empty.add([1], [0.5]).thresholds()
+
+
+# At most so many bins
+
+
+def statistics_of(statistics, y, score, w, parts):
+    """From parts of the rows, each on its own, merged from the last to the first."""
+    empty = statistics
+    for rows in parts:
+        statistics = empty.add(y[rows], score[rows], w[rows]) + statistics
+    return statistics
+
+
+def finite_scores():
+    floats = st.floats(-1e3, 1e3, width=32)
+    return st.one_of(
+        st.lists(floats, min_size=2, max_size=40),
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=40),
+        st.lists(st.sampled_from([-1.5, -0.0, 0.0, 5e-324, 1.0, 1.0 + 2**-52]), min_size=2),
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data(), score=finite_scores(), max_bins=st.integers(2, 12))
+def test_any_chunks_in_any_order_give_the_same_bins(data, score, max_bins) -> None:
+    n = len(score)
+    score = np.array(score)
+    y = np.array(data.draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
+    w = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
+    order = np.array(data.draw(st.permutations(range(n))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=4)))
+    empty = ThresholdStatistics.empty(range(3), max_bins=max_bins)
+    if not w.any():
+        return
+    whole = empty.add(y, score, w)
+    parts = statistics_of(empty, y, score, w, np.split(order, cuts))
+    assert whole.dropped_bits == parts.dropped_bits
+    for name in ("low", "high", "counts"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    np.testing.assert_allclose(parts.score, whole.score, rtol=1e-12, atol=1e-300)
+    counted = np.unique(score[w > 0])
+    assert len(whole.low) <= max_bins
+    if len(counted) <= max_bins:  # nothing changes
+        exact = ThresholdStatistics.empty(range(3)).add(y, score, w)
+        for name in ("low", "high", "score", "counts"):
+            np.testing.assert_array_equal(getattr(whole, name), getattr(exact, name))
+    assert (whole.low[1:] > whole.high[:-1]).all()
+    assert ((whole.low <= whole.score) & (whole.score <= whole.high)).all()
+    bin_ = np.searchsorted(whole.low, counted, side="right") - 1
+    for j in range(len(whole.low)):
+        assert [whole.low[j], whole.high[j]] == [counted[bin_ == j].min(), counted[bin_ == j].max()]
+
+
+def test_bins_are_as_narrow_as_their_number_allows() -> None:
+    """One bit more would make too many."""
+    score = np.random.default_rng(0).standard_normal(30_000)
+    y = np.arange(30_000) % 3
+    for max_bins in (2, 10, 1_000, 20_000):
+        found = ThresholdStatistics.empty(range(3), max_bins=max_bins).add(y, score)
+        bits = np.sort(np.abs(score[score > 0])).view(np.int64)
+        below = np.sort(np.abs(score[score < 0])).view(np.int64)
+        narrower = found.dropped_bits - 1
+        many = len(np.unique(bits >> narrower)) + len(np.unique(below >> narrower))
+        assert len(found.low) <= max_bins < many
+
+
+def test_rows_are_sorted_in_stretches(monkeypatch) -> None:
+    from gbdt_objectives.thresholds import statistics
+
+    y, score, w = sample()
+    empty = ThresholdStatistics.empty(range(4), max_bins=50)
+    whole = empty.add(y, score, w)
+    monkeypatch.setattr(statistics, "BLOCK", 100)
+    np.testing.assert_array_equal(empty.add(y, score, w).counts, whole.counts)
+    assert 25 < len(whole.low) <= 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bins", [5, 50, 500])
+def test_the_loss_from_shared_bins_is_bounded(seed, bins) -> None:
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal(3_000)
+    y, score = np.searchsorted([-1.0, 0.2, 1.0], z), z + rng.standard_normal(3_000)
+    score[:300] = 0.5  # a score that many share costs nothing in a bin of its own
+    binned = ThresholdStatistics.empty(range(4), max_bins=bins).add(y, score)
+    qwk = threshold_metric("qwk")
+    best, reached = (
+        qwk(y, apply_thresholds(score, thresholds))
+        for thresholds in (
+            optimize_thresholds(y, score, method="exact"),
+            binned.thresholds(method="exact"),
+        )
+    )
+    assert -1e-12 <= best - reached <= binned.qwk_loss_bound() + 1e-12
+    assert binned.qwk_loss_bound() < (2.0 if bins == 5 else 0.5 if bins == 50 else 0.05)
+
+
+def test_edges_and_max_bins_are_alternatives() -> None:
+    with pytest.raises(ValueError, match="edges and max_bins are both given"):
+        ThresholdStatistics.empty([0, 1], edges=[1.0], max_bins=9)
+    with pytest.raises(ValueError, match="max_bins must be a whole number >= 2"):
+        ThresholdStatistics.empty([0, 1], max_bins=1)
+    a, b = (ThresholdStatistics.empty([0, 1], max_bins=k) for k in (5, 6))
+    with pytest.raises(ValueError, match="max_bins 5 and 6 do not add up"):
+        a + b
+
+
+def test_weighted_rows_stand_for_all() -> None:
+    y, score, w = sample()
+    for empty in (
+        ThresholdStatistics.empty(range(4)),
+        ThresholdStatistics.empty(range(4), edges=np.unique(score)),
+    ):
+        few_y, few_score, few_w = empty.add(y, score, w).weighted_rows()
+        assert few_w.min() > 0
+        assert few_w.sum() == w.sum()
+        assert (few_score[1:] >= few_score[:-1]).all()
+        assert len(few_y) <= 4 * len(np.unique(score))
+        np.testing.assert_allclose(
+            optimize_thresholds(few_y, few_score, sample_weight=few_w),
+            optimize_thresholds(y, score, sample_weight=w),
+            rtol=1e-9,
+        )

@@ -1,0 +1,158 @@
+"""The site: ``sphinx-build -W --keep-going -c docs . build/site`` from the repository root.
+
+The root is the source folder, so that the links between docs/ and the studies' READMEs are the same
+here and in a checkout.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from latex2mathml.converter import convert
+from sphinx import addnodes
+from sphinx.util import logging
+
+import gbdt_objectives
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+mpl.use("Agg")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+project = "gbdt_objectives"
+author = "the gbdt_objectives developers"
+copyright = author
+version = release = gbdt_objectives.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "experiments/*/README.md", "benchmarks/README.md", "CHANGELOG.md",
+                    "CONTRIBUTING.md"]  # fmt: skip
+exclude_patterns = [
+    "docs/examples/**",
+    "docs/_*/**",
+    "docs/gallery/**/*.py",
+    ".*",
+    "build",
+    "*.egg-info",
+]
+templates_path = ["docs/_templates"]  # autosummary looks from the root
+nitpicky = True
+
+# Markdown
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_dmath_double_inline = True
+myst_heading_anchors = 4
+
+# reference, from the docstrings
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False  # scikit-learn's and the boosters' are documented there
+autodoc_default_options = {"exclude-members": ", ".join(
+    f"set_{method}_request" for method in ("fit", "predict", "predict_proba", "score")
+)}  # fmt: skip
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "docs/examples",
+    "gallery_dirs": "docs/gallery",
+    "filename_pattern": r"plot_",
+    "doc_module": ("gbdt_objectives",),
+    "backreferences_dir": "docs/gallery/backreferences",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "abort_on_example_error": True,
+    "within_subsection_order": "FileNameSortKey",
+}
+
+# pages
+html_theme = "pydata_sphinx_theme"
+html_title = "gbdt_objectives"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
+html_extra_path = ["_root"]  # index.html, which leads to docs/index.html
+html_math_renderer = "mathml"
+html_copy_source = html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+}
+html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
+
+ROOMS = ("objectives", "metrics", "thresholds", "priors", "calibration", "estimators", "plotting",
+         "adapters.xgboost", "adapters.lightgbm")  # fmt: skip
+"""Modules of public names, some of which gbdt_objectives has as well."""
+
+logger = logging.getLogger(__name__)
+
+
+def public_names() -> set[str]:
+    """Full names, as the reference lists them."""
+    names = {f"gbdt_objectives.{name}" for name in gbdt_objectives.__all__}
+    for room in ROOMS:
+        module = importlib.import_module(f"gbdt_objectives.{room}")
+        own = set(module.__all__)
+        if not room.startswith("adapters."):
+            own -= set(gbdt_objectives.__all__)
+        names |= {f"gbdt_objectives.{room}.{name}" for name in own}
+    return names
+
+
+def check_names(app: Sphinx, env: BuildEnvironment) -> None:
+    """Every public name is in the reference."""
+    missing = public_names() - set(env.domains["py"].objects)
+    for name in sorted(missing):
+        logger.warning("public name %s is not in docs/api/index.rst", name)
+
+
+def find_public_name(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, contnode: nodes.TextElement
+) -> nodes.Element | None:
+    """A name of gbdt_objectives that a docstring of one of its modules uses without it."""
+    name = f"gbdt_objectives.{node['reftarget']}"
+    domain = env.domains["py"]
+    if node.get("refdomain") != "py" or name not in domain.objects:
+        return None
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
+
+
+def inline_math(self: Any, node: nodes.math) -> None:
+    self.body.append(convert(node.astext()))
+    raise addnodes.nodes.SkipNode
+
+
+def block_math(self: Any, node: nodes.math_block) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="math"))
+    self.body.append(convert(node.astext(), display="block") + "</div>")
+    raise addnodes.nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("env-check-consistency", check_names)
+    app.connect("missing-reference", find_public_name)
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))

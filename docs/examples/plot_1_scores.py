@@ -1,0 +1,49 @@
+"""
+Why scores of squared error do not round well
+=============================================
+
+Squared error predicts the mean grade of rows that look alike, which is nearer to the middle than
+the grades themselves. Rounded, it hardly ever predicts the outer grades. A model trained on
+:func:`~gbdt_objectives.qwk_objective` learns the same order of rows, spread as far as the labels
+are, so that its scores can be rounded as they are.
+"""
+
+import lightgbm as lgb
+import matplotlib.pyplot as plt
+import numpy as np
+
+from gbdt_objectives import quadratic_weighted_kappa, qwk_objective
+from gbdt_objectives.adapters.lightgbm import train
+
+rng = np.random.default_rng(0)
+X = rng.random((9000, 8))
+y = np.digitize(X[:, :4].sum(1) + rng.normal(0, 0.5, 9000), [1.2, 1.6, 2.0, 2.4, 2.8]) + 1
+data = lgb.Dataset(X[:6000], y[:6000], free_raw_data=False)
+X_test, y_test = X[6000:], y[6000:]
+small = {"num_leaves": 7, "verbose": -1}
+scores = {
+    "squared error": lgb.train({**small, "objective": "regression"}, data, 80).predict(X_test),
+    "QWK objective": train(small, data, 80, objective=qwk_objective()).predict(X_test),
+}
+
+# %%
+# The dotted lines are where rounding cuts.
+
+figure, axes = plt.subplots(
+    1, 2, figsize=(8.4, 3.8), sharex=True, sharey=True, layout="constrained"
+)
+bins = np.linspace(*np.quantile(list(scores.values()), [0.001, 0.999]), 60)
+colors = plt.get_cmap("viridis")(np.linspace(0, 0.88, 6))
+for axis, (name, score) in zip(axes, scores.items(), strict=True):
+    grades = np.rint(score).clip(1, 6).astype(int)
+    kappa = quadratic_weighted_kappa(y_test, grades, labels=range(1, 7))
+    axis.hist([score[y_test == k] for k in range(1, 7)], bins, stacked=True, color=colors,
+              label=[f"grade {k}" for k in range(1, 7)])  # fmt: skip
+    for half in np.arange(1.5, 6):
+        axis.axvline(half, color="black", lw=1, ls=":")
+    axis.set_title(f"{name}: QWK {kappa:.3f} when rounded", fontsize="medium")
+    axis.set_xlabel("score on the test rows")
+    axis.spines[["top", "right"]].set_visible(False)
+axes[0].set_ylabel("rows")
+axes[1].legend(fontsize="small", reverse=True)
+plt.show()

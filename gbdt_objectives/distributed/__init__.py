@@ -1,0 +1,1 @@
+"""Many machines: an engine a module, on top of the adapters."""

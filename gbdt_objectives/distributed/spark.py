@@ -1,0 +1,340 @@
+"""XGBoost on Spark: its own estimators of ``pyspark.ml``, trained on an Objective."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+
+try:
+    import pandas as pd
+    import pyarrow  # noqa: F401  # by which Spark moves rows to Python
+    from pyspark.sql.functions import col
+    from xgboost.spark import SparkXGBClassifier, SparkXGBRegressor
+except ImportError as error:
+    raise ImportError(
+        f"{error.name} is not installed: pip install 'gbdt_objectives[spark]'", name=error.name
+    ) from error
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._workers import WorkersDisagree
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters.xgboost import early_stopping, parameters
+from gbdt_objectives.adapters.xgboost._train import continues, margin, prediction
+from gbdt_objectives.adapters.xgboost.estimators import OWN
+from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+__all__ = ["spark_classifier", "spark_regressor"]
+
+INSTEAD = _arguments.by_name({
+    "write objective=": "obj fobj",
+    "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
+    "leave it out: the metric knows its direction": "maximize",
+    "leave it out": "disable_default_eval_metric",
+    "write n_estimators=": (
+        "num_boost_round num_round num_rounds num_iterations num_trees iterations"
+    ),
+    "write validation_indicator_col=, the name of a column of booleans": "eval_set evals",
+    "write weight_col=, the name of a column": "sample_weight weight",
+    "write base_margin_col=, the name of a column": "base_margin",
+})  # fmt: skip
+"""Arguments that have another name here, and what to write."""
+
+
+class _Regressor(SparkXGBRegressor):
+    """XGBoost's estimator, and what it is trained on; made by :func:`spark_regressor`."""
+
+    def __init__(
+        self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
+    ) -> None:
+        super().__init__(**given)
+        self.trained_on, self.metric = objective, metric
+
+    def _fit(self, dataset: Any) -> Any:
+        return _fit(self, SparkXGBRegressor(), dataset)
+
+    def write(self) -> Any:
+        raise _only_models_are_saved()
+
+
+class _Classifier(SparkXGBClassifier):
+    """XGBoost's estimator, and what it is trained on; made by :func:`spark_classifier`."""
+
+    def __init__(
+        self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
+    ) -> None:
+        super().__init__(**given)
+        self.trained_on, self.metric = objective, metric
+
+    def _fit(self, dataset: Any) -> Any:
+        return _fit(self, SparkXGBClassifier(), dataset)
+
+    def write(self) -> Any:
+        raise _only_models_are_saved()
+
+
+def spark_regressor(
+    objective: Objective, metric: Metric | None = None, **kwargs: Any
+) -> SparkXGBRegressor:
+    """XGBoost's Spark estimator for an objective in label units, such as ``qwk_objective()``.
+
+    The same model as on one machine, whatever the partitions: boosting starts at the objective's
+    intercept, sums and the metric are those of the rows of all workers, and early stopping is on
+    the validation rows in the metric's own direction and full precision.
+
+    Parameters
+    ----------
+    objective : Objective
+        Made from all labels, or without labels, as ``qwk_objective()``: then each ``fit`` measures
+        the training rows of its DataFrame, in one more Spark job over two columns.
+    metric : Metric, optional
+        E.g. ``extended_qwk_metric()``, measured in each round on the training rows and on those of
+        ``validation_indicator_col``. No other metric is evaluated.
+    **kwargs
+        As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``features_col``,
+        ``weight_col``, ``validation_indicator_col``, ``early_stopping_rounds``,
+        ``coll_cfg=xgboost.collective.Config(timeout=...)``, and XGBoost's parameters. What XGBoost
+        would silently ignore under a custom objective is refused.
+
+    Returns
+    -------
+    xgboost.spark.SparkXGBRegressor
+        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. What ``fit`` returns is
+        XGBoost's own model, without anything of this package: ``model.save(path)`` works, and so
+        does ``model.get_booster().save_model(file)``. The estimator cannot be saved.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Arguments of the wrong kind, refused parameters, objectives that Spark cannot train.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.distributed.spark import spark_regressor
+    >>> estimator = spark_regressor(
+    ...     qwk_objective(), extended_qwk_metric(), num_workers=2, max_depth=3,
+    ...     validation_indicator_col="held_out", early_stopping_rounds=20)
+    >>> estimator.getOrDefault("max_depth")  # then model = estimator.fit(df)
+    3
+    """
+    _check("spark_regressor", objective, metric, kwargs)
+    if objective.link == "logit":
+        raise TypeError(
+            f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...), "
+            "whose models predict probabilities"
+        )
+    estimator = _Regressor(objective, metric, kwargs)
+    _check_parameters(estimator)
+    return estimator
+
+
+def spark_classifier(
+    objective: Objective, metric: Metric | None = None, **kwargs: Any
+) -> SparkXGBClassifier:
+    """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(.1)``.
+
+    As :func:`spark_regressor`, for labels 0 and 1; the column of probabilities has those that the
+    objective aims at, and that of raw predictions the log-odds.
+
+    Parameters
+    ----------
+    objective : Objective
+        With the link "logit": ``weighted_logloss_objective``, ``offset_logloss_objective``.
+    metric : Metric, optional
+        Of log-odds, e.g. ``weighted_logloss_metric(0.1)``.
+    **kwargs
+        As for ``xgboost.spark.SparkXGBClassifier``.
+
+    Returns
+    -------
+    xgboost.spark.SparkXGBClassifier
+        As of :func:`spark_regressor`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of :func:`spark_regressor`.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.distributed.spark import spark_classifier
+    >>> estimator = spark_classifier(offset_logloss_objective(0.1), num_workers=2, max_depth=3)
+    >>> estimator.getOrDefault("num_workers")  # then model = estimator.fit(df)
+    2
+    """
+    _check("spark_classifier", objective, metric, kwargs)
+    if objective.link != "logit":
+        raise TypeError(
+            f"{objective!r} trains {_arguments.MARGIN[objective.link]}, which XGBoost's classifier "
+            "would take for log-odds: write spark_regressor(objective, ...), and turn its scores "
+            "into classes with apply_thresholds"
+        )
+    estimator = _Classifier(objective, metric, kwargs)
+    _check_parameters(estimator)
+    return estimator
+
+
+def _check(function: str, objective: object, metric: object, kwargs: Mapping[str, Any]) -> None:
+    """Raise for an objective or metric that Spark cannot train on, and for misspelt arguments."""
+    for name, instead in INSTEAD.items():
+        if name in kwargs:
+            raise TypeError(f"{function}() got {name}=: {instead}")
+    _arguments.check_objective(objective)
+    assert isinstance(objective, Objective)
+    if metric is not None:
+        _arguments.check_metric(metric, objective)
+    if objective.is_by_row:
+        raise ValueError(
+            f"{objective!r} has a value of its own for each training row, but Spark keeps no order "
+            "of rows: call adapters.xgboost.train on one machine, or on workers that each have "
+            "their rows and an objective for them"
+        )
+    if objective.outputs > 1 or objective.link == "score":
+        raise ValueError(
+            f"{objective!r} trains scores that only its class_probability turns into "
+            "probabilities, which Spark's models cannot call: use XGBClassifier of "
+            "gbdt_objectives.adapters.xgboost on one machine"
+        )
+
+
+def _check_parameters(estimator: Any) -> None:
+    """Raise for what XGBoost would silently ignore or misread, whenever it was set."""
+    objective, metric = estimator.trained_on, estimator.metric
+    stops_early = _stops_early(estimator)
+    found = {name: _get(estimator, name) for name in xgb.XGBRegressor().get_params()}
+    found |= estimator.getOrDefault("arbitrary_params_dict")
+    for name in sorted(found.keys() & INSTEAD.keys()):
+        if found[name] is not None:
+            raise TypeError(f"{name} is set: {INSTEAD[name]}")
+    found = {name: value for name, value in found.items() if name not in OWN}
+    parameters.check(found, objective, stops_early=stops_early)
+    held_out = _get(estimator, "validationIndicatorCol")
+    if stops_early and not (metric and held_out):
+        raise ValueError(
+            "early stopping needs metric= to stop on and validation_indicator_col=, a column that "
+            "is true for held-out rows"
+        )
+    if held_out and metric is None:
+        raise ValueError(
+            "validation_indicator_col is given but metric is None: nothing would be measured there"
+        )
+    rounds = _get(estimator, "early_stopping_rounds")
+    if rounds is not None:
+        _checks.whole_number("early_stopping_rounds", rounds, 1)
+
+
+def _stops_early(estimator: Any) -> bool:
+    return _get(estimator, "early_stopping_rounds") is not None or any_stops_early(
+        _get(estimator, "callbacks") or ()
+    )
+
+
+def _get(estimator: Any, name: str) -> Any:
+    """A parameter of Spark; None if it is neither set nor has a default."""
+    if not estimator.hasParam(name) or not estimator.isDefined(name):
+        return None
+    return estimator.getOrDefault(name)
+
+
+def _fit(estimator: Any, plain: Any, dataset: Any) -> Any:
+    """Fit XGBoost's ``plain`` estimator with the parameters of ours, and leave only them."""
+    _check_parameters(estimator)
+    metric = estimator.metric
+    estimator._copyValues(plain)
+    started, base_score = _start(estimator, dataset)
+    training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **base_score}
+    if metric is not None:
+        callbacks = direct_callbacks(_get(estimator, "callbacks"), metric)
+        rounds = _get(estimator, "early_stopping_rounds")
+        if rounds is not None:
+            callbacks.append(early_stopping(metric, rounds, data_name="validation"))
+            plain.clear(plain.early_stopping_rounds)
+        exact = Exact(metric.xgboost, metric)
+        training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
+    plain.setParams(**training)
+    with _errors_of_workers():
+        model = plain.fit(dataset)
+    model.clear(model.callbacks)
+    model._resetUid(estimator.uid)
+    return estimator._copyValues(model)
+
+
+def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective, and the base_score to start at, in the units of a prediction."""
+    objective, base_score = estimator.trained_on, _get(estimator, "base_score")
+    earlier = {"xgb_model": _get(estimator, "xgb_model")}
+    if continues({"base_score": base_score}, earlier, objective):
+        return StartedObjective(objective, None), {}
+    if _get(estimator, "base_margin_col"):
+        if base_score is not None:
+            raise ValueError(
+                "base_score and base_margin_col are both given: XGBoost would ignore the first; "
+                "leave one of them out"
+            )
+        return StartedObjective(objective, None), {"base_score": prediction(0.0, objective)}
+    measured = _measured(objective, estimator, dataset)
+    if base_score is not None:
+        return StartedObjective(measured, margin(base_score, objective)), {}
+    intercept = float(start_margin(measured))
+    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
+
+
+def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
+    """The objective measured on all training rows of a DataFrame, by statistics that add up."""
+    if objective._is_complete and objective.intercept is not None:
+        return objective
+    held_out, weight = (_get(estimator, name) for name in ("validationIndicatorCol", "weightCol"))
+    rows = dataset.filter(~col(held_out)) if held_out else dataset
+    columns = [col(estimator.getOrDefault("labelCol")).cast("float").alias("y")]  # as a DMatrix
+    columns += [col(weight).cast("float").alias("w")] if weight else []
+
+    def statistics(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for batch in batches:
+            if len(batch):
+                y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
+                yield pd.DataFrame({"statistics": [_label_statistics(objective, y, w).tolist()]})
+
+    with _errors_of_workers():
+        parts = rows.select(*columns).mapInPandas(statistics, "statistics array<double>").collect()
+    if not parts:
+        raise ValueError("the DataFrame has no training rows: there must be at least one")
+    return objective.from_label_statistics([part.statistics for part in parts])
+
+
+def _label_statistics(objective: Objective, y: Any, w: Any) -> Array:
+    if w is None or w.any():
+        return objective.label_statistics(y, w)
+    objective.label_statistics(y)  # checks them; other rows may have weights
+    return np.asarray(objective._label_statistics(y, w), np.float64)
+
+
+@contextmanager
+def _errors_of_workers() -> Iterator[None]:
+    """Our errors on a worker, which Spark wraps in its own, raised as on one machine."""
+    try:
+        yield
+    except Exception as error:
+        kinds = {kind.__name__: kind for kind in (WorkersDisagree, ValueError, TypeError)}
+        names = "|".join(kinds)
+        said = re.search(rf"^(?:gbdt_objectives\.\S*)?({names}): (.+)$", str(error), re.MULTILINE)
+        if said is None or "gbdt_objectives" not in str(error):
+            raise
+        raise kinds[said[1]](said[2]) from error
+
+
+def _only_models_are_saved() -> TypeError:
+    return TypeError(
+        "an estimator with an objective of gbdt_objectives cannot be saved, as Spark writes its "
+        "parameters as JSON: save the fitted model, model.save(path) or "
+        "model.get_booster().save_model(file), and make the estimator again where you train"
+    )

@@ -1,0 +1,698 @@
+"""Dask collections: the same as on one machine, from any partitions, without gathering rows."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import warnings
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import gbdt_objectives as go
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+pd = pytest.importorskip("pandas")
+dask_ = pytest.importorskip("gbdt_objectives.distributed.dask")
+
+N = 900
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def sample(seed: int = 0, n: int = N) -> dict[str, np.ndarray]:
+    """Columns of rows sorted by label, of which partitions see one or two classes only."""
+    rng = np.random.default_rng(seed)
+    z = np.sort(rng.standard_normal(n))
+    score = (z + rng.standard_normal(n)).round(2)
+    p = (1 / (1 + np.exp(-z))).round(3)
+    positive = (rng.random(n) < p).astype(int)
+    return {
+        "grade": np.searchsorted([-1.0, 0.2, 1.0], z) + 1,
+        "score": score,
+        "predicted": np.clip(np.rint(score + 2), 1, 4).astype(int),
+        "p": p,
+        "y": positive,
+        "weight": rng.integers(0, 3, n).astype(float),
+        "country": rng.choice(np.array(["AT", "CH", "DE"], object), n, p=[0.2, 0.1, 0.7]),
+        "day": rng.integers(0, 3, n).astype("datetime64[D]"),
+        "rate": np.where(p > 0.5, 0.5, 0.25),
+    }
+
+
+def call(function, weighted, *columns, **options):
+    """As a function of collections, weights by name if there are any."""
+
+    def run(module, given):
+        arguments = [given[name] for name in columns]
+        extra = {k: given[v[1:]] if str(v).startswith("$") else v for k, v in options.items()}
+        if weighted:
+            extra["sample_weight"] = given["weight"]
+        return getattr(module, function)(*arguments, **extra)
+
+    return run
+
+
+CASES = {}
+for weighted in (False, True):
+    tag = "weighted" if weighted else "plain"
+    for method, metric in [
+        ("plugin", "qwk"),
+        ("exact", "qwk"),
+        ("exact", "accuracy"),
+        ("exact", "linear"),
+    ]:
+        CASES[f"{method}-{metric}-{tag}"] = call(
+            "optimize_thresholds", weighted, "grade", "score", method=method, metric=metric
+        )
+    CASES |= {
+        f"thresholds-labels-{tag}": call(
+            "optimize_thresholds", weighted, "grade", "score", labels=[1, 2, 3, 4],
+            target_prior={1: 0.4, 2: 0.1, 3: 0.1, 4: 0.4},
+        ),
+        f"kappa-{tag}": call("quadratic_weighted_kappa", weighted, "grade", "predicted"),
+        f"kappa-labels-{tag}": call(
+            "quadratic_weighted_kappa", weighted, "grade", "predicted", labels=[1, 2, 4, 3]
+        ),
+        f"qwk_objective-{tag}": call("qwk_objective", weighted, "grade"),
+        f"qwk_objective-scores-{tag}": call("qwk_objective", weighted, "score"),
+        f"qwk_objective-prior-{tag}": call(
+            "qwk_objective", weighted, "grade", target_prior={1: 0.4, 2: 0.1, 3: 0.1, 4: 0.4}
+        ),
+        f"qwk_objective-given-{tag}": call(
+            "qwk_objective", weighted, "grade", center=2.0, label_range=(0, 5), scale="kappa"
+        ),
+        f"kappa_objective-{tag}": call("kappa_objective", weighted, labels="$grade",
+                                       cost="absolute"),
+        f"ratio-{tag}": call("calibration_ratio", weighted, "y", "p"),
+        f"segments-{tag}": call("calibration_ratio_by_segment", weighted, "y", "p", "country"),
+        f"segments-days-{tag}": call("calibration_ratio_by_segment", weighted, "y", "p", "day"),
+        f"segments-rate-{tag}": call(
+            "calibration_ratio_by_segment", weighted, "y", "p", "country", negative_keep_rate=0.3
+        ),
+        f"segments-rates-{tag}": call(
+            "calibration_ratio_by_segment", weighted, "y", "p", "country",
+            negative_keep_rate="$rate",
+        ),
+    }  # fmt: skip
+    for strategy in ("quantile", "uniform", "events"):
+        CASES |= {
+            f"bins-{strategy}-{tag}": call(
+                "reliability_bins", weighted, "y", "p", n_bins=7, strategy=strategy
+            ),
+            f"ece-{strategy}-{tag}": call(
+                "expected_calibration_error", weighted, "y", "p", strategy=strategy
+            ),
+            f"predictions-{strategy}-{tag}": call(
+                "calibration_ratio_by_segment", weighted, "y", "p", segments="prediction",
+                strategy=strategy, negative_keep_rate=0.5,
+            ),
+        }  # fmt: skip
+CASES |= {
+    "metric": call("extended_qwk_metric", False, "grade"),
+    "rates": call("measured_keep_rates", False, "grade", "predicted"),
+    "rates-strings": call("measured_keep_rates", False, "country", "country"),
+}
+
+
+def from_parts(parts, known=True):
+    """A Dask array of just these partitions."""
+    found = da.concatenate([da.from_array(part, chunks=max(1, len(part))) for part in parts])
+    if known:
+        return found
+    blocks = [
+        da.from_delayed(dask.delayed(np.array)(part), shape=(np.nan,), dtype=part.dtype)
+        for part in parts
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def series_from_parts(parts):
+    """A Dask series of just these partitions, some empty."""
+    meta = pd.Series(np.concatenate(parts)).iloc[:0]
+    return dd.from_delayed(
+        [dask.delayed(pd.Series)(part, dtype=meta.dtype) for part in parts], meta=meta
+    )
+
+
+CUTS = [40, 40, 41, 300, 640]
+"""Of which the second partition is empty and the third is one row."""
+
+KINDS = {
+    "known chunks": lambda parts: from_parts(parts),
+    "unknown chunks": lambda parts: from_parts(parts, known=False),
+    "series": series_from_parts,
+}
+
+
+def collected(kind, columns, cuts=CUTS):
+    return {name: KINDS[kind](np.split(values, cuts)) for name, values in columns.items()}
+
+
+def assert_same(found, expected):
+    """Numbers to rounding, everything else exactly."""
+    assert type(found) is type(expected)
+    if is_dataclass(expected) and not isinstance(expected, type):
+        for field in fields(expected):
+            assert_same(getattr(found, field.name), getattr(expected, field.name))
+    elif isinstance(expected, dict):
+        assert list(found) == list(expected)
+        assert_same(list(found.values()), list(expected.values()))
+    elif isinstance(expected, np.ndarray | list | tuple | float):
+        a, b = np.asarray(found), np.asarray(expected)
+        if b.dtype.kind == "f":
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)  # sums in another order
+        else:
+            assert a.tolist() == b.tolist()
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("kind", ["unknown chunks", "series"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_as_on_one_machine(case, kind) -> None:
+    columns = sample()
+    columns["weight"][41:300] = 0  # a partition that weighs nothing
+    assert_same(CASES[case](dask_, collected(kind, columns)), CASES[case](go, columns))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_no_collection_is_one_partition(case) -> None:
+    columns = sample()
+    assert_same(CASES[case](dask_, columns), CASES[case](go, columns))
+
+
+def test_integers_are_exact() -> None:
+    columns = sample()
+    for weight in (None, "weight"):
+        found, expected = (
+            module.qwk_objective(c["grade"], sample_weight=weight and c[weight])
+            for module, c in ((dask_, collected("series", columns)), (go, columns))
+        )
+        assert (found.center, found.spread) == (expected.center, expected.spread)
+    found, expected = (
+        module.optimize_thresholds(c["grade"], c["score"], method="exact")
+        for module, c in ((dask_, collected("series", columns)), (go, columns))
+    )
+    assert found.tolist() == expected.tolist()
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    seed=st.integers(0, 9),
+    cuts=st.lists(st.integers(0, 120), max_size=5).map(sorted),
+    case=st.sampled_from(sorted(CASES)),
+    kind=st.sampled_from(sorted(KINDS)),
+)
+def test_any_partitions_give_the_same(seed, cuts, case, kind) -> None:
+    columns = sample(seed, 120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert_same(CASES[case](dask_, collected(kind, columns, cuts)), CASES[case](go, columns))
+
+
+def test_the_first_partition_may_be_empty_and_kinds_may_mix() -> None:
+    columns = sample()
+    cuts = [0, 0, 500]
+    grade = collected("series", columns, cuts)["grade"]
+    score = collected("unknown chunks", columns, cuts)["score"]
+    whole = go.optimize_thresholds(columns["grade"], columns["score"])
+    np.testing.assert_allclose(dask_.optimize_thresholds(grade, score), whole, rtol=1e-10)
+
+
+def test_categories_strings_and_chunks_cut_differently() -> None:
+    columns = sample()
+    words = np.array(["", "low", "mid", "high", "top"])[columns["grade"]]
+    order = ["low", "mid", "high", "top"]
+    graded = pd.Series(pd.Categorical(words, categories=order, ordered=True))
+    whole = go.optimize_thresholds(graded, columns["score"])
+    score = dd.from_pandas(pd.Series(columns["score"]), npartitions=4)
+    found = dask_.optimize_thresholds(dd.from_pandas(graded, npartitions=4), score)
+    np.testing.assert_allclose(found, whole, rtol=1e-10)
+    assert found.labels.tolist() == order
+    found = dask_.optimize_thresholds(
+        da.from_array(words, chunks=100), da.from_array(columns["score"], chunks=77), labels=order
+    )
+    np.testing.assert_allclose(found, whole, rtol=1e-10)
+    predicted = go.apply_thresholds(columns["score"], whole)
+    assert dask_.quadratic_weighted_kappa(
+        dd.from_pandas(graded, npartitions=4),
+        dd.from_pandas(pd.Series(predicted), npartitions=4),
+    ) == pytest.approx(go.quadratic_weighted_kappa(graded, predicted), rel=1e-12)
+    by_grade = dask_.calibration_ratio_by_segment(
+        dd.from_pandas(pd.Series(columns["y"]), npartitions=4),
+        dd.from_pandas(pd.Series(columns["p"]), npartitions=4),
+        dd.from_pandas(graded, npartitions=4),
+    )
+    assert_same(by_grade, go.calibration_ratio_by_segment(columns["y"], columns["p"], graded))
+    assert by_grade.segment.tolist() == order
+
+
+def test_several_columns_of_a_frame() -> None:
+    columns = sample()
+    frame = pd.DataFrame({name: columns[name] for name in ("y", "p", "country", "day")})
+    lazy = dd.from_pandas(frame, npartitions=5)
+    for segments in (["country", "day"], ["day"]):
+        assert_same(
+            dask_.calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
+            go.calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
+        )
+
+
+def test_small_files_stay_partitions(tmp_path) -> None:
+    """Which Dask fuses when it optimizes, by the columns that are read."""
+    columns = sample()
+    frame = pd.DataFrame({name: columns[name] for name in ("grade", "score", "country")})
+    frame["grade"] = frame["grade"].astype(np.int8)
+    wide = frame.assign(**{f"other{k}": 0.5 for k in range(30)})
+    parts = np.array_split(np.arange(N), 8)
+    for k, rows in enumerate(parts):
+        wide.iloc[rows].to_parquet(tmp_path / f"{k}.parquet")
+    read = dd.read_parquet(str(tmp_path / "*.parquet"))
+    assert read.npartitions == 8
+    whole = go.optimize_thresholds(frame["grade"], frame["score"])
+    array = da.from_array(columns["score"], chunks=(tuple(map(len, parts)),))
+    elsewhere = dd.from_dask_array(array)
+    together = dask.__version__ >= "2025"  # before, to_delayed optimized whatever it was told
+    for score in (read["score"], elsewhere, array) if together else (read["score"],):
+        found = dask_.optimize_thresholds(read["grade"], score)
+        np.testing.assert_allclose(found, whole, rtol=1e-10)
+    grades = dask_.apply_thresholds(read["score"], whole)
+    expected = go.apply_thresholds(frame["score"], whole)
+    assert np.asarray(grades).tolist() == expected.tolist()
+    assert dask_.quadratic_weighted_kappa(read["grade"], grades) == pytest.approx(
+        go.quadratic_weighted_kappa(frame["grade"], expected), rel=1e-12
+    )
+
+
+def many_scores(n: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(n)
+    p = 1 / (1 + np.exp(-2 * z - 1 + rng.standard_normal(n)))
+    return np.searchsorted([-1.0, 0.2, 1.0], z), z + rng.standard_normal(n), p
+
+
+def test_thresholds_of_bins_lose_no_more_than_stated() -> None:
+    y, score, _ = many_scores()
+    lazy = da.from_array(y, chunks=9_000), da.from_array(score, chunks=9_000)
+    statistics = dask_.threshold_statistics(*lazy, max_bins=2_000)
+    assert 1_000 < len(statistics.score) <= 2_000
+    bound = statistics.qwk_loss_bound()
+    assert 0 < bound < 0.01
+    found = dask_.optimize_thresholds(*lazy, method="exact", max_bins=2_000)
+    assert found.tolist() == statistics.thresholds(method="exact").tolist()
+    best = go.optimize_thresholds(y, score, method="exact")
+    reached, most = (
+        go.quadratic_weighted_kappa(y, go.apply_thresholds(score, thresholds))
+        for thresholds in (found, best)
+    )
+    assert 0 <= most - reached <= bound
+
+
+@pytest.mark.parametrize("strategy", ["quantile", "events"])
+def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
+    from gbdt_objectives.distributed.dask import _calibration
+
+    monkeypatch.setattr(_calibration, "MAX_BINS", 2_000)
+    _, _, p = many_scores()
+    y = (np.random.default_rng(2).random(len(p)) < p).astype(int)
+    lazy = da.from_array(y, chunks=9_000), da.from_array(p, chunks=9_000)
+    found = dask_.reliability_bins(*lazy, n_bins=10, strategy=strategy)
+    share = found.weight * (found.probability if strategy == "events" else 1)
+    np.testing.assert_allclose(share / share.sum(), 0.1, atol=6e-3)  # a shared bin's share
+    edges = np.sort(p)[np.cumsum(found.weight).astype(int)[:-1] - 1]
+    b = np.searchsorted(edges, p)  # what the bins hold is exact
+    np.testing.assert_array_equal(np.bincount(b), found.weight)
+    np.testing.assert_allclose(np.bincount(b, p) / np.bincount(b), found.probability, rtol=1e-10)
+    np.testing.assert_allclose(np.bincount(b, y) / np.bincount(b), found.frequency, rtol=1e-10)
+    by_segment, expected = (
+        module.calibration_ratio_by_segment(
+            *columns, "prediction", n_bins=10, strategy=strategy, negative_keep_rate=0.5
+        )
+        for module, columns in ((dask_, lazy), (go, (y, p)))
+    )
+    for name in ("ratio", "low", "high", "probability"):
+        np.testing.assert_allclose(
+            getattr(by_segment, name), getattr(expected, name), rtol=2e-2
+        )  # where a shared bin, at most 6e-3 of the rows of 0.1, is on another side
+
+
+def test_prior_weights_and_keys_are_lazy() -> None:
+    columns = sample()
+    key = np.random.default_rng(5).integers(0, 300, N)
+    for kind in KINDS:
+        lazy = collected(kind, columns | {"key": key})
+        for prior, normalize in ((0.1, "mean"), ({0: 0.9, 1: 0.1}, "positive")):
+            found = dask_.prior_weights(lazy["y"], prior, normalize=normalize)
+            assert type(found) is type(lazy["y"])
+            expected = go.prior_weights(columns["y"], prior, normalize=normalize)
+            np.testing.assert_array_equal(np.asarray(found), expected)
+        for rate in (0.3, "rate"):
+            given_rate, whole_rate = (lazy[rate], columns[rate]) if rate == "rate" else (rate, rate)
+            found = dask_.negative_downsample_by_key(lazy["y"], lazy["key"], given_rate, seed=3)
+            assert type(found) is type(lazy["y"])
+            assert found.dtype == bool
+            expected = go.negative_downsample_by_key(columns["y"], key, whole_rate, seed=3)
+            assert np.asarray(found).tolist() == expected.tolist()
+    frame = dd.from_pandas(pd.DataFrame({"y": columns["y"], "key": key}), npartitions=4)
+    mask = dask_.negative_downsample_by_key(frame["y"], frame["key"], 0.3)
+    kept = frame[mask]
+    assert len(kept) == int(go.negative_downsample_by_key(columns["y"], key, 0.3).sum())
+    rates = dask_.measured_keep_rates(frame["y"], kept["y"])
+    assert rates[1] == 1
+    assert rates[0] == pytest.approx(0.3, abs=0.1)
+
+
+def test_rows_are_not_gathered() -> None:
+    """No task returns much more than a partition, and merged results stay small."""
+    n, chunk = 200_000, 10_000
+    rng = np.random.default_rng(0)
+    y = da.from_array(rng.integers(0, 4, n), chunks=chunk)
+    score = da.from_array(rng.random(n), chunks=chunk)
+    sizes = []
+
+    def posttask(key, result, dsk, state, worker):
+        sizes.append(len(pickle.dumps(result)))
+
+    with dask.callbacks.Callback(posttask=posttask):
+        dask_.optimize_thresholds(y, score, max_bins=1_000)
+        dask_.quadratic_weighted_kappa(y, y)
+        dask_.qwk_objective(score)
+        dask_.calibration_ratio_by_segment((y > 2).astype(int), score, y)
+    assert len(sizes) > 4 * n / chunk
+    assert max(sizes) < 3.5 * chunk * 8  # three columns of one partition
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_what_columns_share_is_computed_once(kind) -> None:
+    calls = []
+
+    def predict(part):
+        calls.append(len(part))
+        if kind == "array":
+            return np.column_stack([part % 4, part * 0.5])
+        return pd.DataFrame({"y": part % 4, "score": part * 0.5})
+
+    if kind == "array":
+        source = da.arange(100, chunks=25)
+        both = da.map_blocks(
+            predict, source, dtype=float, new_axis=1, chunks=(source.chunks[0], (2,)),
+            meta=np.empty((0, 2)),
+        )  # fmt: skip
+        y, score = both[:, 0], both[:, 1]
+    else:
+        source = dd.from_pandas(pd.Series(np.arange(100)), npartitions=4)
+        both = source.map_partitions(predict, meta=pd.DataFrame({"y": [0], "score": [0.5]}))
+        y, score = both["y"], both["score"]
+    dask_.threshold_statistics(y, score, labels=range(4))
+    assert calls == [25] * 4
+
+
+# Bad input
+
+
+def wrong(name, value, row=700):
+    """The columns with a bad value in one row: the 60th of its partition."""
+    columns = sample()
+    values = columns[name].astype(object if columns[name].dtype == object else float)
+    values[row] = value
+    return columns | {name: values}
+
+
+BAD = {
+    "NaN score": (wrong("score", np.nan), CASES["plugin-qwk-plain"]),
+    "label not listed": (wrong("grade", 9), CASES["thresholds-labels-plain"]),
+    "fraction": (wrong("grade", 1.5), CASES["plugin-qwk-plain"]),
+    "fraction in kappa": (wrong("predicted", 1.5), CASES["kappa-plain"]),
+    "negative weight": (wrong("weight", -1), CASES["plugin-qwk-weighted"]),
+    "infinite weight": (wrong("weight", np.inf), CASES["ratio-weighted"]),
+    "large weight": (wrong("weight", 1e31), CASES["kappa-weighted"]),
+    "probability": (wrong("p", 1.5), CASES["bins-quantile-plain"]),
+    "label of two": (wrong("y", 2), CASES["segments-plain"]),
+    "rate": (wrong("rate", 0.0), CASES["segments-rates-plain"]),
+    "label out of range": (wrong("grade", 9), CASES["qwk_objective-given-plain"]),
+    "label without prior": (wrong("grade", 9), CASES["qwk_objective-prior-plain"]),
+    "NaN label": (wrong("grade", np.nan), CASES["qwk_objective-plain"]),
+    "missing segment": (wrong("country", None), CASES["segments-plain"]),
+    "text for numbers": (
+        sample() | {"score": sample()["score"].astype(str).astype(object)},
+        CASES["plugin-qwk-plain"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_row_is_the_same_error_as_on_one_machine(name) -> None:
+    columns, case = BAD[name]
+    with pytest.raises((ValueError, TypeError)) as one:
+        case(go, columns)
+    with pytest.raises((ValueError, TypeError)) as many:
+        case(dask_, collected("known chunks", columns))
+    assert type(many.value) is type(one.value)
+    partition, message = re.fullmatch(r"in partition (\d): (.*)", str(many.value)).groups()
+    assert partition == "4" or name == "text for numbers"  # dask.array leaves the empty one out
+
+    # the same but for the numbers of rows, of which a partition has fewer
+    def plain(text):
+        return re.sub(r"at row \d+|\(\d+ such of \d+\)", "at a row", text)
+
+    assert plain(message) == plain(str(one.value))
+    if "at row" in message:
+        assert "at row 60" in message
+
+
+WHOLE = {
+    "single class": (sample() | {"grade": np.full(N, 2)}, "plugin-qwk-plain"),
+    "a class of the prior": (sample() | {"grade": np.full(N, 2)}, "qwk_objective-prior-plain"),
+    "too many classes": (sample() | {"grade": np.arange(N) * 2}, "plugin-qwk-plain"),
+    "falls": (sample() | {"score": -sample()["score"]}, "plugin-qwk-plain"),
+    "constant": (sample() | {"grade": np.full(N, 2)}, "qwk_objective-plain"),
+    "constant with weight": (
+        sample() | {"weight": (sample()["grade"] == 2) * 1.0},
+        "qwk_objective-weighted",
+    ),
+    "too many labels": (sample(n=2_000) | {"grade": np.arange(2_000)}, "kappa_objective-plain"),
+    "no outcome": (sample() | {"y": np.zeros(N, int)}, "ratio-plain"),
+    "no weight": (sample() | {"weight": np.zeros(N)}, "plugin-qwk-weighted"),
+    "no weight of kappa": (sample() | {"weight": np.zeros(N)}, "kappa-weighted"),
+    "lost weights": (sample() | {"weight": np.full(N, 1e-101)}, "ratio-weighted"),
+    "a rate of the label": (
+        sample() | {"rate": np.where(sample()["y"] == 1, 1.0, 0.5)},
+        "segments-rates-plain",
+    ),
+    "no rows": ({name: values[:0] for name, values in sample().items()}, "ratio-plain"),
+    "gone label": (sample() | {"predicted": np.ones(N, int)}, "rates"),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_all_rows_say_is_the_same_error(name) -> None:
+    columns, case = WHOLE[name]
+    with pytest.raises((ValueError, TypeError)) as one:
+        CASES[case](go, columns)
+    cuts = CUTS if len(columns["y"]) else [0]
+    with pytest.raises((ValueError, TypeError)) as many:
+        CASES[case](dask_, collected("known chunks", columns, cuts))
+    assert type(many.value) is type(one.value)
+    if name == "no rows":
+        assert "y_true is empty" in str(many.value)
+    elif name == "too many labels":  # not all of which are counted
+        assert str(many.value) == str(one.value).replace("2000", "1001")
+    else:
+        assert str(many.value) == str(one.value)
+
+
+def test_a_rate_that_follows_the_label_in_one_partition_only_is_right() -> None:
+    """Each partition of one label looks like it, all rows together do not."""
+    columns = sample()
+    order = np.argsort(columns["y"], kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    columns["rate"] = np.where(np.arange(N) % 2, 1.0, 0.5)
+    case = CASES["segments-rates-plain"]
+    assert_same(case(dask_, collected("known chunks", columns)), case(go, columns))
+
+
+def test_partitions_of_another_dtype() -> None:
+    columns = sample()
+    mixed = [columns["grade"][:400].astype(np.int8), columns["grade"][400:].astype(np.float64)]
+    score = from_parts(np.split(columns["score"], [400]))
+    found = dask_.optimize_thresholds(from_parts(mixed), score)
+    whole = go.optimize_thresholds(columns["grade"], columns["score"])
+    np.testing.assert_allclose(found, whole, rtol=1e-10)
+    words = [np.array(["a", "b"], object), np.array([1, 2], object)]
+    with pytest.raises(TypeError, match="y_full must hold labels of one type, found int, str"):
+        dask_.measured_keep_rates(from_parts(words, known=False), from_parts(words, known=False))
+    p = from_parts(np.split(np.full(4, 0.5), [2]), known=False)
+    y = from_parts(np.split(np.array([0, 1, 0, 1]), [2]), known=False)
+    with pytest.raises(TypeError, match="segments must be of one type .* found int, str"):
+        dask_.calibration_ratio_by_segment(y, p, from_parts(words, known=False))
+
+
+SCORES = np.arange(6.0)
+LABELS = np.array([0, 1, 1, 2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("columns", "error", "message"),
+    [
+        (
+            lambda: (da.from_array(LABELS, chunks=2), SCORES),
+            TypeError,
+            "score is a ndarray, but y_true a Dask collection",
+        ),
+        (
+            lambda: (LABELS, da.from_array(SCORES, chunks=2)),
+            TypeError,
+            "y_true is a ndarray, but score a Dask collection",
+        ),
+        (
+            lambda: (da.from_array(LABELS, chunks=2), da.from_array(SCORES[:4], chunks=2)),
+            ValueError,
+            "score has 4 rows, but y_true has 6: they must match",
+        ),
+        (
+            lambda: (
+                from_parts(np.split(LABELS, [2]), known=False),
+                from_parts(np.split(SCORES, [3]), known=False),
+            ),
+            ValueError,
+            r"in partition \d: score has 3 rows, but the labels have \d",
+        ),
+        (
+            lambda: (
+                from_parts(np.split(LABELS, [2]), known=False),
+                from_parts(np.split(SCORES, [2, 3]), known=False),
+            ),
+            ValueError,
+            "score has 3 partitions, but y_true has 2: repartition one like the other",
+        ),
+        (
+            lambda: (
+                from_parts(np.split(LABELS, [2]), known=False),
+                from_parts([SCORES[:0], SCORES[2:]], known=False),
+            ),
+            ValueError,
+            "in partition 0: score is empty",
+        ),
+        (
+            lambda: (da.from_array(LABELS, chunks=2), da.ones((6, 3), chunks=2)),
+            ValueError,
+            r"score must be one-dimensional, found shape \(6, 3\)",
+        ),
+        (
+            lambda: (
+                dd.from_pandas(pd.DataFrame({"a": LABELS}), npartitions=2),
+                dd.from_pandas(pd.Series(SCORES), npartitions=2),
+            ),
+            TypeError,
+            "y_true must be one column, a Dask Series or Array, found a Dask DataFrame",
+        ),
+        (
+            lambda: (
+                dd.from_pandas(
+                    pd.Series(LABELS.astype(str), dtype="category"), npartitions=2
+                ).cat.as_unknown(),
+                dd.from_pandas(pd.Series(SCORES), npartitions=2),
+            ),
+            ValueError,
+            r"Dask does not know its categories: call \.cat\.as_known\(\)",
+        ),
+    ],
+)  # fmt: skip
+def test_columns_that_do_not_match(columns, error, message) -> None:
+    with pytest.raises(error, match=message):
+        dask_.optimize_thresholds(*columns())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "nelder-mead"}, "needs the rows of all partitions at once: pass 'plugin'"),
+        ({"method": "curved"}, "needs the rows of all partitions at once"),
+        ({"metric": lambda y, p, w: 0.0}, "metric is a function, which needs the rows"),
+        ({"method": "plugin", "metric": "mae"}, "pass method='exact'"),
+        ({"max_bins": 1}, "max_bins must be a whole number >= 2"),
+        ({"labels": [0, 0]}, "more than once"),
+        ({"labels": range(9)}, "y_true has 6 rows that count for 9 classes"),
+    ],
+)
+def test_bad_options(options, message) -> None:
+    y, score = da.from_array(LABELS, chunks=2), da.from_array(SCORES, chunks=2)
+    with pytest.raises(ValueError, match=message):
+        dask_.optimize_thresholds(y, score, **options)
+
+
+def test_keys_that_are_wrong_say_so_when_they_are_hashed() -> None:
+    y = da.from_array(LABELS > 1, chunks=2)
+    mask = dask_.negative_downsample_by_key(y, da.from_array(SCORES, chunks=2), 0.5)
+    with pytest.raises(TypeError, match="key must hold integers or strings, found dtype float64"):
+        mask.compute()
+    with pytest.raises(ValueError, match="must be in"):
+        dask_.negative_downsample_by_key(y, y, 2)
+
+
+def test_a_missing_dask_names_the_command() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; sys.modules['dask'] = None\nimport gbdt_objectives.distributed.dask"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert out.returncode == 1
+    assert "pip install 'gbdt_objectives[dask]'" in out.stderr
+
+
+CLUSTER = """
+import numpy as np
+import dask.array as da
+import gbdt_objectives as go
+from gbdt_objectives.distributed import dask as many
+
+if __name__ == "__main__":
+    from distributed import Client, LocalCluster
+
+    rng = np.random.default_rng(0)
+    y, key = rng.integers(0, 4, 20_000), rng.integers(0, 5_000, 20_000)
+    score = (y + rng.standard_normal(20_000)).round(3)
+    columns = [da.from_array(a, chunks=3_000) for a in (y, score, key)]
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        memory_limit="1GiB",
+    ) as cluster, Client(cluster, timeout=30):
+        found = many.optimize_thresholds(*columns[:2], method="exact")
+        assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
+        objective, expected = many.qwk_objective(columns[0]), go.qwk_objective(y)
+        assert (objective.center, objective.spread) == (expected.center, expected.spread)
+        mask = many.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
+        kept = go.negative_downsample_by_key(y > 2, key, 0.2)
+        assert mask.compute().tolist() == kept.tolist()
+        score[17_000] = np.nan
+        try:
+            many.optimize_thresholds(columns[0], da.from_array(score, chunks=3_000))
+        except ValueError as error:
+            assert "in partition 5: score must be finite, found nan at row 2000" in str(error)
+        else:
+            raise AssertionError("NaN was taken")
+    print("done")
+"""
+
+
+def test_on_a_cluster_of_two_processes(tmp_path) -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("distributed")
+    script = tmp_path / "cluster.py"  # a file, which the workers' processes import
+    script.write_text(CLUSTER)
+    out = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert out.returncode == 0, out.stderr[-3_000:]
+    assert out.stdout.strip() == "done"

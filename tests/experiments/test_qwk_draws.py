@@ -1,0 +1,65 @@
+"""One test draw's error: a quick run, and the committed results beside both READMEs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from experiments import _common
+from experiments.qwk_draws import __main__ as experiment
+
+README = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+
+
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "within two standard deviations of one test draw" in capsys.readouterr().out
+    names = {"cells.csv", "summary.csv", "table.md", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert len(pd.read_csv(tmp_path / "cells.csv")) == 4 * len(experiment.OURS)
+
+
+def test_summary_of_known_cells() -> None:
+    ceiling = np.array([0.63, 0.64, 0.65])
+    cells = pd.concat(
+        pd.DataFrame(
+            {"seed_test": range(3), "booster": method.booster, "objective": method.objective,
+             "rounded": ceiling - 0.01, "thresholds": 0.66 - (ceiling - 0.63), "ceiling": ceiling}
+        )
+        for method in experiment.OURS
+    )  # fmt: skip
+    first, second = experiment.summary_frame(cells).iloc[:2].itertuples()
+    assert (first.decision, second.decision) == ("rounded", "thresholds")
+    np.testing.assert_allclose([first.deviation, second.deviation], 0.01)
+    np.testing.assert_allclose([first.in_deviations, second.in_deviations], [-4.94, -1.65])
+    np.testing.assert_allclose(
+        [first.correlation_with_ceiling, second.correlation_with_ceiling], [1, -1]
+    )
+    assert (first.draws_above_published, second.draws_above_published) == (3, 3)
+
+
+def test_results_belong_to_the_configuration() -> None:
+    record = _common.read_json(experiment.HERE / "results" / "environment.json")["settings"]
+    now = _common.configuration_record(experiment.HERE / "config.json")
+    assert record["configuration_sha256"] == now["configuration_sha256"]
+    assert not record["quick"]
+
+
+def test_readmes_say_what_the_results_say() -> None:
+    results = experiment.HERE / "results"
+    assert (results / "table.md").read_text(encoding="utf-8").strip() in README
+    summary = pd.read_csv(results / "summary.csv")
+    assert (summary.in_deviations.abs() <= experiment.MOST_DEVIATIONS).all()
+    low = summary[summary.published > 0.6]
+    assert len(low) == 6
+    other = (experiment.HERE.parent / "qwk_synthetic" / "README.md").read_text(encoding="utf-8")
+    for text in (
+        f"{low.deviation.min():.4f} to {low.deviation.max():.4f}",
+        f"{low.correlation_with_ceiling.min():.2f} to {low.correlation_with_ceiling.max():.2f}",
+        f"{low.in_deviations.min():.1f} to {low.in_deviations.max():.1f} above ours",
+        f"{low.draws_above_published.min()} to",
+        f"{low.draws_above_published.max()} draws of {low.draws.iloc[0]}",
+    ):
+        assert text in " ".join(other.split())
+    gaps = f"{low.deviation_of_gap.min():.4f} to {low.deviation_of_gap.max():.4f}"
+    assert gaps in " ".join(README.split())
