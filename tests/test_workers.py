@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -428,3 +429,71 @@ def test_a_description_tells_objectives_apart_but_no_rows() -> None:
     assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
     kappas = go.kappa_objective(COST), go.kappa_objective(np.transpose(COST))
     assert _workers.describe(kappas[0]) != _workers.describe(kappas[1])
+
+
+def centred(y_true: Any, margin: Any, sample_weight: Any, mean: float = 0.0) -> Any:
+    return margin - y_true + mean, np.ones_like(margin)
+
+
+class Centred:
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+    def __call__(self, y_true: Any, margin: Any, sample_weight: Any) -> Any:
+        return centred(y_true, margin, sample_weight, self.mean)
+
+    method = __call__
+
+
+MEAN = 0.0
+
+
+def centred_globally(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    return centred(y_true, margin, sample_weight, MEAN)
+
+
+def functions_that_hold(mean: float) -> dict[str, Any]:
+    held, single, by_name = (mean,), np.float32(mean), {"mean": mean}
+
+    def default(y_true: Any, margin: Any, sample_weight: Any, m: float = mean) -> Any:
+        return centred(y_true, margin, sample_weight, m)
+
+    def by_keyword(y_true: Any, margin: Any, sample_weight: Any, *, m: float = mean) -> Any:
+        return centred(y_true, margin, sample_weight, m)
+
+    def helper(values: Any) -> Any:
+        return values + mean
+
+    return {
+        "partial": partial(centred, mean=mean),
+        "object": Centred(mean),
+        "method": Centred(mean).method,
+        "default": default,
+        "by_keyword": by_keyword,
+        "float32": lambda y, f, w: (f - y + single, np.ones_like(f)),
+        "tuple": lambda y, f, w: (f - y + held[0], np.ones_like(f)),
+        "dict": lambda y, f, w: (f - y + by_name["mean"], np.ones_like(f)),
+        "helper": lambda y, f, w: (helper(f - y), np.ones_like(f)),
+    }
+
+
+def test_a_description_tells_what_a_function_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, same, other = (
+        {how: _workers.describe(go.objective(f)) for how, f in functions_that_hold(mean).items()}
+        for mean in (0.5, 0.5, 0.6)
+    )
+    assert one == same
+    for how in one:
+        assert one[how] != other[how], how
+    here = _workers.describe(centred_globally)
+    monkeypatch.setitem(globals(), "MEAN", 0.5)
+    assert _workers.describe(centred_globally) != here
+    rows_of_workers = [lambda y, f, w, cost=np.arange(n): (f - y, cost) for n in (3, 4)]
+    assert len({_workers.describe(f) for f in rows_of_workers}) == 1
+
+
+def test_a_description_of_what_holds_itself_ends() -> None:
+    def again(n: int) -> int:
+        return again(n - 1)
+
+    assert "again" in _workers.describe(again)
