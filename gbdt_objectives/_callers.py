@@ -100,16 +100,16 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
-def in_training() -> bool:
-    """Whether a booster asks for gradients, directly or through a function of the user's own."""
+def trained_booster() -> Any:
+    """The booster that asks for gradients, directly or through a function of the user's own."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _room(frame) not in LIBRARIES:
         frame = frame.f_back
     while frame is not None and _room(frame) in LIBRARIES:
         if frame.f_code.co_name == "update":
-            return True
+            return frame.f_locals.get("self")
         frame = frame.f_back
-    return False
+    return None
 
 
 def library_frames() -> Iterator[FrameType]:

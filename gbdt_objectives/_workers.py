@@ -115,6 +115,12 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     _here.call = call
     try:
         yield
+        if call.awaited:
+            raise TypeError(
+                f"{type(subject).__name__} was not summed over the workers, each of which would "
+                "go on with the rows of its own: write _totals of an objective, or the value of a "
+                "metric, with all_sum(sums, last=True), or use one machine"
+            )
     except Exception as error:
         if call.awaited:
             with suppress(Exception):  # which would hide this one
