@@ -16,7 +16,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -228,7 +228,7 @@ KINDS: dict[str, type[Exception]] = {
 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
     """The error of the first worker that has one, the same on all."""
-    text = "" if own is None else f"{kind_of(own)}: {str(own)[:800]} ({name_of_worker()})"
+    text = "" if own is None else f"{said_of(own)} ({name_of_worker()})"
     said = _exchange(text, reduce)
     for text in said:
         if text:
@@ -239,12 +239,13 @@ def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
     return own or ValueError("another worker failed: its log says why")
 
 
-def kind_of(error: Exception) -> str:
-    """The kind that the other workers raise; what they may not know is named in the message."""
+def said_of(error: Exception) -> str:
+    """The kind that all workers raise, and the text; a kind they may not know is named in it."""
+    text = str(error)[:800]
     for kind, known in KINDS.items():
         if isinstance(error, known):
-            return kind
-    return f"RuntimeError: {type(error).__name__}"
+            return f"{kind}: {text}"
+    return f"RuntimeError: {type(error).__name__}{': ' if text else ''}{text}"
 
 
 def name_of_worker() -> str:

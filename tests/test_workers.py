@@ -460,7 +460,7 @@ def fit_with_error(rank: int, world: int, error: Exception) -> None:
 )
 def test_errors_keep_kind_and_text(pair: Workers, error: Exception, kind: str, text: str) -> None:
     results = pair.run(fit_with_error, error)
-    assert results[0].kind == type(error).__name__
+    assert results[0].kind == kind
     all_raise(results[1:], kind, text)
 
 

@@ -164,7 +164,13 @@ class RenderedMetric:
             y_true, y_pred = a, b
         y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
         with _workers.together(self.metric):
-            value = self.metric._check_and_score(y_true, y_pred, sample_weight)
+            try:
+                value = self.metric._check_and_score(y_true, y_pred, sample_weight)
+            except ZeroDivisionError:
+                raise ValueError(
+                    f"{self.metric.name} is undefined: no row of the evaluation set counts on any "
+                    "worker"
+                ) from None
         if np.isnan(value):  # every comparison with nan is false: boosters would stop anywhere
             raise ValueError(
                 f"{self.metric.name} is nan on an evaluation set of {np.size(y_true)} rows: it is "

@@ -316,6 +316,10 @@ def range_of(classes: Sequence[Array]) -> tuple[int, int]:
         max((c.max() for c in found), default=-np.inf),
     )
     parts = all_gather(own)
+    if not np.isfinite(parts).any():
+        raise ValueError(
+            "y_true is empty on all workers: there must be at least one row that counts"
+        )
     return int(parts[:, 0].min()), int(parts[:, 1].max())
 
 

@@ -804,7 +804,17 @@ class FunctionObjective(Objective):
         self.label_domain.check("y_true", y)
         y, w = _read_only(y), None if w is None else _read_only(w)  # the booster's own memory
         moved = isinstance(start, np.ndarray) or start
-        return lambda f: self._call(y, f + start if moved else f, w, dtype)
+        looked = False
+
+        def gradient_hessian(f: Array) -> tuple[Array, Array]:
+            nonlocal looked
+            f = f + start if moved else f
+            if _workers.several() and not looked:
+                self._check_alone(y, f, w)
+                looked = True
+            return self._call(y, f, w, dtype)
+
+        return gradient_hessian
 
     def _call(
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
@@ -813,8 +823,6 @@ class FunctionObjective(Objective):
         several = _workers.several()
         if several and not len(f):
             return np.empty_like(f, dtype), np.empty_like(f, dtype)
-        if several:
-            self._check_alone(y, f, w)
         returned = self.function(y, _read_only(f), w, **self._keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(

@@ -282,14 +282,14 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     objective, _, given, parameters = reading
     if objective is not None:
         scores = trains_score(objective)
-        if scores:
-            _encode(given, find_classes(given["y"], objective, any_two=False))
-            library_fit = MethodType(xgb.XGBModel.fit, estimator)
         own_margins = given.get("base_margin")
-        y, w = labels_weights(
-            given["y"], given.get("sample_weight"), classifier=classifier and not scores
-        )
         with _workers.together(objective):
+            if scores:
+                _encode(given, find_classes(given["y"], objective, any_two=False))
+                library_fit = MethodType(xgb.XGBModel.fit, estimator)
+            y, w = labels_weights(
+                given["y"], given.get("sample_weight"), classifier=classifier and not scores
+            )
             started, start = _start(estimator, objective, given, y, w)
             _workers.agree()
         parameters |= {"objective": started, **start, **_arguments.several_outputs(objective)}
