@@ -25,7 +25,10 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
     ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
     if not reduces:
-        _refuse_alone(name, "train a different model")
+        _refuse_alone(
+            name, "train a different model: train on one machine, with XGBoost, or on Dask within "
+            "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
+        )  # fmt: skip
     for frame in library_frames():
         if frame.f_code.co_name == "fit" and link is not None:
             _refuse_classifier(name, link, frame.f_locals.get("self"))
@@ -33,13 +36,22 @@ def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> N
 
 def _refuse_alone(name: str, would: str) -> None:
     """Raise for one worker of several in LightGBM, which has no sums over them for us."""
-    for frame in library_frames():
-        if getattr(frame.f_locals.get("self"), "_network", None) is True:
-            raise ValueError(
-                f"{name} is called in distributed LightGBM, where each worker would see the sums "
-                f"of its own rows only and {would}: train on one machine, with XGBoost, or within "
-                "lightgbm() of gbdt_objectives.distributed.dask"
-            )
+    if free_network():
+        raise ValueError(
+            f"{name} is called in distributed LightGBM, where each worker would see the sums of "
+            f"its own rows only and {would}"
+        )
+
+
+def free_network() -> bool:
+    """Whether a booster of distributed LightGBM calls us, whose network is freed then: other
+    workers fail at once, and it cannot free that of the next training when it is deleted."""
+    for frame in enclosing_frames():
+        booster: Any = frame.f_locals.get("self")
+        if getattr(booster, "_network", None) is True:
+            booster.free_network()
+            return True
+    return False
 
 
 def refuse_metric(name: str, y_pred: object) -> None:
@@ -62,7 +74,7 @@ def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
     """Raise if a metric's rendering for one library is called by the other, or would be the number
     of one worker's rows, as nothing ``reduces`` it."""
     if library == "lightgbm" and not reduces:
-        _refuse_alone(name, "stop in another round")
+        _refuse_alone(name, "stop in another round: measure on one machine, or with XGBoost")
     caller = next(library_frames(), None)
     if caller is not None and _room(caller) != library:
         raise TypeError(
@@ -102,14 +114,27 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
 
 def in_training() -> bool:
     """Whether a booster asks for gradients, directly or through a function of the user's own."""
+    return any(frame.f_code.co_name == "update" for frame in enclosing_frames())
+
+
+def refuse_wrapped_metric(name: str) -> None:
+    """Raise for a metric that a booster's own call reaches through a function of the user's: of
+    several workers each would see the number of its own rows, and XGBoost their mean."""
+    if next(enclosing_frames(), None) is not None:
+        raise ValueError(
+            f"{name} is called on the rows of one worker of several: pass metric.xgboost "
+            "itself for custom_metric= or eval_metric=, which sums over all workers"
+        )
+
+
+def enclosing_frames() -> Iterator[FrameType]:
+    """The frames of XGBoost or LightGBM that stand above our own, whatever is between."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _room(frame) not in LIBRARIES:
         frame = frame.f_back
     while frame is not None and _room(frame) in LIBRARIES:
-        if frame.f_code.co_name == "update":
-            return True
+        yield frame
         frame = frame.f_back
-    return False
 
 
 def library_frames() -> Iterator[FrameType]:

@@ -16,7 +16,7 @@ import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,7 @@ class Call:
 
 class _Here(threading.local):
     call: Call | None = None
+    some_rows = False
 
 
 _here = _Here()  # XGBoost's communicator belongs to a thread as well
@@ -84,8 +85,18 @@ def workers() -> bool:
 
 
 def several() -> bool:
-    """Whether this is a call that several workers make together, some perhaps without rows."""
-    return _here.call is not None
+    """Whether these are some of the rows only: others may have those that this part lacks."""
+    return _here.call is not None or _here.some_rows
+
+
+@contextmanager
+def some_rows() -> Iterator[None]:
+    """That the rows at hand are some of all: it is no error if there are none, or none counts."""
+    outer, _here.some_rows = _here.some_rows, True
+    try:
+        yield
+    finally:
+        _here.some_rows = outer
 
 
 @contextmanager
@@ -109,10 +120,14 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if call.awaited:
-            with suppress(Exception):  # which would hide this one
-                _send(np.empty(0), call, _collective_sum, error)
-        raise
+        if not call.awaited:
+            raise
+        try:
+            _send(np.empty(0), call, _collective_sum, error)
+        except Exception as sent:
+            if sent.__cause__ is error:
+                raise sent from error
+        raise  # the others are gone
     finally:
         _here.call = outer
 
@@ -192,16 +207,45 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
 
 
+KINDS: dict[str, type[Exception]] = {
+    "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
+}  # fmt: skip
+"""Of the errors that are raised on all workers."""
+
+
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
-    """The error of this worker, or of the first that has one."""
-    said = _exchange("" if own is None else f"{type(own).__name__}: {own}", reduce)
-    if own is not None:
-        return own
-    for rank, text in enumerate(said):
+    """The error of the first worker that has one, the same on all."""
+    text = "" if own is None else f"{kind_of(own)}: {str(own)[:800]} ({name_of_worker()})"
+    said = _exchange(text, reduce)
+    for text in said:
         if text:
             kind, _, message = text.partition(": ")
-            return (TypeError if kind == "TypeError" else ValueError)(f"{message} (worker {rank})")
-    return ValueError("another worker failed: its log says why")
+            error = KINDS.get(kind, RuntimeError)(message)
+            error.__cause__ = own
+            return error
+    return own or ValueError("another worker failed: its log says why")
+
+
+def kind_of(error: Exception) -> str:
+    """The kind that the other workers raise; what they may not know is named in the message."""
+    for kind, known in KINDS.items():
+        if isinstance(error, known):
+            return kind
+    return f"RuntimeError: {type(error).__name__}"
+
+
+def name_of_worker() -> str:
+    """Of this one, with the address that its user knows it by in Dask, which is never imported."""
+    from xgboost import collective
+
+    name = f"worker {collective.get_rank()}"
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return name
+    try:
+        return f"{name}, {distributed.get_worker().address}"
+    except ValueError:  # no task of Dask
+        return name
 
 
 def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:

@@ -20,6 +20,7 @@ SLOW = (
     "calibration/test_refinement.py",
     "distributed",
     "engines",
+    "gbdt_objectives/distributed/dask",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "estimators/test_qwk_classifier.py",

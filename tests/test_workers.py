@@ -278,6 +278,22 @@ def test_numbers_on_plain_arrays_wait_for_nobody(pair: Workers) -> None:
     assert pair.run(score_alone, deadline=20) == [score_alone(0, 1), None]
 
 
+def wrap_metric(rank: int, world: int) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    metric = go.qwk_metric((0, 3))
+    xgb.train(
+        {**PARAMS, "disable_default_eval_metric": 1}, data, 2,
+        obj=go.qwk_objective(y, sample_weight=w),
+        custom_metric=lambda margin, data: ("own", metric(data.get_label(), margin)),
+        evals=[(data, "v")], verbose_eval=False,
+    )  # fmt: skip
+
+
+def test_a_metric_in_a_function_of_ones_own_is_refused(pair: Workers) -> None:
+    all_raise(pair.run(wrap_metric), "ValueError", "qwk is called on the rows of one worker")
+
+
 # --- what is not the same everywhere
 
 

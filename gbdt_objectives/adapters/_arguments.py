@@ -108,9 +108,11 @@ def check_data(name: str, data: object, kind: type) -> None:
                 f"{name} is a {type(data).__name__}, of many machines: use train of "
                 "gbdt_objectives.distributed.dask, train(client, params, data, ...)"
             )
+        place, arguments = f"{library}.{kind.__name__}", "X, label=y"
+        if kind.__name__ == "DaskDMatrix":
+            place, arguments = "xgboost.dask.DaskDMatrix", "client, X, y"
         raise TypeError(
-            f"{name} must be a {library}.{kind.__name__}, found {type(data).__name__}: wrap it, "
-            f"{library}.{kind.__name__}(X, label=y)"
+            f"{name} must be a {place}, found {type(data).__name__}: wrap it, {place}({arguments})"
         )
 
 

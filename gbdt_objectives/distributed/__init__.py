@@ -1,1 +1,1 @@
-"""Engines of many machines: what one machine computes from rows, from sums over all of them."""
+"""Many machines: an engine a module, on top of the adapters."""

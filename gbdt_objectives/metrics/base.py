@@ -55,6 +55,8 @@ class Metric:
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         _callers.refuse_metric(self.name, y_pred)
+        if _workers.workers():
+            _callers.refuse_wrapped_metric(self.name)
         _callers.refuse_direction(self.name, self.greater_is_better)
         self._refuse_unclear(y_true, y_pred)
         return self._check_and_score(y_true, y_pred, sample_weight)

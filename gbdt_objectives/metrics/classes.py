@@ -85,7 +85,7 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
-        if labels is None and self.label_range is None and np.asarray(y_pred).dtype.kind != "f":
+        if labels is None and self.label_range is None and not _floats(y_pred):
             labels = _checks.category_order("y_true", y_true)
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
@@ -302,6 +302,10 @@ def matthews(counts: Array) -> Array:
     several = ((p > 0).sum(axis=0) > 1) & (scale > 0)
     value = several * agreement.sum(axis=0) / np.sqrt(np.where(several, scale, 1))
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
+
+
+def _floats(y_pred: ArrayLike) -> bool:
+    return _checks.as_array("y_pred", y_pred).dtype.kind == "f"
 
 
 def range_of(classes: Sequence[Array]) -> tuple[int, int]:

@@ -164,12 +164,15 @@ class Objective:
 
         While several workers train together, on the labels of all of them.
         """
-        own = self.label_statistics(y_true, sample_weight)
+        own = self._statistics(*self._read_labels(y_true, sample_weight))
         return self.from_label_statistics(_workers.all_gather(own))
 
     def label_statistics(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
-        """What :meth:`measured` needs of some of the training rows, float64 (k,)."""
-        y, w = self._read_labels(y_true, sample_weight)
+        """What :meth:`measured` needs of some of the training rows, perhaps none, float64 (k,)."""
+        with _workers.some_rows():
+            return self._statistics(*self._read_labels(y_true, sample_weight))
+
+    def _statistics(self, y: Array, w: Array | None) -> Array:
         device = self._device_of(y)
         if device is not None:
             device.check(self.label_domain, "y_true", y)
@@ -258,7 +261,8 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        with _workers.together(self) if _callers.in_training() else nullcontext():
+        joined = _workers.workers() and _callers.in_training()
+        with _workers.together(self) if joined else nullcontext():
             y, f, w = self._read(y_true, margin, sample_weight)
             if _workers.several() and margin is a and not self._is_complete:
                 ready = self._measured_once(b, y, w)

@@ -581,7 +581,7 @@ def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
                 assert f"{how} refused: " in out, (out, err)
             assert "kappa refused: RatioObjective is called in distributed LightGBM" in out
             assert out.count("refused: QWKObjective is called in distributed LightGBM") >= 2
-            assert "train on one machine, or use XGBoost" in out
+            assert "train on one machine, with XGBoost, or on Dask within lightgbm()" in out
     finally:
         for worker in workers:
             worker.kill()

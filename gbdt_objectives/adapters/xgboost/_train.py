@@ -108,13 +108,10 @@ def train(
     )  # fmt: skip
     with _workers.together(objective):
         check_labels(matrices)
-        callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
-        if metric is not None and early_stopping_rounds is not None:
-            callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-        parameters.check(params, objective, stops_early=any_stops_early(callbacks))
-        for callback in callbacks:
-            if isinstance(callback, xgb.callback.EarlyStopping):
-                _arguments.check_held_out(evals, data, callback.data)
+        given = kwargs.pop("callbacks", None)
+        callbacks = find_callbacks(
+            given, params, data, objective, metric, evals, early_stopping_rounds
+        )
         if continues(params, kwargs, objective):
             started, base_score = StartedObjective(objective, None), dict[str, float]()
         else:
@@ -124,7 +121,6 @@ def train(
     if metric is not None:
         exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
         callbacks = exact.with_callbacks(callbacks)
-    check_checkpoints(callbacks, objective)
     booster = xgb.train(
         {**params, **as_custom(objective), **base_score},
         data,
@@ -140,6 +136,27 @@ def train(
     return booster
 
 
+def find_callbacks(
+    given: Sequence[Any] | None,
+    params: Mapping[str, Any],
+    data: object,
+    objective: Objective,
+    metric: Metric | None,
+    evals: Sequence[tuple[Any, str]],
+    early_stopping_rounds: int | None,
+) -> list[Any]:
+    """The user's callbacks and early stopping, on the metric; parameters that fit them."""
+    callbacks = direct_callbacks(given, metric)
+    if metric is not None and early_stopping_rounds is not None:
+        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
+    parameters.check(params, objective, stops_early=any_stops_early(callbacks))
+    for callback in callbacks:
+        if isinstance(callback, xgb.callback.EarlyStopping):
+            _arguments.check_held_out(evals, data, callback.data)
+    check_checkpoints(callbacks, objective)
+    return callbacks
+
+
 def as_custom(objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
@@ -153,7 +170,8 @@ def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[...,
     """The metric of XGBoost's margins plus what the objective adds to them."""
 
     def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
-        return metric.xgboost(margin + shift(data), data)
+        moved = margin + shift(data) if len(margin) else margin  # of no rows it is flat
+        return metric.xgboost(moved, data)
 
     return measure
 
@@ -217,13 +235,17 @@ def start_at(
     """The objective, measured, and the base_score to start at, in the units of a prediction,
     unless it is given."""
     if base_margin is not None:
-        if base_score is not None:
-            raise ValueError(
-                "base_score and base_margin are both given: XGBoost would ignore the first; leave "
-                "one of them out"
-            )
-        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
-        return StartedObjective(objective, starts), {"base_score": prediction(0.0, objective)}
+        rows = len(label_weight[0])
+        return start_at_margins(objective, base_margin, base_score, rows)
+    if objective.outputs == 1:
+        objective = objective.measured(*label_weight)
+    return start_measured(objective, base_score)
+
+
+def start_measured(
+    objective: Objective, base_score: Any
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The same for an objective that is measured; if of several outputs, it may be later."""
     if objective.outputs > 1:
         if base_score is not None:
             raise ValueError(
@@ -231,12 +253,24 @@ def start_at(
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
-    measured = objective.measured(*label_weight)
     if base_score is not None:
         start = margin(_checks.number("base_score", base_score), objective)
-        return StartedObjective(measured, start), {}
-    intercept = float(start_margin(measured))
-    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
+        return StartedObjective(objective, start), {}
+    intercept = float(start_margin(objective))
+    return StartedObjective(objective, intercept), {"base_score": prediction(intercept, objective)}
+
+
+def start_at_margins(
+    objective: Objective, base_margin: Any, base_score: Any, rows: int
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The same where each row has a start, or None if they were read elsewhere."""
+    if base_score is not None:
+        raise ValueError(
+            "base_score and base_margin are both given: XGBoost would ignore the first; leave "
+            "one of them out"
+        )
+    starts = None if base_margin is None else read_base_margin(base_margin, rows, objective.outputs)
+    return StartedObjective(objective, starts), {"base_score": prediction(0.0, objective)}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import xgboost as xgb
@@ -143,35 +143,45 @@ class XGBClassifier(xgb.XGBClassifier):
 
     @copy_signature(xgb.XGBClassifier.save_model)
     def save_model(self, fname: Any) -> None:
-        if not _trains_score(getattr(self, "objective_", None)):
-            super().save_model(fname)
-            return
-        # as what its predictions are: XGBClassifier would take them for probabilities
-        margins = xgb.XGBRegressor()
-        margins._Booster = self.get_booster()
-        margins.save_model(fname)
+        save_classifier(self, super().save_model, fname)
 
     @copy_signature(xgb.XGBClassifier.load_model)
     def load_model(self, fname: Any) -> None:
-        objective = self.objective
-        self.__dict__.pop("objective_", None)
-        if not _trains_score(objective):
-            try:
-                super().load_model(fname)
-            except TypeError as error:
-                self.__dict__.pop("_Booster", None)
-                raise TypeError(
-                    f"{error}. If it was trained on an objective that turns scores into "
-                    "probabilities, only the objective can read them: write "
-                    "XGBClassifier(objective=...).load_model(...) with the objective_ of the model "
-                    "that was saved"
-                ) from error
-            return
-        margins = xgb.XGBRegressor()
-        margins.load_model(fname)
-        self._Booster = margins.get_booster()
-        self.objective_ = objective
-        self.n_classes_ = objective.n_classes  # type: ignore[assignment]  # not None
+        load_classifier(self, super().load_model, fname)
+
+
+def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: Any) -> None:
+    """Save what its predictions are: of scores XGBClassifier would make probabilities."""
+    if not trains_score(getattr(estimator, "objective_", None)):
+        library_save(fname)
+        return
+    margins = xgb.XGBRegressor()
+    margins._Booster = estimator.get_booster()
+    margins.save_model(fname)
+
+
+def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
+    """Load what :func:`save_classifier` saved."""
+    objective = estimator.objective
+    estimator.__dict__.pop("objective_", None)
+    if not trains_score(objective):
+        try:
+            library_load(fname)
+        except TypeError as error:
+            estimator.__dict__.pop("_Booster", None)
+            name = type(estimator).__name__
+            raise TypeError(
+                f"{error}. If it was trained on an objective that turns scores into "
+                "probabilities, only the objective can read them: write "
+                f"{name}(objective=...).load_model(...) with the objective_ of the model "
+                "that was saved"
+            ) from error
+        return
+    margins = xgb.XGBRegressor()
+    margins.load_model(fname)
+    estimator._Booster = margins.get_booster()
+    estimator.objective_ = objective
+    estimator.n_classes_ = objective.n_classes
 
 
 def fit_stopped(
@@ -196,9 +206,27 @@ def fit_stopped(
         _fit(estimator, estimator.fit, **given)
 
 
-def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+class Reading(NamedTuple):
+    """What a fit is asked for."""
+
+    objective: Objective | None
+    metrics: list[Any]
+    given: dict[str, Any]
+    """The arguments of fit by name."""
+    parameters: dict[str, Any]
+    """What to set on the estimator while the library's own fit runs."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether an objective or a metric of this package is in it."""
+        return self.objective is not None or "eval_metric" in self.parameters
+
+
+def read_fit(
+    estimator: Any, library_fit: Callable[..., Any], *args: Any, classifier: bool, **kwargs: Any
+) -> Reading:
+    """What the estimator and the arguments of its fit ask for, checked."""
     check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
-    classifier = isinstance(estimator, xgb.XGBClassifier)
     objective = own_objective(estimator, classifier=classifier)
     metrics, own = own_metrics(estimator.eval_metric, estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
@@ -224,12 +252,37 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         )
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
-        scores = _trains_score(objective)
-        if scores:
+        if trains_score(objective):
             refuse_built_in_metrics(metrics, objective, "XGBoost")
             if estimator.eval_metric is None:
                 _check_stopping(stops_early)
             parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
+    return Reading(objective, metrics, given, parameters)
+
+
+def run_fit(estimator: Any, library_fit: Callable[..., Any], reading: Reading) -> None:
+    """The library's own fit, with the parameters set while it runs."""
+    metrics = reading.metrics
+    with set_temporarily(estimator, reading.parameters):
+        try:
+            library_fit(**reading.given)
+        except xgb.core.XGBoostError as error:
+            if "Unknown metric function" not in str(error) or len(metrics) == 1:
+                raise
+            raise ValueError(
+                f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
+                "know one of the names, or accepts no other metric beside one of gbdt_objectives"
+            ) from error
+    estimator.__dict__.pop("objective_", None)  # of an earlier fit
+
+
+def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    classifier = isinstance(estimator, xgb.XGBClassifier)
+    reading = read_fit(estimator, library_fit, *args, classifier=classifier, **kwargs)
+    objective, _, given, parameters = reading
+    if objective is not None:
+        scores = trains_score(objective)
+        if scores:
             _encode(given, find_classes(given["y"], objective, any_two=False))
             library_fit = MethodType(xgb.XGBModel.fit, estimator)
         own_margins = given.get("base_margin")
@@ -240,17 +293,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             started, start = _start(estimator, objective, given, y, w)
             _workers.agree()
         parameters |= {"objective": started, **start, **_arguments.several_outputs(objective)}
-    with set_temporarily(estimator, parameters):
-        try:
-            library_fit(**given)
-        except xgb.core.XGBoostError as error:
-            if "Unknown metric function" not in str(error) or len(metrics) == 1:
-                raise
-            raise ValueError(
-                f"eval_metric holds {_checks.shown(metrics)}: this version of XGBoost does not "
-                "know one of the names, or accepts no other metric beside one of gbdt_objectives"
-            ) from error
-    estimator.__dict__.pop("objective_", None)  # of an earlier fit
+    run_fit(estimator, library_fit, reading)
     if objective is None:
         return estimator
     if objective.outputs > 1 and own_margins is None and started.start is not None:
@@ -269,7 +312,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     return estimator
 
 
-def _trains_score(objective: object) -> TypeGuard[Objective]:
+def trains_score(objective: object) -> TypeGuard[Objective]:
     return isinstance(objective, Objective) and objective.link == "score"
 
 
@@ -289,7 +332,7 @@ def _class_probability(
     """The probabilities that the objective finds in its scores; None if XGBoost finds them itself,
     or if its ``predict`` is asked for margins."""
     objective = getattr(estimator, "objective_", None)
-    if not _trains_score(objective):
+    if not trains_score(objective):
         return None
     given = name_arguments(predict, *args, **kwargs)
     if given.get("output_margin"):
@@ -322,10 +365,7 @@ def _start(
     base_score, margins = estimator.base_score, given.get("base_margin")
     if continues({"base_score": base_score}, given, objective):
         return StartedObjective(objective, None), {}
-    if given.get("eval_set"):
-        others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
-        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
-        _arguments.check_same_starts("base_margin", {"X": margins is not None, **has})
+    check_margins(given)
     started, parameters = start_at(objective, (y, w), margins, base_score)
     if started.shifts:
         measured = objective.measured(y, w)
@@ -335,6 +375,15 @@ def _start(
             start_of_rows(measured, len(target)) for _, target in given.get("eval_set", ())
         ] or None
     return started, parameters
+
+
+def check_margins(given: dict[str, Any]) -> None:
+    """Raise if some rows of a fit have a base_margin and others none."""
+    if given.get("eval_set"):
+        others = given.get("base_margin_eval_set") or [None] * len(given["eval_set"])
+        has = {f"eval_set[{k}]": m is not None for k, m in enumerate(others)}
+        has_margin = given.get("base_margin") is not None
+        _arguments.check_same_starts("base_margin", {"X": has_margin, **has})
 
 
 def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:

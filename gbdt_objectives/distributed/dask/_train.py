@@ -1,0 +1,420 @@
+"""XGBoost on Dask: train on an Objective, the same model as on one machine."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import distributed
+import numpy as np
+import xgboost as xgb
+from scipy.sparse import csr_matrix
+from xgboost import dask as xgb_dask
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.adapters.xgboost import parameters
+from gbdt_objectives.adapters.xgboost._train import (
+    as_custom,
+    check_labels,
+    continues,
+    find_callbacks,
+    read_base_margin,
+    shift_metric,
+    start_at_margins,
+    start_measured,
+)
+from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
+from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+
+TIMEOUT = 300
+"""Seconds."""
+
+GRACE = 1.0
+"""Seconds in which Dask notices that a worker is gone, and the others that they train no more."""
+
+
+def train(
+    client: distributed.Client | None,
+    params: Mapping[str, Any],
+    data: xgb_dask.DaskDMatrix,
+    num_boost_round: int = 100,
+    *,
+    objective: Objective,
+    metric: Metric | None = None,
+    evals: Sequence[tuple[xgb_dask.DaskDMatrix, str]] = (),
+    early_stopping_rounds: int | None = None,
+    timeout: int = TIMEOUT,
+    **kwargs: Any,
+) -> xgb.Booster:
+    """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
+
+    Arguments mean what they mean there. The objective is measured on the labels of all partitions
+    where they are, of which only sums travel; so are the sums of each round and the metric's. The
+    model, the best round and the values of the metric are those of one machine with the same
+    bins, which quantile sketches of many different values are not quite.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        None is the current one. Not an asynchronous one.
+    params : mapping
+        As on one machine.
+    data : xgboost.dask.DaskDMatrix
+        With labels; a DaskQuantileDMatrix is one.
+    num_boost_round : int
+        Maximum number of rounds.
+    objective : Objective
+        E.g. ``qwk_objective()``, which is measured on all labels. None that holds values of its
+        training rows: such as offsets by row.
+    metric : Metric, optional
+        Needs ``evals``.
+    evals : sequence of (DaskDMatrix, str)
+        What to evaluate ``metric`` on; may be on other workers than ``data``.
+    early_stopping_rounds : int, optional
+        As on one machine.
+    timeout : int
+        Seconds after which workers give up another one that does not answer: more than the
+        slowest needs for a round, and to make its matrix of its partitions. Before XGBoost 3.0
+        it is XGBoost's own and cannot be set.
+    **kwargs
+        Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
+        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``;
+        and ``evals_result``, a dict that is filled as by ``xgboost.train``.
+
+    Returns
+    -------
+    xgboost.Booster
+        On this machine; ``xgboost.dask.predict(client, booster, data)`` predicts where rows are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As on one machine; an error of a partition says which, one in training which worker.
+    RuntimeError
+        If a worker was lost or did not answer in time. The message names it, and says what to do.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from xgboost.dask import DaskDMatrix
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.distributed.dask import train
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     data = DaskDMatrix(client, da.from_array(X, (250, 3)), da.from_array(y, 250))
+    ...     booster = train(client, {"max_depth": 2}, data, 20, objective=qwk_objective())
+    >>> booster.inplace_predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
+    array([1., 3.], dtype=float32)
+    """
+    client = find_client(client)
+    matrices = _arguments.check_arguments(
+        "train", xgb_dask.DaskDMatrix, params, data, num_boost_round, objective, metric, evals,
+        early_stopping_rounds, kwargs, parameters.INSTEAD,
+    )  # fmt: skip
+    check_not_by_row(objective)
+    config = find_config(timeout, kwargs.pop("coll_cfg", None))
+    given, history = kwargs.pop("callbacks", None), kwargs.pop("evals_result", None)
+    callbacks = find_callbacks(given, params, data, objective, metric, evals, early_stopping_rounds)
+    stops_early = any_stops_early(callbacks)
+    earlier = continues(params, kwargs, objective)
+    with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
+        measured, has_margin = measure(client, objective, matrices)
+        started, base_score = start(measured, earlier, has_margin, params.get("base_score"))
+        if earlier:
+            kwargs["xgb_model"] = as_booster(kwargs["xgb_model"])
+        shift = start_margin(measured) if started.shifts else 0.0
+        exact = None
+        if metric is not None:
+            exact = Exact(shift_metric(metric, lambda data: shift), metric)
+            callbacks = exact.with_callbacks(callbacks)
+        trained = xgb_dask.train(
+            client,
+            {**params, **as_custom(objective), **base_score},
+            data,
+            num_boost_round,
+            obj=started,
+            custom_metric=exact,
+            evals=list(evals),
+            callbacks=[interruptible, *callbacks],
+            **{"verbose_eval": False, **kwargs, **config},
+        )
+    booster: xgb.Booster = trained["booster"]
+    if history is not None:
+        history.clear()
+        history.update(trained["history"])
+    if metric is not None and stops_early:  # the workers warn where nobody looks
+        values = next(reversed(trained["history"].values()))[metric.name]
+        warn_if_few(booster.best_iteration, len(values), metric.name)
+    if np.any(shift):
+        add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
+    return booster
+
+
+def find_client(client: distributed.Client | None) -> distributed.Client:
+    """The one given or the current one, which must be one to wait for."""
+    if client is None:
+        client = distributed.get_client()
+    if not isinstance(client, distributed.Client):
+        raise TypeError(
+            f"client must be a distributed.Client, found {_checks.shown(client)}: write "
+            "train(client, params, data, ...)"
+        )
+    if client.asynchronous:
+        raise TypeError(
+            "client is asynchronous, but training waits: pass Client(address), or call it by "
+            "asyncio.to_thread with such a one"
+        )
+    return client
+
+
+def check_not_by_row(objective: Objective) -> None:
+    if objective.is_by_row:
+        raise ValueError(
+            f"{objective!r} is for training rows in their order, which partitions have not: give "
+            "sample_weight, or one rate or offset for all rows; or train on one machine"
+        )
+
+
+def find_config(timeout: int, config: Any) -> dict[str, Any]:
+    """The arguments of xgboost.dask.train that set the timeout of the collective."""
+    _checks.whole_number("timeout", timeout, 1)
+    Config = getattr(xgb.collective, "Config", None)
+    if Config is None:
+        if timeout != TIMEOUT:
+            raise ValueError(
+                f"timeout={timeout} is not supported by XGBoost {xgb.__version__}, which has its "
+                "own: leave it out, or upgrade to XGBoost 3.0"
+            )
+        return {}
+    if config is None:
+        return {"coll_cfg": Config(timeout=timeout)}
+    if config.timeout not in (None, timeout):
+        raise ValueError(
+            f"timeout is {timeout} and that of coll_cfg {config.timeout}: set timeout= only"
+        )
+    return {"coll_cfg": replace(config, timeout=timeout)}
+
+
+def start(
+    measured: Objective, earlier: bool, has_margin: bool, base_score: Any
+) -> tuple[StartedObjective, dict[str, float]]:
+    """The objective as workers call it, and the base_score to start at."""
+    if earlier:
+        return StartedObjective(measured, None), {}
+    if has_margin:
+        return start_at_margins(measured, None, base_score, 0)
+    return start_measured(measured, base_score)
+
+
+def as_booster(model: Any) -> xgb.Booster:
+    """An earlier model, read here: workers may not see the file."""
+    if isinstance(model, xgb.XGBModel):
+        return model.get_booster()
+    return model if isinstance(model, xgb.Booster) else xgb.Booster(model_file=model)
+
+
+# Labels, measured where they are.
+
+
+class Part(NamedTuple):
+    """What a partition tells of its rows."""
+
+    rows: int
+    has_margin: bool
+    largest_weight: float | None
+    statistics: Array | None
+
+
+def measure(
+    client: distributed.Client,
+    objective: Objective,
+    matrices: Mapping[str, xgb_dask.DaskDMatrix],
+) -> tuple[Objective, bool]:
+    """The objective measured on the labels of the first matrix; whether they have a base_margin."""
+    first, *_ = matrices
+    parts = {
+        name: inspect_matrix(client, matrix, name, objective if name == first else None)
+        for name, matrix in matrices.items()
+    }
+    has = {name: any(part.has_margin for part in found) for name, found in parts.items()}
+    _arguments.check_same_starts("base_margin", has)
+    return merge(objective, parts[first]), has[first]
+
+
+def merge(objective: Objective, parts: Sequence[Part]) -> Objective:
+    """The objective measured on the labels of all parts."""
+    rows = sum(part.rows for part in parts)
+    weights = [part.largest_weight for part in parts if part.largest_weight is not None]
+    if not rows:
+        objective.measured([])  # raises
+    if weights and max(weights) < _checks.LEAST_WEIGHT:
+        _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
+    measured = [part.statistics for part in parts if part.statistics is not None]
+    return objective.from_label_statistics(np.array(measured))
+
+
+def inspect_matrix(
+    client: distributed.Client,
+    matrix: xgb_dask.DaskDMatrix,
+    name: str,
+    objective: Objective | None,
+) -> list[Part]:
+    """Its partitions, each inspected on the worker that has it."""
+    place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
+    parts = [part for parts in matrix.worker_map.values() for part in parts]
+    parts.sort(key=lambda part: matrix.partition_order[part.key])
+    return inspect_parts(client, parts, name, objective, lambda part: place[part.key])
+
+
+def inspect_parts(
+    client: distributed.Client,
+    parts: Sequence[Any],
+    name: str,
+    objective: Objective | None,
+    place: Callable[[Any], str] | None = None,
+) -> list[Part]:
+    """What the partitions tell; the error of the first that has one is raised."""
+    futures = [
+        client.submit(
+            inspect_part,
+            part,
+            f"partition {k} of {name}",
+            objective,
+            pure=False,
+            **({} if place is None else {"workers": [place(part)], "allow_other_workers": True}),
+        )
+        for k, part in enumerate(parts)
+    ]
+    found: list[Part] = []
+    for part in client.gather(futures):
+        if isinstance(part, Exception):
+            raise part
+        found.append(part)
+    return found
+
+
+def inspect_part(
+    part: Mapping[str, Any], name: str, objective: Objective | None
+) -> Part | TypeError | ValueError:
+    """What a partition tells of its rows, or what is wrong with it, as on one machine."""
+    try:
+        rows = part["data"].shape[0]
+        matrix = xgb.DMatrix(
+            csr_matrix((rows, 1), dtype=np.float32),  # for labels to be read as on one machine
+            **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
+        )
+        check_labels({"data": matrix} if rows else {})
+        y, w = _checks.label_weight(matrix)
+        margin = matrix.get_float_info("base_margin")
+        if margin.size and objective is not None:
+            read_base_margin(margin, rows, objective.outputs)
+        return Part(
+            rows,
+            margin.size > 0,
+            None if w is None else float(np.max(w, initial=0)),
+            None if objective is None else objective.label_statistics(y, w),
+        )
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        return kind(f"in {name}: {error}")
+
+
+# Workers that are lost, hang, or are to stop.
+
+_interrupted: set[str] = set()
+"""On a worker: the trainings that nobody waits for any more."""
+
+
+def interrupt(token: str) -> None:
+    """Runs on a worker, beside its tasks."""
+    _interrupted.add(token)
+
+
+class Interruptible(xgb.callback.TrainingCallback):
+    """Ends a training, on each worker before its next round, that was interrupted at the client."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token = uuid.uuid4().hex
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self.token in _interrupted:
+            raise RuntimeError("training was interrupted at the client")
+        return False
+
+
+def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
+    """The addresses of those that have rows."""
+    return {address for matrix in matrices for address in matrix.worker_map}
+
+
+@contextmanager
+def explained(
+    client: distributed.Client, needed: set[str], timeout: int
+) -> Iterator[Interruptible]:
+    """Say which of the workers was lost or hangs, if an error comes from that."""
+    interruptible = Interruptible()
+    try:
+        yield interruptible
+    except KeyboardInterrupt:
+        with suppress(Exception):
+            client.run(interrupt, interruptible.token, on_error="ignore")
+        raise
+    except Exception as error:
+        usual = isinstance(error, TypeError | ValueError) and not isinstance(
+            error, xgb.core.XGBoostError
+        )
+        lost, busy = set[str](), set[str]()
+        with suppress(OSError):  # no scheduler to ask: the first error says more
+            lost, busy = find_lost(client, needed, 0.0 if usual else GRACE)
+        if lost:
+            raise RuntimeError(
+                f"{shown(lost)} lost in training: killed, or out of memory, as the log of Dask "
+                "says. Train again, from a new DaskDMatrix: the old one has lost rows"
+            ) from error
+        if busy and not usual:
+            raise RuntimeError(
+                f"{shown(busy)} still at work when the others gave up, which wait {timeout} s for "
+                "an answer: if it hangs, restart it, "
+                f"client.restart_workers({sorted(busy)}), and train again from a new DaskDMatrix; "
+                "if it is slow, divide the rows more evenly or pass a longer timeout"
+            ) from error
+        raise
+
+
+def shown(addresses: set[str]) -> str:
+    some = "worker", "was"
+    if len(addresses) > 1:
+        some = "workers", "were"
+    return f"{some[0]} {', '.join(sorted(addresses))} {some[1]}"
+
+
+def find_lost(
+    client: distributed.Client, needed: set[str], grace: float
+) -> tuple[set[str], set[str]]:
+    """Which of the workers are gone, or still train after some time."""
+    until = time.monotonic() + grace
+    while True:
+        lost = needed - set(client.nthreads())
+        if lost or time.monotonic() >= until:
+            break
+        time.sleep(0.05)
+    busy = set()
+    if not lost and grace:
+        for address, tasks in client.call_stack().items():
+            if address in needed and any("xgboost" in "".join(s) for s in tasks.values()):
+                busy.add(address)
+    return lost, busy

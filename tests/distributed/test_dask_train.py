@@ -1,0 +1,525 @@
+"""Training on Dask: the model of one machine, or an error that says which worker and what to do.
+
+One cluster of processes serves all tests, and everything has a deadline. Features have few values,
+so that bins do not depend on how quantile sketches were merged.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
+from tests.distributed import faults
+from tests.distributed.faults import within
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+pytest.importorskip("pyarrow")
+
+import dask.array as da  # noqa: E402
+from xgboost import dask as xgb_dask  # noqa: E402
+
+from gbdt_objectives.distributed import dask as ours  # noqa: E402
+
+HAS_TIMEOUT = hasattr(xgb.collective, "Config")
+SHORT = 4
+"""Seconds for which workers wait for one that hangs."""
+
+N = 1200
+_rng = np.random.default_rng(0)
+X = _rng.integers(0, 12, (N, 4)).astype(float)
+Y = np.digitize(X[:, :2].sum(1) + _rng.normal(0, 2, N), [7, 11, 15]).astype(float)
+_order = np.argsort(Y, kind="stable")  # partitions as unlike as can be
+X, Y = X[_order], Y[_order]
+W = _rng.integers(1, 4, N).astype(float)
+RARE = (Y == 3).astype(float)
+HELD_OUT = np.arange(0, N, 5)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=3,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs=60,
+    ) as started:
+        yield started
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as joined:
+        joined.wait_for_workers(3, timeout=faults.DEADLINE)
+        yield joined
+
+
+def column(client, values, parts):
+    """A Dask array of (worker, rows), each where it is told to be."""
+    workers = sorted(client.nthreads())
+    shape = (np.nan, *values.shape[1:])  # for empty parts not to be dropped
+    return da.concatenate(
+        [
+            da.from_delayed(
+                dask.delayed(client.scatter(values[rows], workers=[workers[at]], hash=False)),
+                shape,
+                values.dtype,
+            )
+            for at, rows in parts
+        ],
+        allow_unknown_chunksizes=True,
+    )
+
+
+def thirds(k):
+    """N rows on k workers."""
+    return [(at, slice(at * N // k, (at + 1) * N // k)) for at in range(k)]
+
+
+LAYOUTS = {
+    "two workers": (thirds(2), [(0, HELD_OUT[:100]), (1, HELD_OUT[100:])]),
+    "three workers, empty partitions": (
+        [*thirds(3), (0, slice(0, 0)), (2, slice(0, 0))],
+        [(1, HELD_OUT)],
+    ),
+    "an evaluation-only worker": (thirds(2), [(2, HELD_OUT)]),
+}
+
+
+def matrix(client, parts, y=Y, weight=W, **more):
+    more = {name: column(client, values, parts) for name, values in more.items()}
+    made = xgb_dask.DaskDMatrix(
+        client,
+        column(client, X, parts),
+        column(client, y, parts),
+        weight=column(client, weight, parts),
+        **more,
+    )
+    workers = sorted(client.nthreads())
+    wanted = {workers[at] for at, rows in parts}
+    assert set(made.worker_map) == wanted, "partitions are not where the test wants them"
+    return made
+
+
+def alone(y=Y, weight=W, rows=slice(None), **more):
+    more = {name: values[rows] for name, values in more.items()}
+    return xgb.DMatrix(X[rows], y[rows], weight=weight[rows], **more)
+
+
+PARAMETERS = {"max_depth": 3, "nthread": 1}
+OBJECTIVES = {
+    "qwk": (go.qwk_objective(), go.extended_qwk_metric(), Y),
+    "qwk, classes": (go.qwk_objective(clip=False), go.qwk_metric(), Y),
+    "kappa": (go.kappa_objective("absolute"), go.squared_error_metric(), Y),
+    "weighted logloss": (go.weighted_logloss_objective(0.2), go.weighted_logloss_metric(1), RARE),
+    "offset logloss": (go.offset_logloss_objective(0.2), go.weighted_logloss_metric(1), RARE),
+    "fixed thresholds": (go.ordinal_logit_objective(4, thresholds="fixed"), None, Y),
+    "refitted thresholds": (go.ordinal_logit_objective(4), None, Y),
+    "focal": (go.focal_objective(2), None, RARE),
+    "focal of 4 classes": (go.focal_objective(1, n_classes=4), None, Y),
+}
+
+
+def both(client, layout, name, rounds=10):
+    """The model and the history of one machine and of several, and the training data of one."""
+    objective, metric, y = OBJECTIVES[name]
+    options = {
+        "objective": objective,
+        "metric": metric or go.loss_metric(objective),
+        "early_stopping_rounds": 3,
+    }
+    history, theirs = {}, {}
+    data, held_out = alone(y), alone(y, rows=HELD_OUT)
+    one = train(PARAMETERS, data, rounds, evals=[(held_out, "v")], evals_result=history, **options)
+    training, evaluation = LAYOUTS[layout]
+    matrices = [matrix(client, training, y), (matrix(client, evaluation, y), "v")]
+    many = within(
+        lambda: ours.train(
+            client,
+            PARAMETERS,
+            matrices[0],
+            rounds,
+            evals=[matrices[1]],
+            evals_result=theirs,
+            **options,
+        )
+    )
+    return one, history, many, theirs, data
+
+
+def base_score(booster):
+    return re.search(r'"base_score":"([^"]*)"', booster.save_config())[1]
+
+
+def assert_same_values(theirs, history) -> None:
+    """All values of the metric; sums of partitions differ from one sum in the last bits."""
+    assert [*theirs] == [*history]
+    for name, values in history["v"].items():
+        np.testing.assert_allclose(theirs["v"][name], values, rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_any_layout_trains_the_model_of_one_machine(client, layout) -> None:
+    one, history, many, theirs, data = both(client, layout, "qwk")
+    assert many.get_dump(with_stats=True) == one.get_dump(with_stats=True)
+    assert base_score(many) == base_score(one)
+    assert_same_values(theirs, history)
+    assert many.best_iteration == one.best_iteration
+    assert many.num_boosted_rounds() == one.num_boosted_rounds()
+    np.testing.assert_array_equal(many.predict(data), one.predict(data))
+    assert naive_error(client, LAYOUTS[layout][0], data) > 0.1  # in label units; ours is 0
+
+
+def naive_error(client, parts, data) -> float:
+    """How far the model of an objective made from the rows of each worker is off."""
+    whole = faults.naive
+    parameters = {**PARAMETERS, "base_score": 1.5}
+    naive = within(
+        lambda: xgb_dask.train(
+            client, parameters, matrix(client, parts), 10, obj=whole, verbose_eval=False
+        )
+    )["booster"]
+    exact = xgb.train(parameters, data, 10, obj=whole)
+    return float(np.abs(naive.predict(data) - exact.predict(data)).max())
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "refitted thresholds"])
+def test_every_objective_trains_the_model_of_one_machine(client, name) -> None:
+    one, history, many, theirs, _ = both(client, "an evaluation-only worker", name)
+    assert many.get_dump(with_stats=True) == one.get_dump(with_stats=True)
+    assert base_score(many) == base_score(one)
+    assert_same_values(theirs, history)
+    assert many.best_iteration == one.best_iteration
+
+
+def test_refitted_thresholds_are_those_of_one_machine(client) -> None:
+    one, history, many, theirs, data = both(
+        client, "three workers, empty partitions", *["refitted thresholds"]
+    )
+    # workers start the search for thresholds at other samples, which ends within 1e-7
+    np.testing.assert_allclose(theirs["v"]["loss"], history["v"]["loss"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(many.predict(data), one.predict(data), rtol=0, atol=1e-5)
+    objective = go.ordinal_logit_objective(4)
+    fitted = within(
+        lambda: ours.fitted_objective(client, objective, many, matrix(client, thirds(3)))
+    )
+    expected = objective.fitted(Y, many.predict(data), W)
+    np.testing.assert_allclose(fitted.thresholds, expected.thresholds, rtol=0, atol=1e-5)
+
+
+def test_margins_per_row_and_an_earlier_model(client) -> None:
+    start = np.linspace(0, 3, N)
+    objective = go.qwk_objective()
+    parts = thirds(3)
+    one = train(PARAMETERS, alone(base_margin=start), 5, objective=objective)
+    many = within(
+        lambda: ours.train(
+            client, PARAMETERS, matrix(client, parts, base_margin=start), 5, objective=objective
+        )
+    )
+    assert many.get_dump() == one.get_dump()
+    assert base_score(many) == base_score(one)
+    further = [
+        train(PARAMETERS, alone(), 4, objective=objective, xgb_model=one),
+        within(
+            lambda: ours.train(
+                client, PARAMETERS, matrix(client, parts), 4, objective=objective, xgb_model=many
+            )
+        ),
+    ]
+    assert further[0].get_dump() == further[1].get_dump()
+    with pytest.raises(ValueError, match="base_margin is set on data but not on evals 'v'"):
+        within(
+            lambda: ours.train(
+                client,
+                PARAMETERS,
+                matrix(client, parts, base_margin=start),
+                objective=objective,
+                metric=go.squared_error_metric(),
+                evals=[(matrix(client, parts), "v")],
+            )
+        )
+
+
+# The drop-in estimators.
+
+ESTIMATORS = {
+    "qwk": (ours.DaskXGBRegressor, XGBRegressor),
+    "offset logloss": (ours.DaskXGBClassifier, XGBClassifier),
+    "refitted thresholds": (ours.DaskXGBClassifier, XGBClassifier),
+    "focal of 4 classes": (ours.DaskXGBClassifier, XGBClassifier),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_estimators_are_those_of_one_machine(client, name) -> None:
+    objective, metric, y = OBJECTIVES[name]
+    metric = metric or go.loss_metric(objective)
+    parameters = {"objective": objective, "max_depth": 3, "n_estimators": 10, "n_jobs": 1}
+    parameters |= {"eval_metric": metric, "early_stopping_rounds": 3}
+    many, one = (kind(**parameters) for kind in ESTIMATORS[name])
+    one.fit(
+        X, y, sample_weight=W, verbose=False,
+        eval_set=[(X[HELD_OUT], y[HELD_OUT])], sample_weight_eval_set=[W[HELD_OUT]],
+    )  # fmt: skip
+    training, evaluation = LAYOUTS["an evaluation-only worker"]
+    x_, y_, w_ = (column(client, values, training) for values in (X, y, W))
+    held_out = [column(client, values, evaluation) for values in (X, y, W)]
+    many.client = client
+    fitted = within(
+        lambda: many.fit(
+            x_, y_, sample_weight=w_, verbose=False,
+            eval_set=[tuple(held_out[:2])], sample_weight_eval_set=[held_out[2]],
+        )
+    )  # fmt: skip
+    assert fitted is many
+    assert many.objective == objective
+    assert many.eval_metric == metric
+    assert many.best_iteration == one.best_iteration
+    # 1e-6, 1e-5: as above where thresholds are refitted; all others are the same
+    tolerance = 1e-6 if name == "refitted thresholds" else 0
+    values, expected = (model.evals_result()["validation_0"][metric.name] for model in (many, one))
+    np.testing.assert_allclose(values, expected, rtol=0, atol=tolerance)
+    if not tolerance:
+        assert many.get_booster().get_dump() == one.get_booster().get_dump()
+        assert many.objective_ == one.objective_
+    np.testing.assert_array_equal(within(lambda: many.predict(x_).compute()), one.predict(X))
+    margin = within(lambda: many.predict(x_, output_margin=True).compute())
+    np.testing.assert_allclose(
+        margin, one.predict(X, output_margin=True), rtol=0, atol=10 * tolerance
+    )
+    if isinstance(one, XGBClassifier):
+        p = within(lambda: many.predict_proba(x_).compute())
+        np.testing.assert_allclose(p, one.predict_proba(X), rtol=0, atol=10 * tolerance)
+        np.testing.assert_array_equal(many.classes_, one.classes_)
+
+
+def test_without_ours_an_estimator_is_xgboosts(client) -> None:
+    x_, y_ = (column(client, values, thirds(2)) for values in (X, RARE))
+    dumps = []
+    for kind in (ours.DaskXGBClassifier, xgb_dask.DaskXGBClassifier):
+        model = kind(n_estimators=4, max_depth=2)
+        model.client = client
+        within(lambda model=model: model.fit(x_, y_))
+        dumps.append(model.get_booster().get_dump())
+    assert dumps[0] == dumps[1]
+
+
+def test_estimators_refuse_what_they_would_misread(client) -> None:
+    x_, y_ = (column(client, values, thirds(2)) for values in (X, Y))
+    by_row = go.objective(faults.squared_error_by_row, rows=["cost"])
+    for objective, X_, y__, error in (
+        (go.qwk_objective(), X, y_, "X must be a Dask array, series or data frame, found ndarray"),
+        (by_row, x_, y_, "is for training rows in their order"),
+        (go.qwk_objective(), x_, da.zeros_like(y_), "the labels of positive weight are constant"),
+    ):
+        model = ours.DaskXGBRegressor(objective=objective)
+        model.client = client
+        with pytest.raises((TypeError, ValueError), match=error):
+            within(lambda model=model, X_=X_, y__=y__: model.fit(X_, y__))
+    with pytest.raises(TypeError, match="use DaskXGBRegressor"):
+        ours.DaskXGBClassifier(objective=go.qwk_objective()).fit(x_, y_)
+
+
+# Wrong input.
+
+
+def wrong(y, what):
+    """Labels with something wrong in the middle of the second partition."""
+    return {
+        "out of range": lambda: np.where(np.arange(N) == 700, 7.0, y),
+        "fraction": lambda: np.where(np.arange(N) == 700, 1.5, y),
+        "nan": lambda: np.where(np.arange(N) == 700, np.nan, y),
+        "text": lambda: np.where(y > 1, "high", "low"),
+    }[what]()
+
+
+@pytest.mark.parametrize("what", ["out of range", "fraction", "nan", "text"])
+def test_wrong_labels_are_the_error_of_one_machine(client, what) -> None:
+    objective, y = go.ordinal_logit_objective(4), wrong(Y, what)
+    with pytest.raises(ValueError) as expected:  # noqa: PT011
+        train(PARAMETERS, alone(y), 2, objective=objective)
+    parts = thirds(2) if what != "text" else [(0, slice(0, 600)), (1, slice(600, None))]
+    x_, y_ = column(client, X, parts), column(client, y, parts)
+    data = xgb_dask.DaskDMatrix(client, x_, y_)
+    with pytest.raises(ValueError) as found:  # noqa: PT011
+        within(lambda: ours.train(client, PARAMETERS, data, 2, objective=objective))
+    assert re.match(r"in partition [01] of data: ", str(found.value))
+    if what in ("out of range", "fraction"):  # XGBoost's own have a stack trace
+        text = re.sub(r" at row \d+", "", str(expected.value))
+        assert text in re.sub(r" at row \d+", "", str(found.value))
+    model = ours.DaskXGBClassifier(objective=objective)
+    model.client = client
+    with pytest.raises(ValueError, match=r"in partition [01] of y: "):
+        within(lambda: model.fit(x_, y_))
+
+
+def test_a_partition_without_labels(client) -> None:
+    parts = thirds(2)
+    data = xgb_dask.DaskDMatrix(client, column(client, X, parts))
+    with pytest.raises(ValueError, match="in partition 0 of data: data has no labels: pass label="):
+        within(lambda: ours.train(client, {}, data, 2, objective=go.qwk_objective()))
+    first = column(client, Y, [(0, slice(0, 600)), (1, slice(0, 0))])
+    data = xgb_dask.DaskDMatrix(client, column(client, X, parts), first)
+    with pytest.raises(ValueError, match="in partition 1 of data: data has no labels: pass label="):
+        within(lambda: ours.train(client, {}, data, 2, objective=go.qwk_objective()))
+
+
+def test_weights_and_labels_of_all_partitions_together(client) -> None:
+    zero = np.where(np.arange(N) < 600, 0.0, W)
+    one = train(PARAMETERS, alone(weight=zero), 4, objective=go.qwk_objective())
+    many = within(
+        lambda: ours.train(
+            client, PARAMETERS, matrix(client, thirds(2), weight=zero), 4,
+            objective=go.qwk_objective(),
+        )
+    )  # fmt: skip
+    assert many.get_dump() == one.get_dump()
+    for weight, error in (
+        (np.zeros(N), "sample_weight is 0 in all 1200 rows"),
+        (np.where(np.arange(N) == 9, -1.0, W), "negative|Weights must be positive"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            within(
+                lambda weight=weight: ours.train(
+                    client, PARAMETERS, matrix(client, thirds(2), weight=weight), 2,
+                    objective=go.qwk_objective(),
+                )
+            )  # fmt: skip
+
+
+def test_arguments_are_refused_with_the_remedy(client) -> None:
+    data, objective = matrix(client, thirds(2)), go.qwk_objective()
+    for options, error in (
+        ({"timeout": 0}, "timeout must be"),
+        ({"objective": go.objective(faults.squared_error_by_row, rows=["cost"])}, "in their order"),
+        ({"evals": [(alone(), "v")], "metric": go.qwk_metric()}, "a xgboost.dask.DaskDMatrix"),
+        ({"dtrain": data}, "second argument, data"),
+        ({"params": {"scale_pos_weight": 3}}, "pass weights to the DMatrix"),
+    ):
+        given = {"params": PARAMETERS, "objective": objective, **options}
+        with pytest.raises((TypeError, ValueError), match=error):
+            ours.train(client, given.pop("params"), data, 2, **given)
+    with pytest.raises(TypeError, match=r"data must be a xgboost.dask.DaskDMatrix.*client, X, y"):
+        ours.train(client, PARAMETERS, alone(), objective=objective)
+    with pytest.raises(TypeError, match="client must be a distributed.Client, found"):
+        ours.train("tcp://10.0.0.1:8786", PARAMETERS, data, objective=objective)
+    with pytest.raises(TypeError, match="train of gbdt_objectives.distributed.dask"):
+        train(PARAMETERS, data, objective=objective)
+    if HAS_TIMEOUT:
+        config = xgb.collective.Config(timeout=5)
+        with pytest.raises(ValueError, match="set timeout= only"):
+            ours.train(client, PARAMETERS, data, objective=objective, coll_cfg=config)
+    else:
+        with pytest.raises(ValueError, match="upgrade to XGBoost 3.0"):
+            ours.train(client, PARAMETERS, data, objective=objective, timeout=5)
+
+
+# Workers that fail, and what comes after.
+
+
+def check_exact(client) -> None:
+    """A fit on all workers is the one of this machine."""
+    client.wait_for_workers(3, timeout=faults.DEADLINE)
+    objective = go.qwk_objective()
+    many = within(
+        lambda: ours.train(client, PARAMETERS, matrix(client, thirds(3)), 5, objective=objective)
+    )
+    one = train(PARAMETERS, alone(), 5, objective=objective)
+    assert many.get_dump() == one.get_dump()
+
+
+def fail(client, objective, **options) -> tuple[Exception, list[str]]:
+    """The error at the client, and the addresses of workers before."""
+    workers = sorted(client.nthreads())
+    short = {"timeout": SHORT} if HAS_TIMEOUT else {}
+    with pytest.raises(Exception) as found:  # noqa: PT011
+        within(
+            lambda: ours.train(
+                client, PARAMETERS, matrix(client, thirds(3)), 20, objective=objective,
+                **short, **options,
+            )
+        )  # fmt: skip
+    return found.value, workers
+
+
+def test_a_worker_that_raises_is_named(client) -> None:
+    error, workers = fail(client, go.objective(faults.FaultyLoss("raises"), intercept=1.0))
+    assert re.search(
+        r"ZeroDivisionError: the loss of this worker is undefined \(worker 1, tcp://\S+\)",
+        str(error),
+    )
+    assert any(address in str(error) for address in workers)
+    check_exact(client)
+
+
+def test_a_callback_that_raises_ends_the_fit(client) -> None:
+    error, _ = fail(client, go.qwk_objective(), callbacks=[faults.RaisingCallback()])
+    assert "callback of a user" in str(error) or "the first error in the workers' logs" in str(
+        error
+    )
+    check_exact(client)
+
+
+def test_a_killed_worker_is_named(client) -> None:
+    error, workers = fail(client, go.objective(faults.FaultyLoss("killed"), intercept=1.0))
+    assert isinstance(error, RuntimeError)
+    assert re.search(r"worker tcp://\S+ was lost in training", str(error))
+    assert "from a new DaskDMatrix" in str(error)
+    assert sum(address in str(error) for address in workers) == 1
+    check_exact(client)
+
+
+@pytest.mark.skipif(not HAS_TIMEOUT, reason="before XGBoost 3.0 it is XGBoost's own, of minutes")
+def test_a_hung_worker_is_named_and_restarted(client) -> None:
+    began = time.monotonic()
+    error, _ = fail(client, go.objective(faults.FaultyLoss("hangs"), intercept=1.0))
+    assert time.monotonic() - began < faults.SLEEP
+    assert isinstance(error, RuntimeError)
+    found = re.search(r"restart it, client.restart_workers\(\['(\S+)'\]\)", str(error))
+    assert found, str(error)
+    client.restart_workers([found[1]], timeout=faults.DEADLINE)  # as the message says
+    check_exact(client)
+
+
+@pytest.mark.skipif(not HAS_TIMEOUT, reason="before XGBoost 3.0 it is XGBoost's own, of minutes")
+def test_a_skipped_reduction_is_an_error(client) -> None:
+    skipping = faults.SkippingObjective(center=1.5, spread=1.2, label_range=(0.0, 3.0))
+    fail(client, skipping)
+    check_exact(client)
+
+
+def test_interrupted_at_the_client(client, tmp_path) -> None:
+    flag = tmp_path / "training"
+    slow = go.objective(faults.SlowLoss(str(flag)), intercept=1.0)
+    data = matrix(client, thirds(3))
+
+    def interrupt() -> None:
+        until = time.monotonic() + faults.DEADLINE
+        while not flag.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        ours.train(client, PARAMETERS, data, 1_000_000, objective=slow)
+    assert flag.exists()
+    check_exact(client)  # the workers have stopped, or it would wait for hours
+
+
+def test_two_fits_in_turn_and_two_clients_at_once(client, cluster) -> None:
+    check_exact(client)
+    with distributed.Client(cluster) as other, ThreadPoolExecutor(2) as pool:
+        fits = [pool.submit(check_exact, each) for each in (client, other)]
+        for fit in fits:
+            fit.result(timeout=faults.DEADLINE)
