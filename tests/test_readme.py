@@ -6,6 +6,7 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
+import gbdt_objectives as go
 import numpy as np
 import pytest
 
@@ -78,3 +79,10 @@ def test_two_commands_of_one_line() -> None:
         )
         assert len(found) == 1
         assert "pip install" in found[0]
+
+
+def test_the_readme_names_all_that_is_public() -> None:
+    table = [line for line in README.read_text().splitlines() if line.startswith("| ")]
+    named = set(re.findall(r"`(\w+)`", "\n".join(table)))
+    assert set(go.__all__) - named - {"__version__"} == set()
+    assert named >= {"DaskXGBRegressor", "spark_regressor", "LGBMRegressor", "XGBClassifier", "cv"}
