@@ -39,7 +39,8 @@ class ReleaseMetadata(MetadataHookInterface):
             }
         elif "dev" not in version:
             raise ValueError(
-                f"version {version} is a release, and its README has relative links: set repository "
-                "in [tool.hatch.metadata.hooks.custom] of pyproject.toml (CONTRIBUTING, Release)"
+                f"version {version} is a release, and its README has relative links: set "
+                "repository in [tool.hatch.metadata.hooks.custom] of pyproject.toml (see "
+                "CONTRIBUTING.md, Release)"
             )
         metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -6,9 +6,10 @@ import re
 from importlib.util import find_spec
 from pathlib import Path
 
-import gbdt_objectives as go
 import numpy as np
 import pytest
+
+import gbdt_objectives as go
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
