@@ -21,7 +21,9 @@ class Silent:
     warning = info
 
 
-if version("lightgbm").startswith("4.4."):  # talks under a custom objective, whatever verbosity=
+if version("lightgbm").startswith(
+    ("4.2.", "4.3.", "4.4.")
+):  # talks under a custom objective, whatever verbosity=
     import lightgbm
 
     lightgbm.register_logger(Silent())

@@ -98,6 +98,8 @@ def check_same_index(name: str, values: Any, X: Any) -> None:
 def request_rows(kind: type[Estimator]) -> type[Estimator]:
     """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
     for fit, and set_fit_request takes it."""
+    if not hasattr(kind, "set_fit_request"):  # scikit-learn 1.2 has no metadata routing
+        return kind
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
 
     def set_fit_request(self: Any, **requests: Any) -> Any:

@@ -12,7 +12,9 @@ from typing import Any
 import lightgbm as lgb
 import numpy as np
 import pytest
+import sklearn
 import xgboost as xgb
+from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 
@@ -92,3 +94,7 @@ LGB = Library(
     {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True, "num_threads": 1},
 )
 both = pytest.mark.parametrize("lib", [XGB, LGB], ids=repr)
+needs_routing = pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.4"),
+    reason="scikit-learn 1.4 is the first whose cross-validation has params=",
+)

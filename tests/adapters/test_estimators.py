@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
@@ -135,7 +135,7 @@ def test_without_ours_categories_and_missing_values_of_pandas_pass_through(
     again = pickle.loads(pickle.dumps(with_objective))
     np.testing.assert_array_equal(again.predict(frame), with_objective.predict(frame))
     assert kappa(y, again.predict(frame)) > 0.6
-    if hasattr(plain, "feature_names_in_"):  # LightGBM 4.4 has none
+    if hasattr(plain, "feature_names_in_"):  # LightGBM has none up to 4.4
         assert list(with_objective.feature_names_in_) == list("abcde")
     if lib is LGB:  # the categories are in the saved model
         text = with_objective.booster_.model_to_string()
@@ -167,6 +167,14 @@ def test_our_metric_on_a_built_in_objective_stops_in_its_direction(lib: Library,
     if lib is XGB:
         assert lib.rounds(booster(lib, model)) == kept
     assert SMOOTH(y[TEST], model.predict(X[TEST])) == pytest.approx(max(values), rel=1e-5)
+
+
+@pytest.mark.filterwarnings("error:The argument 'eval_set' is deprecated")
+def test_our_metric_on_a_built_in_objective_has_the_names_of_lightgbm_4_7(ordinal) -> None:
+    X, y, _ = ordinal
+    model = make(LGB, n_estimators=20)
+    model.fit(X[TRAIN], y[TRAIN], eval_set=[(X[TEST], y[TEST])], eval_metric=SMOOTH)
+    assert len(history(LGB, model)["valid_0"]["extended_qwk"]) == 20
 
 
 @both
@@ -720,6 +728,7 @@ def test_scikit_learn_sees_the_fit_of_the_library(lib: Library, classifier: bool
     assert isinstance(model, type(plain))
 
 
+@needs_routing
 @both
 def test_metadata_routing_passes_weights(lib: Library, ordinal) -> None:
     X, y, w = ordinal

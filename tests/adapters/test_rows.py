@@ -31,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -187,6 +187,7 @@ def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
     np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-12)
 
 
+@needs_routing
 @both
 @pytest.mark.parametrize("routed", [False, True])
 def test_scikit_learn_splits_what_fit_gets(lib: Library, routed: bool) -> None:
@@ -211,6 +212,7 @@ def test_scikit_learn_splits_what_fit_gets(lib: Library, routed: bool) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+@needs_routing
 @both
 def test_metadata_routing_takes_requests(lib: Library) -> None:
     folds = KFold(3)
@@ -238,6 +240,7 @@ def test_metadata_routing_takes_requests(lib: Library) -> None:
         regressor(lib, NAMED).set_fit_request(cost=True)
 
 
+@needs_routing
 @both
 def test_pandas_rows_are_in_their_order(lib: Library) -> None:
     order = np.random.default_rng(5).permutation(N)
@@ -335,6 +338,7 @@ def test_rows_of_another_length_are_refused_in_training(lib: Library, objective,
         train_natively(lib, objective)
 
 
+@needs_routing
 @both
 def test_rows_that_scikit_learn_did_not_split_are_refused(lib: Library) -> None:
     for objective in (BOUND, NAMED):
@@ -377,6 +381,7 @@ def test_bad_arguments_of_fit(lib: Library) -> None:
         regressor(lib, None).fit(X, Y, cost=COST)
 
 
+@needs_routing
 @both
 def test_what_only_trains_on_parts_is_refused(lib: Library) -> None:
     for objective in (BOUND, NAMED):

@@ -228,7 +228,7 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
         ({"prior": [0.2, 0.3, 0.5]}, ValueError, "prior has 3 classes, but there are 2"),
         ({"prior": "uniform"}, ValueError, "prior must be one of 'base_rate'"),
         ({"y": np.zeros(1000, int)}, ValueError, "one class only, found \\[0\\]"),
-        ({"y": np.arange(1000) % 2 + 0.5}, ValueError, "Unknown label type: continuous"),
+        ({"y": np.arange(1000) % 2 + 0.5}, ValueError, "Unknown label type: '?continuous"),
         ({"y": [0, 1]}, ValueError, "X has 1000 rows, but the labels have 2"),
         ({"sample_weight": [1.0]}, ValueError, "sample_weight has 1 rows"),
         ({"sample_weight": np.full(1000, -1.0)}, ValueError, "must not be negative"),
@@ -369,7 +369,8 @@ TREES = {
 @pytest.mark.parametrize("holes", [False, True])
 def test_rows_go_where_the_tree_sends_them(data, new, name, holes) -> None:
     X, query = data[0], new[0]
-    if holes and name == "random" and parse_version(sklearn.__version__) < parse_version("1.6"):
+    version = parse_version(sklearn.__version__)
+    if holes and version < parse_version("1.6" if name == "random" else "1.3"):
         pytest.skip("takes no missing values")
     if holes:
         X, query = with_holes(X), with_holes(query, 1)
@@ -388,7 +389,8 @@ def test_rows_go_where_the_tree_sends_them(data, new, name, holes) -> None:
     loaded = pickle.loads(pickle.dumps(pet))
     np.testing.assert_array_equal(loaded.predict_proba(query), expected)
     if not holes:
-        for sparse in (csr_matrix, csr_array, csc_matrix):
+        arrays = [csr_array] if version >= parse_version("1.3") else []  # older trees take none
+        for sparse in (csr_matrix, *arrays, csc_matrix):
             np.testing.assert_array_equal(loaded.predict_proba(sparse(query)), expected)
 
 

@@ -29,7 +29,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler, TargetEncoder
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
@@ -393,13 +393,17 @@ def test_the_objective_reaches_the_end_of_a_pipeline(data, booster, ensemble) ->
     np.testing.assert_array_equal(piped.feature_importances_, plain.feature_importances_)
 
 
+@pytest.mark.skipif(
+    not hasattr(sklearn.preprocessing, "TargetEncoder"), reason="new in scikit-learn 1.3"
+)
 @BOOSTERS
 def test_the_steps_of_a_pipeline_see_their_folds_labels_only(booster) -> None:
     """A category a row: encoded by all labels it would tell each row its own."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(200), 3)[:, None].astype(float)
     y = rng.integers(0, 4, 600)
-    pipeline = make_pipeline(TargetEncoder(target_type="continuous", random_state=0), booster())
+    encoder = sklearn.preprocessing.TargetEncoder(target_type="continuous", random_state=0)
+    pipeline = make_pipeline(encoder, booster())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nothing is learnt, as it should be
         classifier = QWKClassifier(pipeline).fit(group, y)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import lightgbm as lgb
 import numpy as np
 import pytest
@@ -210,11 +212,10 @@ def test_is_a_scorer_of_scikit_learn():
     rng = np.random.default_rng(0)
     X = rng.random((200, 2))
     y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=200), [0.3, 0.7])
-    ours = make_scorer(
-        go.class_logloss_metric(3, input_space="probability"),
-        response_method="predict_proba",
-        greater_is_better=False,
-    )
+    new = "response_method" in inspect.signature(make_scorer).parameters  # since 1.4
+    asked = {"response_method": "predict_proba"} if new else {"needs_proba": True}
+    metric = go.class_logloss_metric(3, input_space="probability")
+    ours = make_scorer(metric, greater_is_better=False, **asked)
     found = cross_val_score(LogisticRegression(), X, y, scoring=ours)
     theirs = cross_val_score(LogisticRegression(), X, y, scoring="neg_log_loss")
     assert found == pytest.approx(theirs)

@@ -202,6 +202,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         parameters |= _direct_stopping(estimator, metric, given)
         stops_early = any_stops_early(given["callbacks"])
     if objective is None:
+        if not classifier:
+            _rename_evaluation_sets(given, library_fit)
         with set_temporarily(estimator, parameters):
             return library_fit(**given)
     classes = None
@@ -210,10 +212,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         parameters |= _encode(estimator, given, classes)
         library_fit = MethodType(lgb.LGBMModel.fit, estimator)
     encodes = classifier and classes is None  # which LightGBM does not do to eval_y
-    if "eval_set" in given and "eval_X" in signature(library_fit).parameters and not encodes:
-        pairs = _evaluation_sets(given)  # LightGBM >= 4.7 has other names for them
-        del given["eval_set"]
-        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    if not encodes:
+        _rename_evaluation_sets(given, library_fit)
     found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
     table.check(found, objective, stops_early=stops_early)
     if classifier:
@@ -329,6 +329,14 @@ def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
     return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
 
 
+def _rename_evaluation_sets(given: dict[str, Any], library_fit: Callable[..., Any]) -> None:
+    """LightGBM 4.7 and newer have eval_X and eval_y, and warn of eval_set."""
+    if "eval_set" in given and "eval_X" in signature(library_fit).parameters:
+        pairs = _evaluation_sets(given)
+        del given["eval_set"]
+        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+
+
 def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
     """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
     callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
@@ -337,7 +345,7 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         rounds = found.get(name)
         if rounds is None:
             continue
-        parameters[name] = 0
+        parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
     if any_stops_early(callbacks):
