@@ -112,11 +112,6 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
-def in_training() -> bool:
-    """Whether a booster asks for gradients, directly or through a function of the user's own."""
-    return any(frame.f_code.co_name == "update" for frame in enclosing_frames())
-
-
 def refuse_wrapped_metric(name: str) -> None:
     """Raise for a metric that a booster's own call reaches through a function of the user's: of
     several workers each would see the number of its own rows, and XGBoost their mean."""
@@ -125,6 +120,14 @@ def refuse_wrapped_metric(name: str) -> None:
             f"{name} is called on the rows of one worker of several: pass metric.xgboost "
             "itself for custom_metric= or eval_metric=, which sums over all workers"
         )
+
+
+def trained_booster() -> Any:
+    """The booster that asks for gradients, directly or through a function of the user's own."""
+    for frame in enclosing_frames():
+        if frame.f_code.co_name == "update":
+            return frame.f_locals.get("self")
+    return None
 
 
 def enclosing_frames() -> Iterator[FrameType]:

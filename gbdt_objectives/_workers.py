@@ -17,6 +17,8 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,11 @@ ROOM = 28
 
 TEXT = 1000
 """Bytes of what a worker has to say."""
+
+SCALARS = (bool, int, float, str)
+
+MOST_HELD = 1000
+"""Elements of a list that describe an objective; a longer one may be of rows."""
 
 __all__ = ["WorkersDisagree"]
 
@@ -119,6 +126,12 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     _here.call = call
     try:
         yield
+        if call.awaited:
+            raise TypeError(
+                f"{type(subject).__name__} was not summed over the workers, each of which would "
+                "go on with the rows of its own: write _totals of an objective, or the value of a "
+                "metric, with all_sum(sums, last=True), or use one machine"
+            )
     except Exception as error:
         if not call.awaited:
             raise
@@ -266,7 +279,7 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     from xgboost import collective
 
     table = np.zeros((collective.get_world_size(), TEXT))
-    said = text.encode()[:TEXT]
+    said = text.encode(errors="replace")[:TEXT]
     table[collective.get_rank(), : len(said)] = np.frombuffer(said, np.uint8)
     rows = reduce(table.ravel()).reshape(table.shape).astype(np.uint8)
     return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows]
@@ -287,20 +300,49 @@ def _collective_sum(values: Array) -> Array:
         ) from error
 
 
-def describe(subject: object) -> str:
-    """The same for the same objective or metric on every worker, whatever rows it holds."""
+def describe(subject: object, depth: int = 6) -> str:
+    """The same for the same objective or metric on every worker, whatever rows it holds.
+
+    Of a user's function it tells the numbers that it holds, but not its arrays, which may be of
+    rows; ``depth`` ends what holds itself.
+    """
+    if subject is None or type(subject) in SCALARS:
+        return repr(subject)
+    if depth == 0:
+        return type(subject).__name__
+    inner = partial(describe, depth=depth - 1)
     if dataclasses.is_dataclass(subject) and not isinstance(subject, type):
         fields = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
-        values = (f"{name}={describe(getattr(subject, name))}" for name in fields)
+        values = (f"{name}={inner(getattr(subject, name))}" for name in fields)
         return f"{type(subject).__name__}({', '.join(values)})"
-    if isinstance(subject, tuple | list):
-        return f"({', '.join(map(describe, subject))})"
-    if isinstance(subject, np.generic):
+    if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
         return repr(subject.item())
-    if subject is None or isinstance(subject, bool | int | float | str):
+    if isinstance(subject, SCALARS):
         return repr(subject)
-    if callable(subject) and hasattr(subject, "__qualname__"):
-        held = [cell.cell_contents for cell in getattr(subject, "__closure__", None) or ()]
-        numbers = [value for value in held if isinstance(value, bool | int | float | str)]
-        return f"{subject.__module__}.{subject.__qualname__}{numbers or ''}"
-    return type(subject).__name__
+    if isinstance(subject, tuple | list) and len(subject) <= MOST_HELD:
+        return f"({', '.join(map(inner, subject))})"
+    if isinstance(subject, dict) and len(subject) <= MOST_HELD:
+        return f"{{{', '.join(f'{key!r}: {inner(value)}' for key, value in subject.items())}}}"
+    if isinstance(subject, partial):
+        return f"partial({inner(subject.func)}, {inner(subject.args)}, {inner(subject.keywords)})"
+    if isinstance(subject, MethodType):
+        return f"{inner(subject.__self__)}.{subject.__name__}"
+    if isinstance(subject, FunctionType):
+        held = ", ".join(f"{name}={inner(value)}" for name, value in held_by(subject).items())
+        return f"{subject.__qualname__}({held})"
+    if callable(subject) and not hasattr(subject, "__qualname__"):
+        return f"{type(subject).__name__}({inner(getattr(subject, '__dict__', None))})"
+    return str(getattr(subject, "__qualname__", type(subject).__name__))
+
+
+def held_by(function: FunctionType) -> dict[str, Any]:
+    """What a function was made with: defaults, what it encloses, and globals that it reads."""
+    held = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # of a cell that is still empty
+            held[name] = cell.cell_contents
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, (*SCALARS, np.generic, np.ndarray, tuple, list, dict)):
+            held[name] = value
+    return {str(name): value for name, value in held.items()}

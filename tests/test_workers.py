@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from xgboost import collective
 import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
+from gbdt_objectives.objectives.domain import REAL
 from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase
 from tests.workers import Failed, Workers
 
@@ -226,17 +228,39 @@ def test_labels_are_measured_once_and_sums_sent_once_a_round(pair: Workers) -> N
         assert counts == [[10] + 10 * [3]] * 2  # (low, high, n, ...) of two workers; n, F, D
 
 
-def change_labels(rank: int, world: int) -> None:
+def change_labels(rank: int, world: int) -> Any:
     X, y, w = rows()
     data = matrix(X, y, w, share(rank, world))
-    objective = go.qwk_objective()
-    xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
-    data.set_label(data.get_label() + 1)
-    xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
+    objective, dumps = go.qwk_objective(), []
+    for _ in range(2):
+        booster = xgb.train({**PARAMS, "base_score": 1.5}, data, 2, obj=objective)
+        dumps.append(booster.get_dump(dump_format="json"))
+        labels = data.get_label()
+        if rank == 0 and len(dumps) == 1:
+            ones = np.flatnonzero((labels == 1) & (data.get_weight() == 2))[:100]
+            labels[ones] = np.tile([0.0, 2.0], 50)  # their sum is as it was
+        data.set_label(labels)
+    return dumps
+
+
+def test_every_training_measures_its_labels(pair: Workers) -> None:
+    dumps = change_labels(0, 1)
+    assert dumps[0] != dumps[1]
+    assert pair.run(change_labels) == [dumps] * 2
+
+
+def change_labels_while_training(rank: int, world: int) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    booster = xgb.Booster({**PARAMS, "base_score": 1.5}, [data])
+    for k in range(3):
+        booster.update(data, k, go.qwk_objective())
+        data.set_label(data.get_label() + 1)
 
 
 def test_changed_labels_are_noticed(pair: Workers) -> None:
-    all_raise(pair.run(change_labels), "ValueError", "have changed since an objective was measured")
+    results = pair.run(change_labels_while_training)
+    all_raise(results, "ValueError", "have changed since an objective was measured")
 
 
 # --- metrics
@@ -364,6 +388,169 @@ def test_an_error_on_one_worker_is_raised_on_all(pair: Workers, what: str, text:
     assert results[0].text.endswith("(worker 1)")
 
 
+class OwnSums(go.Objective):
+    """Forgets the other workers."""
+
+    hessian_kind = "constant"
+    label_domain = REAL
+    couples_rows = True
+
+    def _sums(self, constants: Any, f: Any, kept: Any) -> tuple[float, ...]:
+        kept[:] = f - constants[0]
+        return float(len(f)), float(kept.sum(dtype=np.float64))
+
+    def _totals(self, sums: tuple[float, ...]) -> Any:
+        return sums
+
+    def _write(self, constants: Any, f: Any, totals: Any, gradient: Any, hessian: Any) -> None:
+        gradient[:] = f - totals[1] / totals[0] / 2
+        hessian[:] = 1
+
+
+def fit_with_own_sums(rank: int, world: int) -> None:
+    X, y, w = rows()
+    train(PARAMS, matrix(X, y, w, share(rank, world)), 2, objective=OwnSums())
+
+
+def test_an_objective_that_sums_its_own_rows_only_is_refused(pair: Workers) -> None:
+    assert fit_with_own_sums(0, 1) is None
+    all_raise(pair.run(fit_with_own_sums), "TypeError", "was not summed over the workers")
+
+
+def fit_with_other_arguments(rank: int, world: int, which: str) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    evals = [(data, "a"), (data, "b")]
+    if which == "names" and rank == 1:
+        evals.reverse()
+    if which == "evals" and rank == 1:
+        evals.pop()
+    rounds = 3 + rank if which == "rounds" else 3
+    train(PARAMS, data, rounds, objective=go.qwk_objective(), metric=go.extended_qwk_metric(),
+          evals=evals)  # fmt: skip
+
+
+@pytest.mark.parametrize("which", ["names", "evals", "rounds"])
+def test_other_arguments_are_refused(pair: Workers, which: str) -> None:
+    all_raise(pair.run(fit_with_other_arguments, which), "WorkersDisagree", "ExtendedQWKMetric")
+
+
+def fit_with_error(rank: int, world: int, error: Exception) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+
+    def fail(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+        if y_true[0] == 0:  # on worker 0 only
+            raise error
+        return margin - y_true, np.ones_like(margin)
+
+    objective = go.objective(fail)
+    train(PARAMS, data, 2, objective=objective)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        (RuntimeError("a fault"), "RuntimeError", "a fault (worker 0)"),
+        (AssertionError(), "RuntimeError", "AssertionError (worker 0)"),
+        (KeyError("cost"), "RuntimeError", "KeyError: 'cost' (worker 0)"),
+        (ValueError("file \udc80"), "ValueError", "file ? (worker 0)"),
+    ],
+    ids=["runtime", "assertion", "key", "surrogate"],
+)
+def test_errors_keep_kind_and_text(pair: Workers, error: Exception, kind: str, text: str) -> None:
+    results = pair.run(fit_with_error, error)
+    assert results[0].kind == type(error).__name__
+    all_raise(results[1:], kind, text)
+
+
+def fit_with_margin_of_one(rank: int, world: int) -> None:
+    X, y, w = rows()
+    data = matrix(X, y, w, share(rank, world))
+    if rank == 0:
+        data.set_base_margin(np.ones(data.num_row()))
+    train(PARAMS, data, 2, objective=go.qwk_objective())
+
+
+def test_a_start_that_one_worker_lacks(pair: Workers) -> None:
+    text = "base_margin has 0 rows, but the labels have 750"
+    all_raise(pair.run(fit_with_margin_of_one), "ValueError", text)
+
+
+def weighted_error(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    return sample_weight * (margin - y_true), sample_weight
+
+
+def mean_times_n(y_true: Any, margin: Any, sample_weight: Any) -> float:
+    return float(len(y_true) * np.mean((margin - y_true) ** 2))
+
+
+def fit_without_weight(rank: int, world: int) -> Any:
+    """All that counts is on the first worker."""
+    X, y, w = rows()
+    at = share(rank, world)
+    w[share(0, 2).size :] = 0
+    data, history = matrix(X, y, w, at), {}
+    objective = go.objective(weighted_error, loss=mean_times_n)
+    booster = train(PARAMS, data, 2, objective=objective, metric=go.loss_metric(objective),
+                    evals=[(data, "v")], evals_result=history)  # fmt: skip
+    return booster.get_dump(dump_format="json"), history["v"]["loss"]
+
+
+def test_own_functions_where_nothing_counts(workers: Workers) -> None:
+    expected = fit_without_weight(0, 1)
+    for result in workers.run(fit_without_weight):
+        assert not isinstance(result, Failed), result.trace
+        assert result[0] == expected[0]
+        assert result[1] == pytest.approx(expected[1], rel=1e-6)  # means of float32
+
+
+def fit_thresholds(rank: int, world: int) -> Any:
+    X, y, w = rows()
+    at = share(rank, world)
+    objective = go.ordinal_logit_objective(4)
+    with _workers.together(objective):
+        fitted = objective.fitted(y[at], (y + X[:, 0] / 5)[at], w[at])
+        _workers.agree()
+    return fitted.thresholds
+
+
+def test_thresholds_with_a_worker_without_rows(workers: Workers) -> None:
+    expected = fit_thresholds(0, 1)
+    for result in workers.run(fit_thresholds):
+        assert not isinstance(result, Failed), result.trace
+        # where steps end differs a little with the rows of a worker
+        np.testing.assert_allclose(result, expected, atol=1e-4)
+
+
+def evaluate_probabilities(rank: int, world: int) -> Any:
+    y = np.sort(np.random.default_rng(0).integers(0, 3, N)).astype(float)
+    p = np.random.default_rng(1).dirichlet([1, 1, 1], N)
+    at = share(rank, world)
+    data = xgb.DMatrix(np.zeros((len(at), 1)), y[at])
+    return [
+        metric(3, input_space="probability").xgboost(p[at], data)[1]
+        for metric in (go.class_logloss_metric, go.ranked_probability_score_metric)
+    ]
+
+
+def test_class_probabilities_with_a_worker_without_rows(workers: Workers) -> None:
+    expected = evaluate_probabilities(0, 1)
+    for result in workers.run(evaluate_probabilities):
+        assert not isinstance(result, Failed), result.trace
+        np.testing.assert_allclose(result, expected, rtol=1e-12)  # sums in another order
+
+
+def evaluate_bad_label(rank: int, world: int) -> Any:
+    data = xgb.DMatrix(np.zeros((4, 1)), [0, 1, 2 * rank, 1])
+    return go.normalized_entropy_metric().xgboost(np.zeros(4), data)
+
+
+def test_a_bad_label_in_a_metric(pair: Workers) -> None:
+    text = "y_true must be 0 (negative) or 1 (positive), found 2.0 at row 2"
+    all_raise(pair.run(evaluate_bad_label), "ValueError", text)
+
+
 def cross_validate(rank: int, world: int) -> None:
     X, y, w = rows()
     data = matrix(X, y, w, share(rank, world))
@@ -444,3 +631,71 @@ def test_a_description_tells_objectives_apart_but_no_rows() -> None:
     assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
     kappas = go.kappa_objective(COST), go.kappa_objective(np.transpose(COST))
     assert _workers.describe(kappas[0]) != _workers.describe(kappas[1])
+
+
+def centred(y_true: Any, margin: Any, sample_weight: Any, mean: float = 0.0) -> Any:
+    return margin - y_true + mean, np.ones_like(margin)
+
+
+class Centred:
+    def __init__(self, mean: float) -> None:
+        self.mean = mean
+
+    def __call__(self, y_true: Any, margin: Any, sample_weight: Any) -> Any:
+        return centred(y_true, margin, sample_weight, self.mean)
+
+    method = __call__
+
+
+MEAN = 0.0
+
+
+def centred_globally(y_true: Any, margin: Any, sample_weight: Any) -> Any:
+    return centred(y_true, margin, sample_weight, MEAN)
+
+
+def functions_that_hold(mean: float) -> dict[str, Any]:
+    held, single, by_name = (mean,), np.float32(mean), {"mean": mean}
+
+    def default(y_true: Any, margin: Any, sample_weight: Any, m: float = mean) -> Any:
+        return centred(y_true, margin, sample_weight, m)
+
+    def by_keyword(y_true: Any, margin: Any, sample_weight: Any, *, m: float = mean) -> Any:
+        return centred(y_true, margin, sample_weight, m)
+
+    def helper(values: Any) -> Any:
+        return values + mean
+
+    return {
+        "partial": partial(centred, mean=mean),
+        "object": Centred(mean),
+        "method": Centred(mean).method,
+        "default": default,
+        "by_keyword": by_keyword,
+        "float32": lambda y, f, w: (f - y + single, np.ones_like(f)),
+        "tuple": lambda y, f, w: (f - y + held[0], np.ones_like(f)),
+        "dict": lambda y, f, w: (f - y + by_name["mean"], np.ones_like(f)),
+        "helper": lambda y, f, w: (helper(f - y), np.ones_like(f)),
+    }
+
+
+def test_a_description_tells_what_a_function_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, same, other = (
+        {how: _workers.describe(go.objective(f)) for how, f in functions_that_hold(mean).items()}
+        for mean in (0.5, 0.5, 0.6)
+    )
+    assert one == same
+    for how in one:
+        assert one[how] != other[how], how
+    here = _workers.describe(centred_globally)
+    monkeypatch.setitem(globals(), "MEAN", 0.5)
+    assert _workers.describe(centred_globally) != here
+    by_row = [partial(centred, mean=np.arange(n)) for n in (3, 4)]
+    assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
+
+
+def test_a_description_of_what_holds_itself_ends() -> None:
+    def again(n: int) -> int:
+        return again(n - 1)
+
+    assert "again" in _workers.describe(again)

@@ -67,7 +67,9 @@ class ClassProbabilityMetric(Metric):
                 "match, as must num_class of the booster"
             )
         _checks.finite("y_pred", p)
-        unit = p.size > 0 and p.min() >= 0 and p.max() <= 1
+        if not p.size:  # of a worker without rows
+            return p
+        unit = p.min() >= 0 and p.max() <= 1
         if self.input_space == "probability":
             if not unit:
                 row = int(np.argwhere((p < 0) | (p > 1))[0][0])

@@ -99,6 +99,7 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
     name: ClassVar[str] = "normalized_entropy"
 
     def _value(self, y: Array, p: Array, w: Array | None) -> float:
+        _checks.binary_labels("y_true", y)
         counted = np.bincount(y.astype(np.int8), w, minlength=2)
         negatives, positives = all_sum(counted).tolist()
         logloss = super()._value(y, p, w)

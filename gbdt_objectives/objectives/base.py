@@ -261,11 +261,11 @@ class Objective:
         else:
             y_true, margin = a, b
         self._check_caller()
-        joined = _workers.workers() and _callers.in_training()
-        with _workers.together(self) if joined else nullcontext():
+        booster = _callers.trained_booster() if _workers.workers() else None
+        with nullcontext() if booster is None else _workers.together(self):
             y, f, w = self._read(y_true, margin, sample_weight)
             if _workers.several() and margin is a and not self._is_complete:
-                ready = self._measured_once(b, y, w)
+                ready = self._measured_once(booster, b, y, w)
             else:
                 ready = self._measure_if_needed(y, w)
             ready._warn_of_far_start(f)
@@ -447,19 +447,20 @@ class Objective:
     def _measure_if_needed(self: Self, y: Array, w: Array | None) -> Self:
         return self if self._is_complete else self.measured(y, w)
 
-    def _measured_once(self: Self, dataset: Any, y: Array, w: Array | None) -> Self:
-        """Measured with the other workers in the first call for a dataset only."""
+    def _measured_once(self: Self, booster: Any, dataset: Any, y: Array, w: Array | None) -> Self:
+        """Measured with the other workers in the first call of a training only."""
         device = self._device_of(y)
         add = np.sum if device is None else device.sum
-        seen = y.shape[0], float(add(y)), 0.0 if w is None else float(add(w))
-        found = _measured.get(dataset)
+        seen = id(dataset), y.shape[0], float(add(y)), 0.0 if w is None else float(add(w))
+        found = _measured.get(booster)
         if found is None or found[0] != self:
-            found = _measured[dataset] = self, self.measured(y, w), seen
+            found = _measured[booster] = self, self.measured(y, w), seen
         ready: Self = found[1]
         if seen != found[2]:
             raise ValueError(
-                "the labels or weights of the training data have changed since an objective was "
-                "measured on them: make new data, or the objective from the labels of all rows"
+                "the training data, or its labels or weights, have changed since an objective was "
+                "measured on them: train a new booster, or make the objective from the labels of "
+                "all rows"
             )
         return ready
 
@@ -649,7 +650,7 @@ class Objective:
 
 
 _measured: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
-"""The objective as measured on a dataset by several workers, whose labels then were these."""
+"""The objective as measured by several workers for a booster, whose data then was this."""
 
 
 class BoundObjective:
@@ -780,6 +781,8 @@ class FunctionObjective(Objective):
             raise NotImplementedError(f"{self._name} has no loss: pass loss= to objective()")
         self.label_domain.check("y_true", y)
         self.margin_domain.check("margin", f)
+        if not len(f):  # of a worker without rows
+            return 0.0
         return float(self.loss_function(y, f, w, **self._keywords))
 
     def _check_caller(self) -> None:
@@ -807,10 +810,11 @@ class FunctionObjective(Objective):
         self, y: Array, f: Array, w: Array | None, dtype: np.dtype[Any]
     ) -> tuple[Array, Array]:
         self.margin_domain.check("margin", f)
-        if _workers.several():
+        several = _workers.several()
+        if several and not len(f):
+            return np.empty_like(f, dtype), np.empty_like(f, dtype)
+        if several:
             self._check_alone(y, f, w)
-            if not len(f):
-                return np.empty_like(f, dtype), np.empty_like(f, dtype)
         returned = self.function(y, _read_only(f), w, **self._keywords)
         if not isinstance(returned, tuple) or len(returned) != 2:
             raise TypeError(
@@ -821,7 +825,8 @@ class FunctionObjective(Objective):
             self._check_result(f"the {part} returned by {self._name}", values, f.shape, dtype)
             for part, values in zip(("gradient", "hessian"), returned, strict=True)
         )
-        if hessian.size and (hessian.min() < 0 or not hessian.any()):
+        nothing = not several and not hessian.any()  # of several, others may have rows that count
+        if hessian.min() < 0 or nothing:
             raise ValueError(
                 f"the hessian returned by {self._name} must be >= 0 and not 0 everywhere, found a "
                 f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
@@ -838,7 +843,8 @@ class FunctionObjective(Objective):
             of_rows = {name: values[rows] for name, values in self._keywords.items()}
             weights = None if w is None else w[rows]
             try:
-                parts.append(np.asarray(self.function(y[rows], f[rows], weights, **of_rows)[0]))
+                returned = self.function(y[rows], f[rows], weights, **of_rows)[0]
+                parts.append(np.asarray(returned, np.float64))
             except Exception:  # it may hold arrays of all its rows; its own call says what is wrong
                 return
         whole, half = parts[0][: n // 2], parts[1]

@@ -28,6 +28,7 @@ from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._workers import all_sum, settle
 from gbdt_objectives.objectives.base import (
+    FLOAT32,
     Block,
     Constants,
     HessianKind,
@@ -112,7 +113,10 @@ class OrdinalLogitObjective(Objective):
         if ready.thresholds != "refit":
             return ready
         parts = ready._read_parts(y, f.astype(np.float64), w)
-        return replace(ready, thresholds=tuple(fit_thresholds(parts, self.n_classes).tolist()))
+        spare = np.empty((3, len(f)))
+        return replace(
+            ready, thresholds=tuple(fit_thresholds(parts, self.n_classes, spare).tolist())
+        )
 
     def class_probability(self, margin: ArrayLike) -> Array:
         """The probability of each class at a margin.
@@ -161,7 +165,10 @@ class OrdinalLogitObjective(Objective):
 
     def _loss(self, y: Array, f: Array, w: Array | None) -> float:
         parts = self._read_parts(y, f, w)
-        theta = self._padded(fit_thresholds(parts, self.n_classes) if self.couples_rows else None)
+        fitted = None
+        if self.couples_rows:
+            fitted = fit_thresholds(parts, self.n_classes, np.empty((3, len(f)), f.dtype))
+        theta = self._padded(fitted)
         return sum(loss_of_part(part, *theta[part.label : part.label + 2]) for part in parts)
 
     def _padded(self, thresholds: Array | None = None) -> list[float]:
@@ -209,7 +216,7 @@ class OrdinalLogitObjective(Objective):
             margin = self._check_margins(f, convert(f[rows], start, gradient))
             seen.append((block, place(constants, margin, hessian, gradient)))
         every = [part for _, parts in seen for part in parts]
-        spare = constants[-1] if seen else None
+        spare = constants[-1] if seen else np.empty((3, 0), FLOAT32)  # of a worker without rows
         theta = self._padded(fit_thresholds(every, self.n_classes, spare))
         settle()
         for (_, constants, gradient, hessian), parts in seen:
@@ -284,20 +291,18 @@ def loss_of_part(part: Part, low: float, high: float) -> float:
 # The thresholds of least loss.
 
 
-def fit_thresholds(parts: Sequence[Part], n_classes: int, spare: Array | None = None) -> Array:
+def fit_thresholds(parts: Sequence[Part], n_classes: int, spare: Array) -> Array:
     """theta_1 to theta_{K-1} of least loss at these margins, over the rows of all workers.
 
     They are fitted to samples of each class first, which mostly leaves one pass over all rows.
-    ``spare`` is memory for three times as many numbers as the largest part has.
+    ``spare`` is memory for three times as many numbers as the largest part has, in the precision
+    of the margins of all workers.
     """
     W = all_sum(class_weights(parts, n_classes))
     present = present_classes(W)
     position = np.cumsum(present) - 1
     rows = [part._replace(label=int(position[part.label])) for part in parts if present[part.label]]
     W = W[present]
-    if spare is None:
-        dtype = parts[0].f.dtype if parts else np.float32  # a worker may have no rows
-        spare = np.empty((3, sum(len(part.f) for part in parts)), dtype)
     large = thin(rows, SAMPLE)
     small = thin(large, SAMPLE // 4)
     theta = start(small, W)

@@ -139,7 +139,7 @@ class QWKObjective(Objective):
         if lasting:
             hessian[:] = 1 if w is None else w
             exact = c.astype(np.float64)
-            known = exact, label_sums(c, exact, w, np.empty(len(c)))
+            known = exact, label_sums(exact, w, np.empty(len(c)))
         return c, known, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w
 
     def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
@@ -158,18 +158,19 @@ class QWKObjective(Objective):
             exact, (n, c2) = known
         else:
             exact[:] = c
-            n, c2 = label_sums(c, exact, w, v)
+            n, c2 = label_sums(exact, w, v)
         u[:] = t
         if w is None:
             v = u
         else:
-            v[:] = w * t
+            np.multiply(w, u, out=v)
         D = 0.5 * dot(u, v)
         return n, D - dot(v, exact) + 0.5 * c2, D
 
     def _totals(self, sums: Sums) -> tuple[float, float, float]:
         """n, F, G over all rows of all workers."""
         n, F, D = all_sum(sums, reduce=self.reduce, last=True).tolist()
+        F = max(F, 0.0)  # rounding may leave less of perfect predictions
         assert self.spread is not None
         G = D + 0.5 * n * self.spread
         if not math.isfinite(F + G):
@@ -370,12 +371,12 @@ def qwk_objective(
     return made
 
 
-def label_sums(c: Array, exact: Array, w: Array | None, spare: Array) -> tuple[float, float]:
-    """n and sum w c^2; ``exact`` is c in float64."""
+def label_sums(c: Array, w: Array | None, spare: Array) -> tuple[float, float]:
+    """n and sum w c^2; c in float64."""
     if w is None:
-        return float(len(c)), dot(exact, exact)
-    spare[:] = w * c
-    return float(w.sum(dtype=np.float64)), dot(spare, exact)
+        return float(len(c)), dot(c, c)
+    np.multiply(w, c, out=spare)
+    return float(w.sum(dtype=np.float64)), dot(spare, c)
 
 
 def moments(y: Array, w: Array | None, origin: float) -> tuple[float, float, float]:

@@ -252,7 +252,8 @@ def kappa_objective(
           level if the objective is to be pickled; finite, and as smooth as it is.
     labels : array-like of shape (n,), optional
         The training labels, at most 1000 different ones. They give pi and, except for a matrix,
-        ``label_range`` = (min, max). None: taken from the training data in each call.
+        ``label_range`` = (min, max). None: taken from the training data, of all workers if there
+        are several.
     sample_weight : array-like of shape (n,), optional
         Weights of ``labels``; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -267,8 +268,8 @@ def kappa_objective(
         Evaluate at p clipped to ``label_range``: rows beyond it get the gradient of its edge.
         A matrix knows no other.
     reduce : callable, optional
-        Sums a float64 array over workers. None is right on one machine and under XGBoost's
-        collective; there, labels are integers and ``label_range`` is needed.
+        Sums a float64 array over workers, for a library of your own; then all that is measured
+        on labels must be given. None is right on one machine and under XGBoost's collective.
 
     Returns
     -------

@@ -268,3 +268,15 @@ def test_a_prior_of_labels_beyond_the_range_is_refused() -> None:
     prior = {0: 0.25, 1: 0.25, 2: 0.25, 3: 0.15, 5: 0.1}
     with pytest.raises(ValueError, match="a label of target_prior must lie in label_range"):
         go.qwk_objective([0, 1, 2, 3], target_prior=prior)
+
+
+def test_the_loss_of_good_predictions_is_not_negative() -> None:
+    """Of float32 margins and weights, as boosters have them."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        y, w = rng.integers(0, 5, 50).astype(np.float32), rng.random(50).astype(np.float32)
+        p = (y + 1e-4 * rng.normal(size=50)).astype(np.float32)
+        expected = go.qwk_objective().loss(*(a.astype(np.float64) for a in (y, p, w)))
+        # centred margins are rounded to float32: 1e-7 each, of errors of 1e-4
+        assert go.qwk_objective().loss(y, p, w) == pytest.approx(expected, rel=1e-2)
+        assert go.qwk_objective().loss(y, y, w) == 0

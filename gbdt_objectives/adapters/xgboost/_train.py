@@ -117,6 +117,9 @@ def train(
         else:
             started, base_score = start_objective(params, matrices, objective)
         _workers.agree()
+    names = [name for _, name in evals]
+    with _workers.together((metric, names, num_boost_round, early_stopping_rounds)):
+        _workers.agree()
     exact = None
     if metric is not None:
         exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
@@ -276,7 +279,9 @@ def start_at_margins(
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
     """A start per row, (n,) or (n, K)."""
     if outputs == 1:
-        return _checks.vector("base_margin", values)
+        own = _checks.vector("base_margin", values)
+        _checks.same_length("base_margin", own, "the labels", rows)
+        return own
     start = _checks.real_array("base_margin", values)
     _checks.finite("base_margin", start.ravel())
     if start.size != rows * outputs:
