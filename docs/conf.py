@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from latex2mathml.converter import convert
 from sphinx import addnodes
+from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 import gbdt_objectives
@@ -62,6 +63,7 @@ myst_heading_anchors = 4
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_mock_imports = ["pyspark", "xgboost.spark"]  # 400 MB, for two functions
 autodoc_inherit_docstrings = False  # scikit-learn's and the boosters' are documented there
 autodoc_default_options = {"exclude-members": ", ".join(
     f"set_{method}_request" for method in ("fit", "predict", "predict_proba", "score")
@@ -105,7 +107,8 @@ html_theme_options = {
 html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
 
 ROOMS = ("objectives", "metrics", "thresholds", "priors", "calibration", "estimators", "plotting",
-         "adapters.xgboost", "adapters.lightgbm")  # fmt: skip
+         "adapters.xgboost", "adapters.lightgbm", "distributed.dask",
+         "distributed.spark")  # fmt: skip
 """Modules of public names, some of which gbdt_objectives has as well."""
 
 logger = logging.getLogger(__name__)
@@ -115,9 +118,10 @@ def public_names() -> set[str]:
     """Full names, as the reference lists them."""
     names = {f"gbdt_objectives.{name}" for name in gbdt_objectives.__all__}
     for room in ROOMS:
-        module = importlib.import_module(f"gbdt_objectives.{room}")
+        with mock(autodoc_mock_imports):
+            module = importlib.import_module(f"gbdt_objectives.{room}")
         own = set(module.__all__)
-        if not room.startswith("adapters."):
+        if not room.startswith(("adapters.", "distributed.")):
             own -= set(gbdt_objectives.__all__)
         names |= {f"gbdt_objectives.{room}.{name}" for name in own}
     return names

@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.1.0.dev0"
 
 _rooms = {
     alias.name: node.module

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gbdt_objectives as go
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [
@@ -40,13 +42,16 @@ BLOCKS = [
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("block", BLOCKS)
-def test_each_python_block_runs_alone(block, tmp_path, monkeypatch) -> None:
+def test_each_python_block_runs_alone(block, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)  # what a block saves is saved there
     namespace: dict[str, object] = {}
     exec(compile(block, "block", "exec"), namespace)
     if "grades" in namespace:  # labels, not positions or scores
         assert set(np.unique(namespace["grades"])) <= {1, 2, 3, 4, 5, 6}
         assert namespace["grades"].dtype.kind == "i"
+    for said in re.findall(r"^print\(.* # QWK on new rows: (\S+)$", block, flags=re.M):
+        # a booster of another version may move a few rows of 1000
+        assert float(capsys.readouterr().out) == pytest.approx(float(said), abs=0.003)
 
 
 def test_blocks_predict_labels() -> None:
@@ -78,3 +83,10 @@ def test_two_commands_of_one_line() -> None:
         )
         assert len(found) == 1
         assert "pip install" in found[0]
+
+
+def test_the_readme_names_all_that_is_public() -> None:
+    table = [line for line in README.read_text().splitlines() if line.startswith("| ")]
+    named = set(re.findall(r"`(\w+)`", "\n".join(table)))
+    assert set(go.__all__) - named - {"__version__"} == set()
+    assert named >= {"DaskXGBRegressor", "spark_regressor", "LGBMRegressor", "XGBClassifier", "cv"}

@@ -1,0 +1,57 @@
+"""What hatch_build.py makes of the README for a package page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("hatchling")
+ROOT = Path(__file__).parents[1]
+ADDRESS = "https://example.org/somebody/something"
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from hatch_build import ReleaseMetadata
+
+    return lambda repository: ReleaseMetadata(str(ROOT), {"repository": repository})
+
+
+def targets(text: str) -> list[tuple[str, str]]:
+    return re.findall(r"(!?)\[[^\]]*\]\(([^)\s]+)\)", text)
+
+
+def test_a_release_leads_to_its_files(hook) -> None:
+    metadata = {"version": "1.2.0"}
+    hook(ADDRESS + "/").update(metadata)
+    text = metadata["readme"]["text"]
+    links = targets(text)
+    assert len(links) == len(targets((ROOT / "README.md").read_text())) > 20
+    for picture, target in links:
+        start = f"{ADDRESS}/{'raw' if picture else 'blob'}/v1.2.0/"
+        assert target.startswith(start)
+        assert (ROOT / target.removeprefix(start).split("#")[0]).is_file()
+    assert any(picture for picture, _ in links)
+    assert metadata["urls"]["Repository"] == ADDRESS
+    # only the links were touched
+    short = text.replace(f"{ADDRESS}/raw/v1.2.0/", "").replace(f"{ADDRESS}/blob/v1.2.0/", "")
+    assert short == (ROOT / "README.md").read_text()
+
+
+def test_links_with_an_address_stay(hook) -> None:
+    from hatch_build import absolute_links
+
+    text = "[a](https://a.org/b) [b](#here) ![c](https://a.org/d.png) [e](mailto:f@a.org)"
+    assert absolute_links(text, ADDRESS, "v1") == text
+
+
+def test_without_an_address_only_development_versions_are_built(hook) -> None:
+    metadata = {"version": "1.2.0.dev0"}
+    hook("").update(metadata)
+    assert metadata["readme"]["text"] == (ROOT / "README.md").read_text()
+    assert "urls" not in metadata
+    with pytest.raises(ValueError, match=r"version 1\.2\.0 is a release.*set repository"):
+        hook("").update({"version": "1.2.0"})
