@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import socket
 import subprocess
 import sys
@@ -555,13 +557,13 @@ for how in ("train", "kappa", "adapter", "estimator"):
 
 
 def free_ports(n: int) -> list[str]:
-    sockets = [socket.socket() for _ in range(n)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [str(s.getsockname()[1]) for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+    """Below those that the system hands out, which another test could get before they are used."""
+    free: list[str] = []
+    for port in random.SystemRandom().sample(range(20_000, 30_000), 100):
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            free.append(str(port))
+    return free[:n]
 
 
 def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
