@@ -183,7 +183,13 @@ class Objective:
 
     def from_label_statistics(self: Self, parts: ArrayLike) -> Self:
         """The objective measured on all rows, from the statistics of each part of them, (m, k)."""
-        return self._from_label_statistics(np.asarray(parts, np.float64))
+        table = np.asarray(parts, np.float64)
+        if table.ndim != 2 or not len(table):
+            raise ValueError(
+                f"parts must be (m, k), the label_statistics of each of m parts, found shape "
+                f"{table.shape}: pass a list of them, [label_statistics(y, w), ...]"
+            )
+        return self._from_label_statistics(table)
 
     def fitted(
         self: Self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
@@ -467,7 +473,8 @@ class Objective:
     def _check_caller(self) -> None:
         """Raise where the caller would make something else of this objective."""
         _versions.check_loaded()
-        _callers.refuse_objective(type(self).__name__, self.link, reduces=_workers.workers())
+        reduces = getattr(self, "reduce", None) is not None or _workers.workers()
+        _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _read(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks, _versions
+from gbdt_objectives import _checks
 from gbdt_objectives._blocks import block_rows, blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import Reduce, all_sum, workers
+from gbdt_objectives._workers import Reduce, all_sum
 from gbdt_objectives.objectives.base import FLOAT64, Block, Constants, Objective, Sums
 from gbdt_objectives.objectives.coupled import (
     check_complete,
@@ -101,11 +101,6 @@ class QWKObjective(Objective):
             spread=b if self.spread is None else self.spread,
             label_range=(low, high) if self._needs_range else self.label_range,
         )
-
-    def _check_caller(self) -> None:
-        _versions.check_loaded()
-        reduces = self.reduce is not None or workers()
-        _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
         """n F/G, with p clipped to the label range if ``clip``."""

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks, _versions
+from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._workers import Reduce, all_sum, workers
+from gbdt_objectives._workers import Reduce, all_sum
 from gbdt_objectives.objectives.base import Constants, Link, Objective, Sums, _read_only
 from gbdt_objectives.objectives.costs import (
     MOST_LABELS,
@@ -139,11 +139,6 @@ class RatioObjective(Objective):
         at = np.array([start])
         unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
         return replace(self, denominator=expected, intercept=start, unit=unit)
-
-    def _check_caller(self) -> None:
-        _versions.check_loaded()
-        reduces = self.reduce is not None or workers()
-        _callers.refuse_objective(type(self).__name__, self.link, reduces=reduces)
 
     def _loss(self, y: Array, p: Array, w: Array | None) -> float:
         n, F, G = self._totals(self._sum_blocks(y, p, w))

@@ -153,6 +153,12 @@ def test_sums_add_up_over_parts() -> None:
         np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("parts", [[], [1.0, 2.0]], ids=["empty", "one part, not in a list"])
+def test_parts_of_another_shape_are_refused(parts) -> None:
+    with pytest.raises(ValueError, match=r"parts must be \(m, k\), the label_statistics of each"):
+        go.qwk_objective().from_label_statistics(parts)
+
+
 def test_float32_gradient_is_accurate_at_a_million_rows() -> None:
     rng = np.random.default_rng(5)
     y = rng.integers(0, 6, 1_000_000).astype(np.float32)
