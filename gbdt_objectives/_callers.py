@@ -8,30 +8,35 @@ no booster is imported here.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from gbdt_objectives import _boosters
+from gbdt_objectives._boosters import LIBRARIES, room
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives._links import Link
 
-LIBRARIES = ("xgboost", "lightgbm")
 
-
-def refuse_objective(name: str, link: str | None, *, reduces: bool = False) -> None:
+def refuse_objective(name: str, link: Link, *, reduces: bool = False) -> None:
     """Raise if the library that calls an objective would misinterpret it.
 
-    ``link``: that of the objective; None if it is not known what a margin means.
     ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
     """
     if not reduces:
-        _refuse_alone(
-            name, "train a different model: train on one machine, with XGBoost, or on Dask within "
-            "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
-        )  # fmt: skip
+        refuse_alone(name)
     for frame in library_frames():
-        if frame.f_code.co_name == "fit" and link is not None:
-            _refuse_classifier(name, link, frame.f_locals.get("self"))
+        if frame.f_code.co_name == "fit":
+            _refuse_estimator(name, link, frame.f_locals.get("self"))
+    _boosters.refuse_transform(name, link)
+
+
+def refuse_alone(name: str) -> None:
+    """Raise for an objective on one worker of several in LightGBM."""
+    _refuse_alone(
+        name, "train a different model: train on one machine, with XGBoost, or on Dask within "
+        "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
+    )  # fmt: skip
 
 
 def _refuse_alone(name: str, would: str) -> None:
@@ -60,7 +65,7 @@ def refuse_metric(name: str, y_pred: object) -> None:
     given_data = hasattr(y_pred, "get_label")
     if given_data:
         library = type(y_pred).__module__.partition(".")[0]
-    elif caller is not None and _room(caller) == "lightgbm":  # XGBoost's estimators take a float
+    elif caller is not None and room(caller) == "lightgbm":  # XGBoost's estimators take a float
         library = "lightgbm"
     else:
         return
@@ -76,9 +81,9 @@ def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
     if library == "lightgbm" and not reduces:
         _refuse_alone(name, "stop in another round: measure on one machine, or with XGBoost")
     caller = next(library_frames(), None)
-    if caller is not None and _room(caller) != library:
+    if caller is not None and room(caller) != library:
         raise TypeError(
-            f"{name}.{library} is called by {_room(caller)}: pass {_rendering(_room(caller))}"
+            f"{name}.{library} is called by {room(caller)}: pass {_rendering(room(caller))}"
         )
 
 
@@ -122,57 +127,60 @@ def refuse_wrapped_metric(name: str) -> None:
         )
 
 
-def trained_booster() -> Any:
-    """The booster that asks for gradients, directly or through a function of the user's own."""
-    for frame in enclosing_frames():
-        if frame.f_code.co_name == "update":
-            return frame.f_locals.get("self")
-    return None
-
-
 def enclosing_frames() -> Iterator[FrameType]:
     """The frames of XGBoost or LightGBM that stand above our own, whatever is between."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _room(frame) not in LIBRARIES:
-        frame = frame.f_back
-    while frame is not None and _room(frame) in LIBRARIES:
-        yield frame
-        frame = frame.f_back
+    inside = False
+    for frame in _boosters.frames():
+        if room(frame) in LIBRARIES:
+            inside = True
+            yield frame
+        elif inside:
+            return
 
 
 def library_frames() -> Iterator[FrameType]:
     """The frames of XGBoost or LightGBM that stand directly above our own."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _room(frame) == "gbdt_objectives":
-        frame = frame.f_back
-    while frame is not None and _room(frame) in LIBRARIES:
-        yield frame
-        frame = frame.f_back
+    for frame in _boosters.frames():
+        if room(frame) in LIBRARIES:
+            yield frame
+        elif room(frame) != "gbdt_objectives":
+            return
 
 
-def _room(frame: FrameType) -> str:
-    name: str = frame.f_globals.get("__name__", "")
-    return name.partition(".")[0]
-
-
-def _refuse_classifier(name: str, link: str, estimator: object) -> None:
-    library = booster_kind(estimator, "Classifier")
+def _refuse_estimator(name: str, link: Link, estimator: object) -> None:
+    """Raise for a plain estimator whose predictions would be misread."""
+    if link.is_label_unit:
+        _refuse_classifier_of_scores(name, link, estimator)
+        return
+    kind = "Classifier"
+    library = booster_kind(estimator, kind)
     if library is None:
+        library, kind = booster_kind(estimator, "Regressor"), "Regressor"
+        if library is None or link.n_classes or not link.is_transformed:
+            return  # margins, as of any custom objective
+    elif library == "xgboost" and link.is_transformed and link.n_classes == 2:
+        return  # whose logistic function is right
+    prefix = {"lightgbm": "LGBM", "xgboost": "XGB"}[library]
+    wrong = {
+        ("lightgbm", "Classifier"):
+            "returns raw scores as probabilities under a custom objective such as",
+        ("xgboost", "Classifier"):
+            "would take the logistic function or softmax of a margin for the probability of",
+    }.get((library, kind), f"would return {link.margins} as predictions of")  # fmt: skip
+    kind = "Classifier" if link.n_classes else "Regressor"
+    raise TypeError(
+        f"{library}.{type(estimator).__name__} {wrong} {name}: import {prefix}{kind} from "
+        f"gbdt_objectives.adapters.{library}"
+    )
+
+
+def _refuse_classifier_of_scores(name: str, link: Link, estimator: object) -> None:
+    library = booster_kind(estimator, "Classifier")
+    if library is None or not link.is_declared:
         return
     prefix = {"lightgbm": "LGBM", "xgboost": "XGB"}[library]
-    if link == "identity":
-        raise TypeError(
-            f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
-            f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
-            "its scores into classes with apply_thresholds"
-        )
-    if (link, library) == ("logit", "xgboost"):
-        return  # whose logistic function is right
-    wrong = {
-        "lightgbm": "returns raw scores as probabilities under a custom objective such as",
-        "xgboost": "would take the logistic function or softmax of a margin for the probability of",
-    }
     raise TypeError(
-        f"{library}.{prefix}Classifier {wrong[library]} {name}: import {prefix}Classifier from "
-        f"gbdt_objectives.adapters.{library}"
+        f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
+        f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
+        "its scores into classes with apply_thresholds"
     )

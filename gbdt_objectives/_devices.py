@@ -1,7 +1,7 @@
 """Arrays on a device, such as CuPy's and PyTorch's on a GPU.
 
 What is in the host's memory is read by numpy, whichever library made it. What is on a device is
-worked on there (objectives/device.py) or refused: only :func:`to_host` copies it.
+worked on there (_places.py) or refused: only :func:`to_host` copies it.
 """
 
 from __future__ import annotations

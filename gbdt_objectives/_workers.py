@@ -127,11 +127,7 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
     try:
         yield
         if call.awaited:
-            raise TypeError(
-                f"{type(subject).__name__} was not summed over the workers, each of which would "
-                "go on with the rows of its own: write _totals of an objective, or the value of a "
-                "metric, with all_sum(sums, last=True), or use one machine"
-            )
+            agree()
     except Exception as error:
         if not call.awaited:
             raise
@@ -143,6 +139,27 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
         raise  # the others are gone
     finally:
         _here.call = outer
+
+
+def together_now() -> bool:
+    """Whether this is done within :func:`together`, by several workers."""
+    return _here.call is not None
+
+
+@contextmanager
+def summing(name: str) -> Iterator[None]:
+    """The last sums of a call, after which workers go on alone; raise if there were none."""
+    call = _here.call
+    before = 0 if call is None else call.messages
+    yield
+    if call is None:
+        return
+    if call.messages == before:
+        raise TypeError(
+            f"{name} was not summed over the workers, each of which would go on with the rows of "
+            "its own: add up with rows.sum(terms), or use one machine"
+        )
+    settle()
 
 
 def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = False) -> Array:

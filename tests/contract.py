@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 import gbdt_objectives as go
+from gbdt_objectives._domain import REAL
+from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import HEAD
-from gbdt_objectives.objectives.domain import REAL
 
 Array = np.ndarray[Any, Any]
 
@@ -97,9 +98,9 @@ def expected_disagreement(objective: go.Objective) -> Callable[[Array, Array, Ar
     """u G/n, by which the residual scale of any kappa multiplies the gradient of the loss."""
 
     def factor(y: Array, p: Array, w: Array) -> float:
-        measured: Any = objective.measured(y, w)
-        n, _, G = measured.sums(y, p, w)
-        return float(measured.unit * G / n)
+        loss: Any = objective.measured(y, w).equations
+        n, _, G = loss.totals(Rows(y, p, w))
+        return float(loss.unit * G / n)
 
     return factor
 

@@ -17,8 +17,8 @@ from xgboost import collective
 
 import gbdt_objectives as go
 from gbdt_objectives import _workers
+from gbdt_objectives._domain import REAL
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
-from gbdt_objectives.objectives.domain import REAL
 from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase
 from tests.workers import Failed, Workers
 

@@ -14,7 +14,6 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import FunctionObjective
 
 
 def by_name(instead: Mapping[str, str]) -> dict[str, str]:
@@ -32,22 +31,6 @@ INSTEAD = by_name({
     "set weights on the data, weight= of the DMatrix or Dataset": "sample_weight class_weight",
 })  # fmt: skip
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
-
-
-MARGIN: dict[str | None, str] = {
-    "identity": "scores in label units",
-    "logit": "log-odds of label 1",
-    "softmax": "margins of a softmax",
-    "score": "scores that only its class_probability turns into probabilities",
-}
-"""What a margin is, by the link of a metric or objective."""
-
-FITTING_METRIC: dict[str | None, str] = {
-    "identity": "pass extended_qwk_metric() or squared_error_metric()",
-    "logit": "pass weighted_logloss_metric(...)",
-    "score": "pass loss_metric(objective)",
-}
-"""What to do about a metric of other margins, by the link of the objective."""
 
 
 def check_arguments(
@@ -165,28 +148,29 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric must be a Metric such as extended_qwk_metric(), found "
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
-    link = None  # of a user's function, which only its author knows
-    if isinstance(objective, Objective) and not isinstance(objective, FunctionObjective):
-        link = objective.link
-    fits = link is None or metric.link in (None, link)
+    if not isinstance(objective, Objective):
+        return  # a function of the library's own form, of which only its author knows more
+    link = objective.link
+    fits = metric.link is None or metric.link.reads(link)
     if metric.input_space == "probability":
-        fitting = 'make it with input_space="margin"'
-        if link == "score" or not fits:
-            fitting = FITTING_METRIC[link]
+        fitting = link.metric
+        if fits and metric.link is not None and not link.is_of_objective:
+            fitting = 'make it with input_space="margin"'
         raise ValueError(
             f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
             f"objective: {fitting}"
         )
     if not fits:
+        assert metric.link is not None
         raise ValueError(
-            f"metric {metric.name!r} takes {MARGIN[metric.link]}, but {objective!r} trains "
-            f"{MARGIN[link]}: {FITTING_METRIC[link]}"
+            f"metric {metric.name!r} takes {metric.link.margins}, but {objective!r} trains "
+            f"{link.margins}: {link.metric}"
         )
-    own = metric.objective if link == "score" and isinstance(metric, LossMetric) else objective
-    if type(own) is not type(objective):
+    own = metric.objective if link.is_of_objective and isinstance(metric, LossMetric) else objective
+    if type(own.equations) is not type(objective.equations):
         raise ValueError(
             f"metric {metric.name!r} is that of {own!r}, which would misread the margins of "
-            f"{objective!r}: {FITTING_METRIC[link]}"
+            f"{objective!r}: {link.metric}"
         )
 
 

@@ -21,7 +21,6 @@ from gbdt_objectives.metrics import ClassMetric, Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import FunctionObjective
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 Estimator = TypeVar("Estimator", bound=Any)
@@ -44,7 +43,7 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         for name in kwargs:
             if name not in call.parameters:
                 estimator = fit.__self__
-                of_rows = isinstance(estimator.objective, FunctionObjective)
+                of_rows = getattr(estimator.objective, "whole", False)
                 raise TypeError(
                     f"{fit.__name__}() has no argument {name!r}, only "
                     f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
@@ -63,9 +62,9 @@ def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
     """The objective with what fit got for its rows, and the other arguments of fit by name."""
-    if not isinstance(objective, FunctionObjective):
+    names = row_names(objective)
+    if objective is None or not names:
         return objective, name_arguments(fit, *args, **kwargs)
-    names = objective.row_names
     for name in names:
         if name in signature(fit).parameters:
             raise ValueError(
@@ -122,7 +121,9 @@ def request_rows(kind: type[Estimator]) -> type[Estimator]:
 
 def row_names(objective: object) -> tuple[str, ...]:
     """What a user's function needs of each row, by name."""
-    return objective.row_names if isinstance(objective, FunctionObjective) else ()
+    if not isinstance(objective, Objective) or not objective.whole:
+        return ()
+    return tuple(name for name, _ in objective.named)
 
 
 def check_places(estimator: Any, metrics: str, where: str) -> None:
@@ -150,21 +151,22 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     if not isinstance(objective, Objective):
         return None
     has_classes = objective.n_classes is not None
-    if classifier and isinstance(objective, FunctionObjective) and not has_classes:
+    if classifier and not objective.link.is_declared:
         raise TypeError(
-            f"{name} cannot turn a margin of {objective!r} into a probability: use "
+            f"{name} cannot turn a margin of {objective!r} into a probability: declare its link, "
+            'as objective(function, link="logit") for log-odds, or use '
             f"{name.replace('Classifier', 'Regressor')}, whose predictions are the margins"
         )
     if classifier and not has_classes:
         raise TypeError(
-            f"objective={objective!r} trains a score in label units, not log-odds: use "
+            f"objective={objective!r} trains {objective.link.margins}, not log-odds: use "
             f"{name.replace('Classifier', 'Regressor')}, and turn its scores into classes with "
             "apply_thresholds"
         )
     library = library_of(estimator)
     if has_classes and not classifier and library is not None:
         raise TypeError(
-            f"objective={objective!r} trains {_arguments.MARGIN[objective.link]}: use "
+            f"objective={objective!r} trains {objective.link.margins}: use "
             f"{name.replace('Regressor', 'Classifier')}, whose predict_proba gives probabilities, "
             f"and predict with {MARGIN_FLAG[library]}=True margins"
         )
@@ -196,13 +198,13 @@ def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) ->
             'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
             "objective= too"
         )
-    elif classifier and of_margin and metric.link != "logit":
+    elif classifier and of_margin and not _is_log_odds(metric):
         raise ValueError(
             f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "
             "predict probabilities or log-odds: use a regressor, and turn its scores into classes "
             "with apply_thresholds"
         )
-    elif of_margin and metric.link == "logit" and objective != "binary:logitraw":
+    elif of_margin and _is_log_odds(metric) and objective != "binary:logitraw":
         raise ValueError(
             f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters pass "
             'predictions, such as probabilities: make it with input_space="probability", or pass '
@@ -215,8 +217,13 @@ def _of_objective(metric: Metric, classifier: bool) -> bool:
     """Whether it takes margins that no built-in objective predicts."""
     if metric.link is None:
         return classifier and not isinstance(metric, ClassMetric)
-    logistic = isinstance(metric, LossMetric) and metric.link == "logit"
-    return logistic or metric.link in ("softmax", "score")
+    if _is_log_odds(metric):
+        return isinstance(metric, LossMetric)
+    return metric.link.is_of_objective or metric.link.is_transformed
+
+
+def _is_log_odds(metric: Metric) -> bool:
+    return metric.link is not None and metric.link.is_transformed and metric.link.n_classes == 2
 
 
 def labels_weights(
@@ -281,9 +288,9 @@ def fit_to_margins(
     objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
 ) -> Objective:
     """The objective after training, with what it fits to the margins of the training rows."""
-    if isinstance(objective, FunctionObjective):
+    if row_names(objective):
         return objective.without_rows()  # a model needs them no more
-    if type(objective).fitted is Objective.fitted:
+    if not objective.fits_margins:
         return objective  # nothing: no need to predict all rows
     final = margins()
     with _workers.together(objective):
@@ -296,11 +303,10 @@ def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: s
     """Raise for a metric of the library, which would interpret margins as predictions."""
     names = [m for m in metrics if isinstance(m, str) and m.lower() != "none"]
     if names:
-        fitting = {"logit": "weighted_logloss_metric(1)", "score": "loss_metric(objective)"}
         raise ValueError(
             f"eval_metric {names[0]!r} is {library}'s own, which would interpret "
-            f"{_arguments.MARGIN[objective.link]} as predictions under a custom objective: pass a "
-            f"metric of gbdt_objectives, such as {fitting[objective.link]}"
+            f"{objective.link.margins} as predictions under a custom objective: "
+            f"{objective.link.metric}, a metric of gbdt_objectives"
         )
 
 

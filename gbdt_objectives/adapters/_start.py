@@ -13,7 +13,7 @@ from gbdt_objectives import _callers, _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._devices import to_host
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import BoundObjective, Start
+from gbdt_objectives.objectives.base import BoundObjective, Start, check_margin_shape
 
 TOLERANCE = 1e-3
 """Relative; a start in float32, or as a logistic base_score, is good to 4e-4 of log-odds."""
@@ -74,17 +74,14 @@ class StartedObjective:
         with _workers.together(self.objective, self._calls):
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
-                name = type(self.objective).__name__
-                _callers.refuse_objective(name, None, reduces=_workers.workers())
+                if not _workers.workers():
+                    _callers.refuse_alone(self.objective.equations.name)
                 self._check_start(np.asarray(to_host(margin)))
                 self.objective = self.objective.measured(y, w)
                 if self.shifts:
                     self.shift = start_margin(self.objective)
                 self._bound = self.objective.bind(y, w, start=self.shift)
-            computed = self._bound(margin)
-            if not self.objective.couples_rows:
-                _workers.agree()
-        return computed
+            return self._bound(margin)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
         return self  # LightGBM copies its parameters
@@ -94,7 +91,7 @@ class StartedObjective:
             return
         if margin.size == 0:  # a worker may have no rows
             return
-        self.objective._check_margin_shape(margin)
+        check_margin_shape(self.objective, margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
         wrong = np.abs(margin - expected) > TOLERANCE * (1 + np.abs(expected))
         if wrong.any():

@@ -12,10 +12,11 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives._links import LOGIT
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.logloss import LoglossObjective
-from gbdt_objectives.objectives.ratio import RatioObjective
+from gbdt_objectives.objectives.logloss import LoglossLoss
+from gbdt_objectives.objectives.ratio import RatioLoss
 
 Data = tuple[Any, Array, "Array | None"]
 """X, y and weights of some rows."""
@@ -100,8 +101,11 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
         value = parameters.get(name)
         own = kind == "xgboost" and callable(value)  # a user's: its margin is taken for log-odds
         if isinstance(value, Objective):  # a ratio is least at decisions, which are no log-odds
-            own = value.n_classes is not None and not isinstance(value, RatioObjective)
-        if isinstance(value, LoglossObjective) and (value.negative_weight, value.offset) != (1, 0):
+            own = value.n_classes is not None and not isinstance(value.equations, RatioLoss)
+        loss = getattr(value, "equations", None)
+        if isinstance(loss, LoglossLoss) and (
+            loss.named or (loss.negative_weight, loss.offset) != (1, 0)
+        ):
             raise ValueError(
                 f"estimator has {name}={value!r}, which already corrects for sampling: leave it "
                 "out, or pass correction=None"
@@ -193,9 +197,10 @@ def count_rounds(estimator: Any) -> int:
 def predict_probability(model: Any, X: Any) -> Array:
     """(n, K) in float64; from the margin where a float32 probability would round to 1."""
     kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
-    logistic = LoglossObjective() if objective == "binary:logistic" else objective
-    if kind and isinstance(logistic, Objective) and logistic.link == "logit":
-        return logistic.class_probability(model.predict(X, **{MARGIN_FLAG[kind]: True}))
+    link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
+    if kind and link is not None and LOGIT.name == link.name:
+        margin = _checks.vector("margin", model.predict(X, **{MARGIN_FLAG[kind]: True}))
+        return link.class_probability(margin.astype(np.float64))
     p = np.asarray(model.predict_proba(X), np.float64)
     name = f"predict_proba of {type(model).__name__}"
     if objective is not None:

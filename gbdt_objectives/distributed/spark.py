@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,8 +21,8 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import WorkersDisagree
+from gbdt_objectives._rows import Rows, RowsOfParts
+from gbdt_objectives._workers import WorkersDisagree, some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
@@ -31,6 +31,7 @@ from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import read_labels
 
 __all__ = ["spark_classifier", "spark_regressor"]
 
@@ -127,7 +128,7 @@ def spark_regressor(
     3
     """
     _check("spark_regressor", objective, metric, kwargs)
-    if objective.link == "logit":
+    if objective.link.n_classes == 2 and objective.link.is_transformed:
         raise TypeError(
             f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...), "
             "whose models predict probabilities"
@@ -173,9 +174,9 @@ def spark_classifier(
     2
     """
     _check("spark_classifier", objective, metric, kwargs)
-    if objective.link != "logit":
+    if objective.link.n_classes != 2 or not objective.link.is_transformed:
         raise TypeError(
-            f"{objective!r} trains {_arguments.MARGIN[objective.link]}, which XGBoost's classifier "
+            f"{objective!r} trains {objective.link.margins}, which XGBoost's classifier "
             "would take for log-odds: write spark_regressor(objective, ...), and turn its scores "
             "into classes with apply_thresholds"
         )
@@ -199,7 +200,7 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
             "of rows: call adapters.xgboost.train on one machine, or on workers that each have "
             "their rows and an objective for them"
         )
-    if objective.outputs > 1 or objective.link == "score":
+    if objective.outputs > 1 or objective.link.is_of_objective:
         raise ValueError(
             f"{objective!r} trains scores that only its class_probability turns into "
             "probabilities, which Spark's models cannot call: use XGBClassifier of "
@@ -291,31 +292,29 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, fl
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
     """The objective measured on all training rows of a DataFrame, by statistics that add up."""
-    if objective._is_complete and objective.intercept is not None:
+    if not objective.needs_labels and objective.intercept is not None:
         return objective
     held_out, weight = (_get(estimator, name) for name in ("validationIndicatorCol", "weightCol"))
     rows = dataset.filter(~col(held_out)) if held_out else dataset
     columns = [col(estimator.getOrDefault("labelCol")).cast("float").alias("y")]  # as a DMatrix
     columns += [col(weight).cast("float").alias("w")] if weight else []
 
-    def statistics(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        for batch in batches:
-            if len(batch):
-                y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
-                yield pd.DataFrame({"statistics": [_label_statistics(objective, y, w).tolist()]})
+    def run(function: Callable[[Rows], Any]) -> list[Any]:
+        def told(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+            for batch in batches:
+                if len(batch):
+                    y, w = (batch[name].to_numpy() if name in batch else None for name in "yw")
+                    with some_rows():
+                        found = function(read_labels(objective, y, w))
+                    yield pd.DataFrame({"vector": [np.asarray(found, np.float64).tolist()]})
 
-    with _errors_of_workers():
-        parts = rows.select(*columns).mapInPandas(statistics, "statistics array<double>").collect()
-    if not parts:
-        raise ValueError("the DataFrame has no training rows: there must be at least one")
-    return objective.from_label_statistics([part.statistics for part in parts])
+        with _errors_of_workers():
+            parts = rows.select(*columns).mapInPandas(told, "vector array<double>").collect()
+        if not parts:
+            raise ValueError("the DataFrame has no training rows: there must be at least one")
+        return [part.vector for part in parts]
 
-
-def _label_statistics(objective: Objective, y: Any, w: Any) -> Array:
-    if w is None or w.any():
-        return objective.label_statistics(y, w)
-    objective.label_statistics(y)  # checks them; other rows may have weights
-    return np.asarray(objective._label_statistics(y, w), np.float64)
+    return objective.measured_on(RowsOfParts(run=run))
 
 
 @contextmanager

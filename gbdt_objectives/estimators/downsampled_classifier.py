@@ -45,7 +45,8 @@ from gbdt_objectives.estimators._base import (
     weight_argument,
 )
 from gbdt_objectives.metrics import weighted_logloss_metric
-from gbdt_objectives.objectives.logloss import LoglossObjective
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 
 CORRECTIONS = ("prior", "offset", "weight")
@@ -479,7 +480,7 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     ``held_out``: with weights that make the rows stand for the full population.
     """
     _, y, w = data
-    objective = LoglossObjective(offset=-shift).measured(y, w)
+    objective = Objective(LoglossLoss(offset=-shift)).measured(y, w)
     kind, stopping_rounds = booster_kind(estimator, "Classifier"), find_stopping_rounds(estimator)
     assert kind is not None
     assert objective.intercept is not None

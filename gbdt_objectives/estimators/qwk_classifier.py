@@ -528,10 +528,10 @@ def check_objective(estimator: Any, objective: object) -> None:
         DEFAULTS["Regressor"][kind],
         f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
     )
-    if isinstance(objective, Objective) and objective.link != "identity":
+    if isinstance(objective, Objective) and not objective.link.is_label_unit:
         raise ValueError(
-            f"objective {objective!r} has the link {objective.link!r}: scores must be in units of "
-            "the class positions; for its own classes use LGBMClassifier or XGBClassifier of "
+            f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
+            "units of the class positions; for its own classes use LGBMClassifier or XGBClassifier of "
             "gbdt_objectives.adapters"
         )
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _callers, _checks, _workers
-from gbdt_objectives._checks import Array
+from gbdt_objectives import _boosters, _callers, _checks, _workers
 from gbdt_objectives._devices import to_host
+from gbdt_objectives._links import Link
+from gbdt_objectives._rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
-Link = Literal["identity", "logit", "softmax", "score"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +36,8 @@ class Metric:
         The direction in which to stop early.
     input_space : {"margin", "probability", "label"}
         What ``y_pred`` is. Boosters hand a metric margins when the objective is custom.
-    link : {"identity", "logit", "softmax", "score"} or None
-        What a margin is: a score in label units, the log-odds of label 1, one of K logits of a
-        softmax, or what only its objective reads. None: a trainer cannot tell whether the
-        metric fits the objective.
+    link : Link or None
+        What a margin is. None: a trainer cannot tell whether the metric fits the objective.
     exact_method : {"isotonic", "dynamic program", "every cut"} or None
         How ``optimize_thresholds`` finds the exact optimum ("every cut" is for two classes
         only); None if the metric is not one of classes.
@@ -59,7 +57,7 @@ class Metric:
             _callers.refuse_wrapped_metric(self.name)
         _callers.refuse_direction(self.name, self.greater_is_better)
         self._refuse_unclear(y_true, y_pred)
-        return self._check_and_score(y_true, y_pred, sample_weight)
+        return self.score(y_true, y_pred, sample_weight)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         """Raise for predictions of a user that could mean two things; boosters' cannot."""
@@ -68,16 +66,27 @@ class Metric:
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
         return self.name
 
-    def _check_and_score(
-        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> float:
-        y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
-        _checks.same_length("y_pred", p, "the labels", len(y))
-        return self._value(y, p, _checks.weights("sample_weight", sample_weight, len(y)))
+    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        """The metric of everybody's rows."""
+        return self.of_sums(self.sums(self.read(y_true, y_pred, sample_weight)))
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        """The metric of checked arrays."""
+    def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
+        """The rows that count, checked."""
+        y, p = _checks.vector("y_true", y_true), _checks.vector("y_pred", y_pred)
+        return counted_rows(y, p, sample_weight)
+
+    def sums(self, rows: Rows) -> Any:
+        """Sums over everybody's rows."""
         raise NotImplementedError
+
+    def of_sums(self, sums: Any) -> float:
+        """The metric, given its sums."""
+        raise NotImplementedError
+
+    @property
+    def takes_probabilities(self) -> Metric | None:
+        """The same metric of probabilities, if it has one."""
+        return None
 
     @property
     def xgboost(self) -> XGBoostMetric:
@@ -139,10 +148,27 @@ class MetricLoss(Metric):
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         self.metric._refuse_unclear(y_true, y_pred)
 
-    def _check_and_score(
-        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> float:
-        return 1 - self.metric._check_and_score(y_true, y_pred, sample_weight)
+    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        return 1 - self.metric.score(y_true, y_pred, sample_weight)
+
+
+def counted_rows(y: Any, p: Any, sample_weight: ArrayLike | None) -> Rows:
+    """Rows whose weight is above 0; weight 0 is as if a row were not there."""
+    _checks.same_length("y_pred", p, "the labels", len(y))
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    if w is None or w.all():
+        return Rows(y, p, w)
+    counts = w > 0
+    return Rows(y[counts], p[counts], w[counts])
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanMetric(Metric):
+    """A weighted mean over rows: total / n of its sums."""
+
+    def of_sums(self, sums: Any) -> float:
+        total, n = sums.tolist()
+        return float(total / n)
 
 
 @dataclass(frozen=True)
@@ -163,9 +189,11 @@ class RenderedMetric:
         else:
             y_true, y_pred = a, b
         y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
+        metric, y_pred = as_passed(self.metric, y_pred)
         with _workers.together(self.metric):
             try:
-                value = self.metric._check_and_score(y_true, y_pred, sample_weight)
+                with _workers.summing(metric.name):
+                    value = metric.score(y_true, y_pred, sample_weight)
             except ZeroDivisionError:
                 raise ValueError(
                     f"{self.metric.name} is undefined: no row of the evaluation set counts on any "
@@ -177,6 +205,28 @@ class RenderedMetric:
                 "undefined there (a single class); evaluate on data with several classes"
             )
         return value
+
+
+def as_passed(metric: Metric, y_pred: Any) -> tuple[Metric, Any]:
+    """The metric, and the predictions, for what the booster that calls passes: margins, or what a
+    built-in objective makes of them. Raises if they are not what the metric reads."""
+    link = _boosters.link_of_predictions()
+    if link is None:
+        return metric, y_pred
+    if metric.input_space == "probability" or metric.link is None or metric.link.is_label_unit:
+        return metric, y_pred
+    if metric.link.reads(link) and metric.link.is_transformed:
+        of_probability = metric.takes_probabilities
+        if of_probability is not None:
+            return of_probability, y_pred
+        margin = link.forward(np.asarray(y_pred, np.float64))
+        if np.isfinite(margin).all():
+            return metric, margin
+    raise ValueError(
+        f"{metric.name} takes {metric.link.margins}, but under its built-in objective the booster "
+        'passes predictions: make it with input_space="probability" if there is one, or train on '
+        "an objective of gbdt_objectives"
+    )
 
 
 @dataclass(frozen=True)

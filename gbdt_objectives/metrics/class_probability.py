@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import all_sum, several
-from gbdt_objectives.metrics.base import InputSpace, Link, Metric
+from gbdt_objectives._links import Link, softmax
+from gbdt_objectives._rows import Rows
+from gbdt_objectives._workers import several
+from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
 
 ENCODE = "encode the classes as 0..K-1 in the order of the columns"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassProbabilityMetric(Metric):
+class ClassProbabilityMetric(MeanMetric):
     """A mean over the rows of (n, K) predictions; labels are 0..K-1."""
 
     greater_is_better: ClassVar[bool] = False
-    link: ClassVar[Link | None] = "softmax"
+    link: ClassVar[Link | None] = softmax(None)
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
         """The metric of each row, of margins or probabilities float64 (K, n): columns are fast."""
         raise NotImplementedError
 
-    def _check_and_score(
-        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> float:
+    @property
+    def takes_probabilities(self) -> Metric:
+        return replace(self, input_space="probability")
+
+    def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         y = _checks.as_array("y_true", y_true)
         if y.dtype.kind not in "biuf":
             raise TypeError(f"y_true has dtype {y.dtype}: {ENCODE}")
@@ -39,18 +42,14 @@ class ClassProbabilityMetric(Metric):
         _checks.finite("y_true", y)
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
-        w = _checks.weights("sample_weight", sample_weight, len(y))
         self._check_labels(y, p.shape[1])
-        total = n = 0.0
-        for rows in blocks(p):
-            at = rows if w is None else rows.start + np.flatnonzero(w[rows])
-            columns = np.ascontiguousarray(p[at].T, np.float64)
-            values = self._row_values(y[at].astype(np.intp), columns)
-            weight = np.ones(len(values)) if w is None else w[at].astype(np.float64)
-            total += float(weight @ values)
-            n += float(weight.sum())
-        total, n = all_sum((total, n), last=True).tolist()
-        return float(total / n)
+        return counted_rows(y, p, sample_weight)
+
+    def sums(self, rows: Rows) -> Any:
+        def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+            return self._row_values(y.astype(np.intp), np.ascontiguousarray(p.T)), 1.0
+
+        return rows.sum(terms)
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)
@@ -121,10 +120,10 @@ class RankedProbabilityScoreMetric(ClassProbabilityMetric):
     name: ClassVar[str] = "ranked_probability_score"
 
     def _row_values(self, y: Array, p: Array) -> Array:
-        from scipy.special import softmax
-
         if self.input_space == "margin":
-            p = softmax(p, axis=0)
+            from scipy.special import softmax as probabilities
+
+            p = probabilities(p, axis=0)
         error = np.cumsum(p, axis=0)[:-1]
         error -= y <= np.arange(len(error))[:, np.newaxis]
         squares: Array = np.einsum("kn,kn->n", error, error)

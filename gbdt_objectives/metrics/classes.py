@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
+from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._marked import mark_of, same_mark
-from gbdt_objectives._workers import all_gather, all_sum
-from gbdt_objectives.metrics.base import Link, Metric
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
 MOST_CLASSES = 5000
@@ -57,25 +58,25 @@ class ClassMetric(Metric):
 
     @property
     def link(self) -> Link | None:  # type: ignore[override]  # thresholds cut margins of any unit
-        return "identity" if self.thresholds is None else None
+        return IDENTITY if self.thresholds is None else None
 
     def of_counts(self, counts: Array) -> float:
         """The metric of (weighted) confusion counts [true, predicted]."""
         raise NotImplementedError
 
-    def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
-        """The metric of checked integer classes in low..high."""
+    def of_classes(self, rows: Rows, low: int, high: int) -> float:
+        """The metric of checked integer classes y and f in low..high."""
         K = high - low + 1
         if K > MOST_CLASSES:
             raise ValueError(
                 f"the classes range from {low} to {high}, which makes {K:,}: pass labels=[...], "
                 "those that there are, in ascending order"
             )
-        pair = y.astype(np.intp)
+        pair = rows.y.astype(np.intp)
         pair *= K
-        pair += p.astype(np.intp, copy=False)
+        pair += rows.f.astype(np.intp, copy=False)
         pair -= low * (K + 1)  # (y - low) K + (p - low), in one array
-        counts = all_sum(np.bincount(pair, w, minlength=K * K), last=True)
+        counts = rows.total(np.bincount(pair, rows.w, minlength=K * K))
         return self.of_counts(counts.reshape(K, K))
 
     def __call__(
@@ -99,7 +100,7 @@ class ClassMetric(Metric):
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
         _checks.same_length("y_pred", p, "the labels", len(y))
         w = _checks.weights("sample_weight", sample_weight, len(y))
-        return self.of_classes(y, p, w, 0, len(order) - 1)
+        return self.of_classes(Rows(y, p, w), 0, len(order) - 1)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
         if self.label_range is None:
@@ -118,30 +119,24 @@ class ClassMetric(Metric):
             )
         return np.arange(low, high + 1) if order is None else order
 
-    def _check_and_score(
-        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> float:
+    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y = whole_numbers("y_true", y_true)
         p = _checks.as_array("y_pred", y_pred)
         scores = p.dtype.kind not in "biu" or self.thresholds is not None
         p = _checks.vector("y_pred", p) if scores else whole_numbers("y_pred", p)
-        _checks.same_length("y_pred", p, "the labels", len(y))
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        if w is not None and not w.all():
-            counts = w > 0
-            y, p, w = y[counts], p[counts], w[counts]
-        classes = (y,) if scores else (y, p)
+        rows = counted_rows(y, p, sample_weight)
+        y, p = rows.y, rows.f
         if self.label_range is None:
-            low, high = range_of(classes)
+            low, high = range_of(rows, () if scores else (p,))
         else:
             low, high = self.label_range
-            for name, c in zip(("y_true", "y_pred"), classes, strict=False):
+            for name, c in zip(("y_true", "y_pred"), (y,) if scores else (y, p), strict=False):
                 _checks.in_label_range(name, c, self.label_range)
         if self.thresholds is not None:
             p = low + np.searchsorted(self.thresholds, p, side="right")
         elif scores:
             p = np.floor(p + 0.5).clip(low, high)
-        return self.of_classes(y, p, w, low, high)
+        return self.of_classes(replace(rows, f=p), low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,8 +248,8 @@ class QWKMetric(WeightedKappa):
     exact_method: ClassVar[str | None] = "isotonic"
     cost: Cost = field(default="squared", init=False, repr=False)
 
-    def of_classes(self, y: Array, p: Array, w: Array | None, low: int, high: int) -> float:
-        return kappa_of_classes(y, p, w, low)  # needs no confusion counts
+    def of_classes(self, rows: Rows, low: int, high: int) -> float:
+        return kappa_of_classes(rows, low)  # needs no confusion counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,14 +303,17 @@ def _floats(y_pred: ArrayLike) -> bool:
     return _checks.as_array("y_pred", y_pred).dtype.kind == "f"
 
 
-def range_of(classes: Sequence[Array]) -> tuple[int, int]:
-    """The lowest and highest class, of all workers."""
-    found = [c for c in classes if len(c)]
-    own = (
-        min((c.min() for c in found), default=np.inf),
-        max((c.max() for c in found), default=-np.inf),
-    )
-    parts = all_gather(own)
+def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
+    """The lowest and highest class, of everybody."""
+
+    def ends(own: Rows) -> tuple[float, float]:
+        found = [c for c in (own.y, *others) if len(c)]
+        return (
+            min((c.min() for c in found), default=np.inf),
+            max((c.max() for c in found), default=-np.inf),
+        )
+
+    parts = rows.parts(ends)
     if not np.isfinite(parts).any():
         raise ValueError(
             "y_true is empty on all workers: there must be at least one row that counts"

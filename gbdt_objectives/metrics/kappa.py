@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
-from gbdt_objectives._workers import all_sum
-from gbdt_objectives.metrics.base import Link, Metric
-from gbdt_objectives.objectives import qwk_objective
+from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.metrics.base import Metric
+from gbdt_objectives.objectives.coupled import refuse_labels
+from gbdt_objectives.objectives.qwk import QWKLoss, qwk_objective
 
 
 def quadratic_weighted_kappa(
@@ -84,19 +84,15 @@ def quadratic_weighted_kappa(
     return kappa_of_classes(y, p, w, float(min(y[counts].min(), p[counts].min())))
 
 
-def kappa_of_classes(y: Array, p: Array, w: Array | None, origin: float) -> float:
+def kappa_of_classes(rows: Rows, origin: float) -> float:
     """1 - F/G of classes, from additive sums around a common origin, the lowest class."""
-    sums = np.zeros(6)
-    for rows in blocks(y):
-        u = np.subtract(y[rows], origin, dtype=np.float64)
-        v = np.subtract(p[rows], origin, dtype=np.float64)
+
+    def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+        u, v = y - origin, p - origin
         d = u - v
-        if w is None:
-            sums += len(u), u.sum(), v.sum(), dot(u, u), dot(v, v), dot(d, d)
-        else:
-            x = w[rows].astype(np.float64)
-            sums += x.sum(), dot(x, u), dot(x, v), dot(x, u * u), dot(x, v * v), dot(x, d * d)
-    n, s_y, s_p, s_yy, s_pp, s_dd = all_sum(sums, last=True).tolist()
+        return 1.0, u, v, u * u, v * v, d * d
+
+    n, s_y, s_p, s_yy, s_pp, s_dd = rows.sum(terms).tolist()
     expected = s_yy + s_pp - 2 * s_y * s_p / n
     if not expected > 1e-14 * (s_yy + s_pp):  # both are constant and equal: only rounding is left
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
@@ -117,21 +113,26 @@ class ExtendedQWKMetric(Metric):
 
     name: ClassVar[str] = "extended_qwk"
     greater_is_better: ClassVar[bool] = True
-    link: ClassVar[Link | None] = "identity"
+    link: ClassVar[Link | None] = IDENTITY
     center: float | None = None
     spread: float | None = None
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
-        return 1 - objective.mean_loss(y, p, w)
+    def sums(self, rows: Rows) -> tuple[float, float]:
+        loss = QWKLoss(center=self.center, spread=self.spread, clip=False)
+        return loss.measured(replace(rows, f=None)).value(rows)
+
+    def of_sums(self, sums: tuple[float, float]) -> float:
+        total, n = sums
+        return 1 - total / n
 
 
 def extended_qwk_metric(
-    labels: ArrayLike | None = None,
+    y_true: ArrayLike | None = None,
     *,
     target_prior: Mapping[float, float] | None = None,
     center: float | None = None,
     spread: float | None = None,
+    **others: object,
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
@@ -143,7 +144,7 @@ def extended_qwk_metric(
 
     Parameters
     ----------
-    labels, target_prior, center, spread
+    y_true, target_prior, center, spread
         As in :func:`qwk_objective`: where the mean a and the variance b of the labels
         come from. If all are None: from the rows that are scored, and kappa~ is then
         Lin's concordance correlation coefficient.
@@ -170,5 +171,6 @@ def extended_qwk_metric(
     >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    measured = qwk_objective(labels, target_prior=target_prior, center=center, spread=spread)
+    refuse_labels("extended_qwk_metric", others)
+    measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
     return ExtendedQWKMetric(center=measured.center, spread=measured.spread)

@@ -3,52 +3,60 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import all_sum
-from gbdt_objectives.metrics.base import InputSpace, Link, Metric
-from gbdt_objectives.objectives import weighted_logloss_objective
+from gbdt_objectives._links import LOGIT, Link
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric
+from gbdt_objectives.objectives.logloss import LoglossLoss
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedLoglossMetric(Metric):
+class WeightedLoglossMetric(MeanMetric):
     """Logloss with kept negatives weighted back; made by :func:`weighted_logloss_metric`."""
 
     name: ClassVar[str] = "weighted_logloss"
     greater_is_better: ClassVar[bool] = False
-    link: ClassVar[Link | None] = "logit"
+    link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        if self.input_space == "margin":
-            objective = weighted_logloss_objective(self.negative_keep_rate)
-            sums = all_sum(objective._loss_sums(y, p, w), last=True)
-            negative_loss, positive_loss, negatives, positives = sums.tolist()
-            weight = objective.negative_weight
-            total = weight * negative_loss + positive_loss
-            return float(total / (weight * negatives + positives))
-        _checks.binary_labels("y_true", y)
-        wrong = (p < 0) | (p > 1)
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
+    @property
+    def takes_probabilities(self) -> Metric:
+        return replace(self, input_space="probability")
+
+    @property
+    def logloss(self) -> LoglossLoss:
+        return LoglossLoss(negative_weight=1 / self.negative_keep_rate)
+
+    def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
+        rows = super().read(y_true, y_pred, sample_weight)
+        _checks.binary_labels("y_true", rows.y)
+        wrong = (rows.f < 0) | (rows.f > 1)
+        if self.input_space == "probability" and wrong.any():
+            p = np.asarray(y_pred)
+            row = int(np.flatnonzero((p < 0) | (p > 1))[0])
             raise ValueError(
                 f"y_pred must be probabilities in [0, 1], found {p[row]} at row {row}: "
                 'for log-odds use input_space="margin"'
             )
-        c = np.where(y == 1, 1.0, 1 / self.negative_keep_rate)
-        if w is not None:
-            c *= w
+        return rows
+
+    def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+        """The loss of each row and how often it counts."""
+        c = self.logloss.class_factor(y)
+        if self.input_space == "margin":
+            return self.logloss.row_loss(y, p, xp), c
         with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
-            log_likelihood = np.where(y == 1, np.log(p), np.log1p(-p))
-        counts = c > 0
-        own = c[counts] @ log_likelihood[counts], c.sum()
-        total, n = all_sum(own, last=True)
-        return float(-total / n)
+            return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
+
+    def sums(self, rows: Rows) -> Any:
+        return rows.sum(self.terms)
 
 
 def weighted_logloss_metric(
@@ -98,18 +106,18 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
 
     name: ClassVar[str] = "normalized_entropy"
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        _checks.binary_labels("y_true", y)
-        counted = np.bincount(y.astype(np.int8), w, minlength=2)
-        negatives, positives = all_sum(counted).tolist()
-        logloss = super()._value(y, p, w)
-        q = positives / (negatives / self.negative_keep_rate + positives)
+    def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+        return *super().terms(y, p, xp), y
+
+    def of_sums(self, sums: Any) -> float:
+        total, n, positives = sums.tolist()
+        q = positives / n
         if q in (0, 1):
             raise ValueError(
                 f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
                 "divided by it: evaluate on rows of both"
             )
-        return logloss / -float(q * math.log(q) + (1 - q) * math.log1p(-q))
+        return total / n / -float(q * math.log(q) + (1 - q) * math.log1p(-q))
 
 
 def normalized_entropy_metric(

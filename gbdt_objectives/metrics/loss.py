@@ -8,7 +8,8 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives.metrics.base import Link, Metric
+from gbdt_objectives._links import Link
+from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.objectives import Objective
 
 
@@ -21,12 +22,10 @@ class LossMetric(Metric):
     objective: Objective
 
     @property
-    def link(self) -> Link | None:  # type: ignore[override]  # the objective's, unless a user's
-        return None if hasattr(self.objective, "loss_function") else self.objective.link
+    def link(self) -> Link | None:  # type: ignore[override]  # the objective's
+        return self.objective.equations.link
 
-    def _check_and_score(
-        self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None
-    ) -> float:
+    def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)
         if f.ndim not in (1, 2) or f.shape[1:] == (1,):  # with (n, 1) - (n,) a loss is (n, n)
             raise ValueError(
@@ -35,11 +34,9 @@ class LossMetric(Metric):
             )
         _checks.same_length("y_pred", f, "the labels", len(y))
         _checks.finite("y_pred", f)
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        if w is not None:
-            counts = w > 0
-            y, f, w = y[counts], f[counts], w[counts].astype(float)
-        return self.objective.mean_loss(y, f, w)
+        rows = counted_rows(y, f, sample_weight)
+        w = None if rows.w is None else rows.w.astype(float)
+        return self.objective.mean_loss(rows.y, rows.f, w)
 
 
 def loss_metric(objective: Objective) -> LossMetric:
@@ -87,9 +84,7 @@ def loss_metric(objective: Objective) -> LossMetric:
             "as in loss_metric(qwk_objective()), or wrap your own function, "
             "objective(function, loss=loss)"
         )
-    kind = type(objective)
-    written = kind._loss is not Objective._loss or kind._row_loss is not Objective._row_loss
-    if not written or getattr(objective, "loss_function", kind) is None:
+    if not objective.equations.has_loss:
         raise ValueError(
             f"{objective!r} has no loss, only a gradient: pass loss= to objective(), or stop on "
             "another metric"

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from gbdt_objectives._blocks import dot
-from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import all_sum
-from gbdt_objectives.metrics.base import Link, Metric
+from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.metrics.base import MeanMetric
 
 
 @dataclass(frozen=True, kw_only=True)
-class SquaredErrorMetric(Metric):
+class SquaredErrorMetric(MeanMetric):
     """Mean squared error; made by :func:`squared_error_metric`."""
 
     name: ClassVar[str] = "squared_error"
     greater_is_better: ClassVar[bool] = False
-    link: ClassVar[Link | None] = "identity"
+    link: ClassVar[Link | None] = IDENTITY
 
-    def _value(self, y: Array, p: Array, w: Array | None) -> float:
-        r = np.subtract(y, p, dtype=np.float64)
-        own = (dot(r, r), len(r)) if w is None else (dot(r, w * r), w.sum(dtype=np.float64))
-        total, n = all_sum(own, last=True)
-        return float(total / n)
+    def sums(self, rows: Rows) -> Any:
+        return rows.sum(lambda y, p, xp: ((y - p) * (y - p), 1.0))
 
 
 def squared_error_metric() -> SquaredErrorMetric:

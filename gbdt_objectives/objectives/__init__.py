@@ -9,10 +9,13 @@ means the same as w copies of the row, also inside sums over all rows.
 row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
+from gbdt_objectives._links import Link
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
-from gbdt_objectives.objectives.base import Objective, objective
+from gbdt_objectives.objectives.base import Loss, Objective
 from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
 from gbdt_objectives.objectives.focal import focal_objective
+from gbdt_objectives.objectives.function import objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
     weighted_logloss_objective,
@@ -22,9 +25,12 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
+    "Link",
+    "Loss",
     "Objective",
     "ObjectiveError",
     "ObjectiveReport",
+    "Rows",
     "check_objective",
     "focal_objective",
     "kappa_objective",

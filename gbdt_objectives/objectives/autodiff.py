@@ -17,10 +17,13 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.objectives.base import FunctionObjective, LossFunction, Objective
+from gbdt_objectives._links import Link
+from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept, own_link
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
 Hessian = Literal["exact", "constant"] | HessianFunction
@@ -256,8 +259,10 @@ def objective_from_loss(
     *,
     hessian: Hessian = "exact",
     hessian_kind: BoundKind | None = None,
-    intercept: float | None = None,
-) -> FunctionObjective:
+    link: str | Link | None = None,
+    outputs: int | None = None,
+    intercept: ArrayLike | None = None,
+) -> Objective:
     """Train on your own loss, written in jax.numpy: gradient and hessian by differentiation.
 
     Everything is computed in float64 on the processor, whatever jax is set to, and compiled
@@ -280,12 +285,12 @@ def objective_from_loss(
         What a callable ``hessian`` is, which :func:`check_objective` tests: nowhere below the
         second derivative ("upper_bound", also if None), or so large that no step of a leaf passes
         the leaf's optimum ("bounded").
-    intercept : float, optional
-        Where ``train`` starts boosting, in margin units; 0 if None.
+    link, outputs, intercept
+        As in :func:`objective`.
 
     Returns
     -------
-    FunctionObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
@@ -348,12 +353,16 @@ def objective_from_loss(
             )
     elif hessian_kind is not None:
         _checks.choice("hessian_kind", hessian_kind, ("upper_bound", "bounded"))
-    if intercept is not None:
-        intercept = _checks.number("intercept", intercept)
+    K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
+    declared, start = own_link(link, K), own_intercept(intercept, K)
     _import_jax()
-    return FunctionObjective(
-        function=LossDerivatives(loss, hessian),
-        loss_function=TotalLoss(loss),
-        intercept=intercept,
-        hessian_kind=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
+    return Objective(
+        FunctionLoss(
+            function=LossDerivatives(loss, hessian),
+            loss_function=TotalLoss(loss),
+            link=declared,
+            outputs=K,
+            intercept=start,
+            hessian=(hessian_kind or "upper_bound") if callable(hessian) else hessian,
+        )
     )

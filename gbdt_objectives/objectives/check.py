@@ -20,8 +20,9 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.objectives.base import FunctionObjective, HessianKind, LossFunction, Objective
-from gbdt_objectives.objectives.domain import Values
+from gbdt_objectives._domain import Values
+from gbdt_objectives.objectives.base import HessianKind, Objective
+from gbdt_objectives.objectives.function import LossFunction
 
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Status = Literal["passed", "FAILED", "note", "not tested"]
@@ -103,6 +104,11 @@ class ObjectiveError(ValueError):
     def __init__(self, report: ObjectiveReport) -> None:
         super().__init__(str(report))
         self.report = report
+
+
+def is_function(obj: Any) -> bool:
+    """Whether it is a user's own function, of which only the author knows more."""
+    return isinstance(obj, Objective) and obj.whole
 
 
 class Failure(Exception):
@@ -276,7 +282,7 @@ def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Fi
         return Finding(name, "not tested", str(skipped))
     except Exception as error:
         what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
-        own = not isinstance(probe.target, Objective) or isinstance(probe.target, FunctionObjective)
+        own = not isinstance(probe.target, Objective) or is_function(probe.target)
         hint = "; if it takes margins (n, K), pass n_classes=K" * (own and probe.f.ndim == 1)
         return Finding(name, "FAILED", f"the objective raised {what}{hint}")
     return Finding(name, "note" if note else "passed", note or "")
@@ -337,7 +343,7 @@ def _probe(
     if margins is not None:
         low, high = _checks.label_range("margins", margins)
         tails = np.array([low, high])
-    elif ours and not isinstance(obj, FunctionObjective) and obj.link == "identity":
+    elif ours and not is_function(obj) and obj.link.is_label_unit:
         low, high = float(labels.min()), float(labels.max())
         tails = np.array([low, high])
     else:
@@ -347,7 +353,7 @@ def _probe(
     f = rng.uniform(low, high, shape)
     if ours:
         call, exact, takes = obj, obj.gradient_hessian, True
-        has_loss = not isinstance(obj, FunctionObjective) or obj.loss_function is not None
+        has_loss = obj.has_loss
         own = obj.loss if has_loss else None
         kind, name = obj.hessian_kind, repr(obj)
     else:
@@ -387,7 +393,7 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
     """The distinct labels to try."""
     if y_true is not None:
         return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
-    if isinstance(obj, FunctionObjective) or not isinstance(obj, Objective):
+    if is_function(obj) or not isinstance(obj, Objective):
         return np.arange(2.0 if K is None else K)
     domain = obj.label_domain
     if isinstance(domain, Values):

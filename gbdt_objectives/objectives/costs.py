@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._domain import Values
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
-from gbdt_objectives.objectives.domain import Values
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
 """(y, p), each (n,), to the value and its derivative by p, each (n,) or one number."""
@@ -289,6 +290,16 @@ def label_weights(y: Array, w: Array | None) -> tuple[Array, Array]:
     labels, at = np.unique(y, return_inverse=True)
     check_few_labels("y_true", len(labels))
     return labels.astype(np.float64), np.bincount(at, w).astype(np.float64)
+
+
+def padded_label_weights(rows: Rows) -> Array:
+    """How many different labels there are, which, and the weight of each."""
+    found = np.zeros(2 * MOST_LABELS + 1)
+    if len(rows):
+        labels, weights = label_weights(rows.y, rows.w)
+        found[0] = K = len(labels)
+        found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
+    return found
 
 
 def check_few_labels(name: str, K: int) -> None:

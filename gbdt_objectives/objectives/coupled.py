@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import Reduce
-from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.base import Loss
 
 LabelRange = tuple[float, float]
 
@@ -18,19 +21,38 @@ def check_reduce(reduce: Reduce | None) -> None:
         raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
 
 
-def check_complete(objective: Objective, factory: str) -> None:
-    """Raise if an objective with a reduce of its own would have to measure labels."""
-    if not objective._is_complete:
+def check_complete(loss: Loss, factory: str) -> None:
+    """Raise if a loss with a reduce of its own would have to measure labels."""
+    if loss.needs_labels:
         raise ValueError(
             "reduce is given, but not all that is measured on labels: with a reduce of your own "
-            f"pass the labels of all workers, {factory}(labels, reduce=reduce), or what they say, "
+            f"pass the labels of all workers, {factory}(y_true, reduce=reduce), or what they say, "
             "as target_prior and label_range"
         )
 
 
-def check_weights_have_labels(labels: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-    if labels is None and sample_weight is not None:
-        raise ValueError("sample_weight is given without labels: it would be ignored")
+def check_weights_have_labels(y_true: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+    if y_true is None and sample_weight is not None:
+        raise ValueError("sample_weight is given without y_true: it would be ignored")
+
+
+def refuse_labels(function: str, others: Mapping[str, object]) -> None:
+    """Raise for arguments that there are not; for ``labels=`` it says which of two was meant."""
+    for name in others:
+        hint = (
+            ": write y_true= for the label of each row, or target_prior={label: probability} and "
+            "label_range=(lowest, highest) for the classes there are"
+            if name == "labels"
+            else ""
+        )
+        raise TypeError(f"{function}() has no argument {name!r}{hint}")
+
+
+def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
+    """The rows that count."""
+    y = _checks.vector("y_true", y_true)
+    w = _checks.weights("sample_weight", sample_weight, len(y))
+    return Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])
 
 
 def range_of_labels(y: Array, label_range: LabelRange | None) -> LabelRange:
@@ -38,11 +60,9 @@ def range_of_labels(y: Array, label_range: LabelRange | None) -> LabelRange:
     if label_range is None:
         low, high = float(y.min()), float(y.max())
         if low == high:
-            raise ValueError(
-                f"labels are constant, all {low:g}: kappa is undefined for a single class"
-            )
+            raise constant_labels("y_true", low)
         label_range = (low, high)
-    _checks.in_label_range("labels", y, label_range)
+    _checks.in_label_range("y_true", y, label_range)
     return label_range
 
 
@@ -52,7 +72,7 @@ def check_prior_covers(y: Array, prior_labels: Array) -> None:
     if not named.all():
         missing = float(y[~named][0])
         raise ValueError(
-            f"label {missing:g} occurs in labels but not in target_prior: give its "
+            f"label {missing:g} occurs in y_true but not in target_prior: give its "
             "probability, 0 if it will never occur"
         )
 

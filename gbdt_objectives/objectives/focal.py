@@ -16,24 +16,21 @@ steps 2/(1+g) tanh(|R|/2), which is less.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.objectives.base import Constants, Objective
-from gbdt_objectives.objectives.device import Device, DeviceArray
-from gbdt_objectives.objectives.domain import BINARY, Values
+from gbdt_objectives._domain import BINARY, Classes
+from gbdt_objectives._links import Link, score
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives.base import Both, Loss, Objective
 from gbdt_objectives.objectives.logloss import (
-    LARGEST_EXPONENT,
     both_classes,
     class_weights,
-    device_class_weights,
     largest_exponent,
     softplus,
 )
@@ -43,39 +40,31 @@ ABSENT = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class FocalObjective(Objective):
+class FocalLoss(Loss):
     """Focal loss of two classes; made by :func:`focal_objective`, which explains it."""
 
-    hessian_kind = "bounded"
-    label_domain = BINARY
-    link = "score"
-    takes_device_arrays = True
-    n_classes = 2
+    hessian = "bounded"
+    labels = BINARY
     gamma: float
     alpha: float | None = None
     intercept: float | None = None
 
-    def class_probability(self, margin: ArrayLike) -> Array:
-        """The class probabilities that a margin of least expected loss stands for.
+    @property
+    def link(self) -> Link:
+        return score(self.probability, 2)
+
+    def probability(self, z: Array) -> Array:
+        """The class probabilities that a margin of least expected loss stands for, (n, 2).
 
         sigma(margin) is not one of them, unless gamma = 0: the loss is least elsewhere. ::
 
             P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
 
-        with p = sigma(z), q = 1 - p.
-
-        Parameters
-        ----------
-        margin : array-like of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (n, 2)
-            float64; each row sums to 1. That of label 1 rises with the margin.
+        with p = sigma(z), q = 1 - p. That of label 1 rises with the margin.
         """
         from scipy.special import expit
 
-        log_odds = self._log_odds(_checks.vector("margin", margin).astype(np.float64))
+        log_odds = self._log_odds(z)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     def _log_odds(self, z: Array) -> Array:
@@ -87,148 +76,83 @@ class FocalObjective(Objective):
         """log c(1)/c(0)."""
         return 0.0 if self.alpha is None else float(np.log(self.alpha) - np.log1p(-self.alpha))
 
-    def _label_statistics(self, y: Array, w: Array | None) -> Array:
-        """The weight of label 0 and of label 1."""
-        return class_weights(y, w, 2)
-
-    def _from_label_statistics(self, parts: Array) -> FocalObjective:
-        """The intercept: the constant margin of least loss."""
+    def measured(self, rows: Rows) -> FocalLoss:
+        """With the intercept: the constant margin of least loss."""
         if self.intercept is not None:
             return self
         from scipy.optimize import brentq
 
-        negative, positive = both_classes(parts)
+        negative, positive = both_classes(class_weights(rows, 2))
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
-        return dataclasses.replace(self, intercept=float(best))
+        return replace(self, intercept=float(best))
 
-    def _row_loss(self, y: Array, f: Array) -> Array:
-        losses = focal_loss((1 - 2 * y) * f, self.gamma)
-        if self.alpha is not None:
-            losses *= np.where(y == 1, self.alpha, 1 - self.alpha)
-        return losses
+    def class_factor(self, y: Any) -> Any:
+        """c(y)."""
+        return 1.0 if self.alpha is None else self.alpha * y + (1 - self.alpha) * (1 - y)
 
-    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """1-2y; the factors w c(y) (1-2y) of A in the gradient and w c(y) (1+g)/2 in the hessian,
-        an array only where it must be."""
-        sign = 1 - 2 * y.astype(hessian.dtype)
-        bound = (1 + self.gamma) / 2
-        if w is None and self.alpha is None:
-            return sign, sign, bound
-        c = np.ones_like(sign) if w is None else w.astype(sign.dtype)
-        if self.alpha is not None:
-            c *= np.where(y == 1, self.alpha, 1 - self.alpha).astype(c.dtype)
-        return sign, sign * c, c * c.dtype.type(bound)
+    def row_loss(self, y: Any, z: Any, xp: Any) -> Any:
+        return focal_loss((1 - 2 * y) * z, self.gamma, xp) * self.class_factor(y)
 
-    def _write(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        sign, slope, bound = constants
-        x = np.multiply(f, sign, out=gradient)
-        A = slopes(x, self.gamma, hessian)
-        np.multiply(A, slope, out=gradient)
-        np.multiply(A, bound, out=hessian)
-
-    def _device_label_statistics(
-        self, device: Device, y: DeviceArray, w: DeviceArray | None
-    ) -> tuple[float, ...]:
-        return device_class_weights(device, y, w)
-
-    def _device_factor(self, y: DeviceArray) -> DeviceArray | None:
-        """c(y), None for 1."""
-        return None if self.alpha is None else self.alpha * y + (1 - self.alpha) * (1 - y)
-
-    def _device_loss(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> float:
-        losses = focal_loss((1 - 2 * y) * f, self.gamma, device.xp)
-        return device.sum(losses, self._device_factor(y), w)
-
-    def _device_gradient_hessian(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """As ``_write``, and ``slopes``."""
-        xp, g = device.xp, self.gamma
+    def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any) -> Both:
         sign = 1 - 2 * y
-        x = xp.clip(sign * f, max=largest_exponent(device, f))
-        u = xp.exp(x) + (1 + float(xp.finfo(x.dtype).eps))
-        log_u = xp.log(u)
-        A = (1 + g * (log_u / (u - 1))) * xp.exp((g + 1) * (x - log_u))
-        for factor in (self._device_factor(y), w):
-            if factor is not None:
-                A = A * factor
-        return A * sign, A * ((1 + g) / 2)
+        A = slopes(sign * z, self.gamma, xp) * self.class_factor(y)
+        return A * sign, A * ((1 + self.gamma) / 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MulticlassFocalObjective(Objective):
+class MulticlassFocalLoss(Loss):
     """Focal loss of K > 2 classes; made by :func:`focal_objective`, which explains it."""
 
-    hessian_kind = "bounded"
-    link = "score"
+    hessian = "bounded"
     gamma: float
     alpha: tuple[float, ...] | None = None
     n_classes: int = 3
     intercept: tuple[float, ...] | None = None
 
     @property
+    def link(self) -> Link:
+        return score(self.probability, self.n_classes)
+
+    @property
     def outputs(self) -> int:
         return self.n_classes
 
     @property
-    def label_domain(self) -> Values:
-        return Values(tuple(map(float, range(self.n_classes))))
+    def labels(self) -> Classes:
+        return Classes(self.n_classes)
 
-    def class_probability(self, margin: ArrayLike) -> Array:
-        """The class probabilities that margins of least expected loss stand for.
+    def probability(self, z: Array) -> Array:
+        """The class probabilities that margins of least expected loss stand for, (n, K).
 
         softmax(margin) is not them, unless gamma = 0: the loss is least elsewhere. With
         p = softmax(margin), the probability of class k is proportional to ::
 
             p[k] / (c(k) ((1-p[k])^g - g (1-p[k])^(g-1) p[k] log p[k]))
-
-        Parameters
-        ----------
-        margin : array-like of shape (n, K)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64; each row sums to 1.
         """
         from scipy.special import softmax
 
-        z = _checks.real_array("margin", margin)
-        self._check_margin_shape(z)
-        _checks.finite("margin", z)
-        scores: Array = self._log_scores(z.T.astype(np.float64))
-        result: Array = softmax(scores, axis=0).T
-        return np.ascontiguousarray(result)
+        result: Array = softmax(self._log_scores(z), axis=1)
+        return result
 
     def _log_scores(self, z: Array) -> Array:
-        """log(p / (c q^-1 A)) of each class, (K, n) as the margins: the logs of the probabilities
-        where the expected loss is least at z, but for one number a column."""
-        g = self.gamma
-        x = np.stack([other_margins(z, np.full(z.shape[1], k))[1] for k in range(len(z))])
+        """log(p / (c q^-1 A)) of each class, (n, K) as the margins: the logs of the probabilities
+        where the expected loss is least at z, but for one number a row."""
+        K, g = self.n_classes, self.gamma
+        x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = softplus(x)
         log_q = x - L
         scores: Array = log_q - L - log_slope(-x, g)
-        if self.alpha is not None:
-            scores -= np.log(self.alpha)[:, np.newaxis]
-        return scores
+        return scores if self.alpha is None else scores - np.log(self.alpha)
 
-    def _label_statistics(self, y: Array, w: Array | None) -> Array:
-        """The weight of each class."""
-        return class_weights(y, w, self.n_classes)
-
-    def _from_label_statistics(self, parts: Array) -> MulticlassFocalObjective:
-        """The intercept: the constant margins of least loss, which sum to 0."""
+    def measured(self, rows: Rows) -> MulticlassFocalLoss:
+        """With the intercept: the constant margins of least loss, which sum to 0."""
         if self.intercept is not None:
             return self
         from scipy.optimize import root
 
-        counted = parts.sum(axis=0)
+        counted = np.array(class_weights(rows, self.n_classes))
         occurs = counted > 0
         if occurs.sum() < 2:
             raise ValueError(
@@ -240,7 +164,7 @@ class MulticlassFocalObjective(Objective):
         target -= target.mean()
 
         def excess(z: Array) -> Array:
-            off = self._log_scores(np.append(z, 0.0)[:, np.newaxis])[:, 0] - target
+            off = self._log_scores(np.append(z, 0.0)[np.newaxis])[0] - target
             relative: Array = off[:-1] - off[-1]
             return relative
 
@@ -252,73 +176,51 @@ class MulticlassFocalObjective(Objective):
                 f"{shown(counted)}: {found.message}"
             )
         z = np.append(found.x, 0.0)
-        return dataclasses.replace(self, intercept=tuple((z - z.mean()).tolist()))
+        return replace(self, intercept=tuple((z - z.mean()).tolist()))
 
-    def _class_weight(self, label: Array, dtype: np.dtype[Any]) -> Array | float:
-        """c(y)."""
-        return 1.0 if self.alpha is None else np.array(self.alpha, dtype)[label]
+    def class_factor(self, own: Any, z: Any, xp: Any) -> Any:
+        """c(y), of the rows' own classes, (K, n)."""
+        if self.alpha is None:
+            return 1.0
+        zero = xp.zeros_like(z[:, 0])
+        return sum(xp.where(own[k, :], zero + c, zero) for k, c in enumerate(self.alpha))
 
-    def _row_loss(self, y: Array, f: Array) -> Array:
-        label = y.astype(np.intp)
-        _, x = other_margins(f.T, label)
-        losses: Array = focal_loss(x, self.gamma) * self._class_weight(label, f.dtype)
-        return losses
+    def row_loss(self, y: Any, z: Any, xp: Any) -> Any:
+        own, _, x = other_margins(y, z, xp)
+        return focal_loss(x, self.gamma, xp) * self.class_factor(own, z, xp)
 
-    def _row_gradient_hessian(self, y: Array, f: Array) -> tuple[Array, Array]:
+    def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any) -> Both:
         """w c A (r - [k = y]), where r[y] = 0. Half the hessian would do for one margin; for all K,
         moved at once, no leaf step was found in tests that makes the loss worse."""
-        label = y.astype(np.intp)
-        r, x = other_margins(f.T, label)
-        A = slopes(x, self.gamma, np.empty_like(x)) * self._class_weight(label, f.dtype)
-        r.reshape(-1)[flat_positions(label)] = -1
-        r *= A
-        return r.T, (1 + self.gamma) * np.abs(r).T
+        own, r, x = other_margins(y, z, xp)
+        A = slopes(x, self.gamma, xp) * self.class_factor(own, z, xp)
+        gradient = A * xp.where(own, -xp.ones_like(r), r)
+        return gradient.T, ((1 + self.gamma) * xp.abs(gradient)).T
 
 
-def other_margins(z: Array, label: Array) -> tuple[Array, Array]:
-    """The softmax r of the margins (K, n) other than the label's, where it is 0, (K, n); and
-    log(sum of their exp) - z[label], (n,)."""
-    r = np.array(z, order="C")
-    flat, at = r.reshape(-1), flat_positions(label)
-    own = flat[at]
-    flat[at] = -np.inf
-    largest = r.max(axis=0)
-    r -= largest
-    np.exp(r, out=r)
-    total = r.sum(axis=0)
-    r /= total
-    largest -= own
-    largest += np.log(total, out=total)
-    return r, largest
+def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """Which class is a row's own, (K, n); the softmax r of the other margins, 0 for its own,
+    (K, n); and log(sum of their exp) - z[y], (n,). Rows are columns, which are fast."""
+    z = xp.stack([z[:, k] for k in range(z.shape[1])])
+    own = xp.stack([y == k for k in range(z.shape[0])])
+    others = xp.where(own, xp.full_like(z, -xp.inf), z)
+    largest = xp.max(others, axis=0)
+    r = xp.exp(others - largest)
+    total = xp.sum(r, axis=0)
+    of_label = xp.sum(xp.where(own, z, xp.zeros_like(z)), axis=0)
+    return own, r / total, (largest - of_label) + xp.log(total)
 
 
-def flat_positions(label: Array) -> Array:
-    """Of the labels' own margins in (K, n), flat: several times as fast as two indices."""
-    positions: Array = label * len(label) + np.arange(len(label))
-    return positions
-
-
-def slopes(x: Array, g: float, spare: Array) -> Array:
-    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u; x and ``spare`` are overwritten.
+def slopes(x: Any, g: float, xp: Any) -> Any:
+    """A = q^(g+1) (1 + g log(u)/(u-1)), u = 1 + e^x, q = e^x/u.
 
     log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
-    e^x, if only u is not 1.
+    e^x, if only u is not 1. Beyond the largest x that is looked at, q is 1, and p 0.
     """
-    largest = LARGEST_EXPONENT[x.dtype]
-    if x.max() > largest:
-        np.minimum(x, largest, out=x)  # where q is 1, and p 0
-    u = np.exp(x, out=spare)
-    u += 1 + np.finfo(x.dtype).eps
-    log_u = np.log(u)
-    x -= log_u
-    x *= g + 1
-    q_power = np.exp(x, out=x)
-    u -= 1
-    A = np.divide(log_u, u, out=log_u)
-    A *= g
-    A += 1
-    A *= q_power
-    return A
+    x = xp.minimum(x, xp.full_like(x, largest_exponent(x)))
+    u = xp.exp(x) + (1 + float(xp.finfo(x.dtype).eps))
+    log_u = xp.log(u)
+    return (1 + g * (log_u / (u - 1))) * xp.exp((g + 1) * (x - log_u))
 
 
 def log_slope(s: Array, g: float) -> Array:
@@ -329,17 +231,15 @@ def log_slope(s: Array, g: float) -> Array:
     return result
 
 
-def focal_loss(x: Array, g: float, xp: Any = np) -> Array:
-    """-q^g log p; ``xp``: the functions of the library that x is an array of."""
+def focal_loss(x: Any, g: float, xp: Any) -> Any:
+    """-q^g log p."""
     t = softplus(x, xp)
-    losses: Array = xp.exp(g * (x - t))
-    losses *= t
-    return losses
+    return xp.exp(g * (x - t)) * t
 
 
 def focal_objective(
     gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
-) -> FocalObjective | MulticlassFocalObjective:
+) -> Objective:
     """Focal loss: the logistic loss, in which rows that are easily right count less.
 
     ::
@@ -427,9 +327,9 @@ def focal_objective(
         raise ValueError(f"gamma must be at least 0, found {g:g}: 0 is the logistic loss")
     K = _checks.whole_number("n_classes", n_classes, 2)
     if K > 2:
-        return MulticlassFocalObjective(gamma=g, alpha=_alphas(alpha, K), n_classes=K)
+        return Objective(MulticlassFocalLoss(gamma=g, alpha=_alphas(alpha, K), n_classes=K))
     if alpha is None:
-        return FocalObjective(gamma=g)
+        return Objective(FocalLoss(gamma=g))
     if np.ndim(alpha) > 0:
         raise TypeError(
             f"alpha must be a number for two classes, the weight of label 1, found {shown(alpha)}: "
@@ -441,7 +341,7 @@ def focal_objective(
             f"alpha must be above 0 and below 1, found {a:g}: it is the weight of label 1, that of "
             "label 0 is 1 - alpha"
         )
-    return FocalObjective(gamma=g, alpha=a)
+    return Objective(FocalLoss(gamma=g, alpha=a))
 
 
 def _alphas(alpha: float | Sequence[float] | None, K: int) -> tuple[float, ...] | None:

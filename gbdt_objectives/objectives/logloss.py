@@ -6,258 +6,165 @@ were kept (r_i where it differs by row), sigma the logistic function.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._devices import to_host
-from gbdt_objectives._workers import all_sum
-from gbdt_objectives.objectives.base import (
-    FLOAT32,
-    FLOAT64,
-    Bound,
-    Constants,
-    Objective,
-    Start,
-    Sums,
-    add_sums,
-)
-from gbdt_objectives.objectives.device import Device, DeviceArray
-from gbdt_objectives.objectives.domain import BINARY
+from gbdt_objectives._domain import BINARY
+from gbdt_objectives._links import LOGIT
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start
 from gbdt_objectives.objectives.row_values import RowValues
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
 
-LARGEST_EXPONENT = {FLOAT32: 87.0, FLOAT64: 708.0}
-"""Beyond, exp overflows; the probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
+LARGEST_EXPONENT = {4: 87.0, 8: 708.0}
+"""By bytes of a float: beyond, exp overflows; the probability of the wrong label, below 2e-38
+(3e-308), counts as 0."""
+
+
+class Offsets(RowValues):
+    """-log of the rate at which negatives were kept, of each training row."""
+
+    def called(self, name: str) -> str:
+        return NAME
+
+    def remedy(self, name: str) -> str:
+        return (
+            "the rate of each training row, in their order. After rows = negative_downsample(y, "
+            "rates) that is offset_logloss_objective(rates[rows]); where rows are held out, as in "
+            "cross-validation, make an objective for each training part, "
+            "objective.take(positions), as cv() does"
+        )
+
+    def check_labels(self, y: Array) -> None:
+        _checks.rates_by_row_alone(NAME, self.values > 0, y == 1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoglossObjective(Objective):
+class LoglossLoss(Loss):
     """Logistic loss with a weight for negatives and an offset of the margin.
 
     loss = sum w c(y) log(1 + exp(-(2y-1) (z + offset))),  c(1) = 1,  c(0) = negative_weight.
     Made by :func:`weighted_logloss_objective` and :func:`offset_logloss_objective`.
     """
 
-    label_domain = BINARY
-    link = "logit"
-    takes_device_arrays = True
+    labels = BINARY
+    link = LOGIT
     negative_weight: float = 1.0
-    offset: float | RowValues = 0.0
+    offset: float = 0.0
     hessian: Hessian = "exact"
     intercept: float | None = None
+    named: Named = ()
+    """``offset`` of each row, if it differs."""
 
-    @property
-    def hessian_kind(self) -> Hessian:
-        return self.hessian
-
-    @property
-    def rows(self) -> int | None:
-        return len(self.offset) if isinstance(self.offset, RowValues) else None
-
-    def take(self, positions: ArrayLike) -> LoglossObjective:
-        if not isinstance(self.offset, RowValues):
-            return self
-        return dataclasses.replace(self, offset=self.offset.take(positions))
-
-    def check_rows(self, n: int, of: str) -> None:
-        if self.rows not in (None, n):
-            raise ValueError(
-                f"{of} has {n} rows, but {NAME} has {self.rows}: the objective needs the rate of "
-                "each training row, in their order. After rows = negative_downsample(y, rates) "
-                "that is offset_logloss_objective(rates[rows]); where rows are held out, as in "
-                "cross-validation, make an objective for each training part, "
-                "objective.take(positions), as cv() does"
-            )
-
-    def _read_labels(
-        self, y_true: ArrayLike, sample_weight: ArrayLike | None
-    ) -> tuple[Array, Array | None]:
-        y, w = super()._read_labels(y_true, sample_weight)
-        if isinstance(self.offset, RowValues):
-            _checks.rates_by_row_alone(NAME, self.offset.values > 0, to_host(y == 1))
-        return y, w
-
-    def _label_statistics(self, y: Array, w: Array | None) -> Array:
-        """The weight of label 0 and of label 1."""
-        return class_weights(y, w, 2)
-
-    def _from_label_statistics(self, parts: Array) -> LoglossObjective:
-        """The intercept: the constant margin of least loss."""
+    def measured(self, rows: Rows) -> LoglossLoss:
+        """With the intercept: the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        negative, positive = both_classes(parts)
-        if isinstance(self.offset, RowValues):  # which only measured() can weigh
-            return self
+        negative, positive = both_classes(class_weights(rows, 2))
+        if self.named:
+            return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset
-        return dataclasses.replace(self, intercept=best)
+        return replace(self, intercept=best)
 
-    def measured(
-        self, y_true: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LoglossObjective:
-        """The same objective, with its intercept: the constant margin of least loss.
-
-        While several workers train together, on the labels of all of them.
-        """
-        ready = super().measured(y_true, sample_weight)
-        if ready.intercept is not None or not isinstance(self.offset, RowValues):
-            return ready
-        y, w = map(to_host, self._read_labels(y_true, sample_weight))  # many passes, done once
-        negative, positive = all_sum(class_weights(y, w, 2)).tolist()
-        best = best_constant(self.offset.values, w, positive, negative)
-        return dataclasses.replace(self, intercept=best)
-
-    def _loss(self, y: Array, z: Array, w: Array | None) -> float:
-        if isinstance(self.offset, RowValues):
-            return dataclasses.replace(self, offset=0.0)._loss(y, z + self.offset.values, w)
-        negatives, positives, _, _ = self._loss_sums(y, z, w)
-        return self.negative_weight * negatives + positives
-
-    def _loss_sums(self, y: Array, z: Array, w: Array | None) -> Sums:
-        """Additive: the loss of the negatives, without their weight, and of the positives; and
-        the (weighted) number of each."""
-        parts = []
-        for rows in blocks(z):
-            positive = self._check_labels(y, rows).astype(z.dtype)
-            margin = self._check_margins(z, z[rows])
-            negative = 1 - positive
-            q = negative - positive
-            q *= margin + self.offset if self.offset else margin
-            losses = softplus(q)
-            if w is None:
-                n = dot(positive, positive)
-                numbers = len(q) - n, n
-            else:
-                v = w[rows].astype(z.dtype)
-                losses *= v
-                numbers = dot(negative, v), dot(positive, v)
-            parts.append((dot(negative, losses), dot(positive, losses), *numbers))
-        return add_sums(parts or [(0.0, 0.0, 0.0, 0.0)])
-
-    def _bind(
-        self, y: Array, w: Array | None, start: Start, dtype: np.dtype[Any], lasting: bool
-    ) -> Bound:
-        """With offsets by row, they and ``start`` are added to the margin beforehand."""
-        if not isinstance(self.offset, RowValues):
-            return super()._bind(y, w, start, dtype, lasting)
-        bound = dataclasses.replace(self, offset=0.0)._bind(y, w, 0.0, dtype, lasting)
-        offset = (self.offset.values + start).astype(dtype)
-        s = np.empty_like(offset)
-        return lambda f: bound(np.add(f, offset, out=s, casting="same_kind"))
-
-    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """2y-1, the gradient's factor w c(y) (1-2y), and w c(y) unless it is 1 everywhere."""
-        right = 2 * y.astype(hessian.dtype) - 1
-        if w is None and self.negative_weight == 1:
-            return right, -right
-        c = np.full_like(right, self.negative_weight)
-        c[right > 0] = 1
-        if w is not None:
-            c *= w.astype(c.dtype, copy=False)
-        return right, -right * c, c
-
-    def _write(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
-        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
-        half that probability."""
-        right, slope, *c = constants
-        assert not isinstance(self.offset, RowValues)  # which _bind has added
-        s = np.add(f, self.offset, out=gradient) if self.offset else f
-        log_E = np.multiply(s, right, out=gradient)
-        largest = LARGEST_EXPONENT[log_E.dtype]
-        certain = log_E > largest if log_E.max() > largest else None
-        if certain is not None:
-            log_E[certain] = 0
-        E = np.exp(log_E, out=hessian)
-        wrong = np.add(E, 1, out=gradient)
-        np.reciprocal(wrong, out=wrong)
-        if self.hessian == "bounded":
-            np.multiply(wrong, 0.5, out=hessian)
-        else:
-            hessian *= wrong
-            hessian *= wrong
-        gradient *= slope
-        if c:
-            hessian *= c[0]
-        if certain is not None:
-            gradient[certain] = hessian[certain] = 0
-
-    def _device_label_statistics(
-        self, device: Device, y: DeviceArray, w: DeviceArray | None
-    ) -> tuple[float, ...]:
-        return device_class_weights(device, y, w)
-
-    def _bind_on_device(
-        self, device: Device, y: DeviceArray, w: DeviceArray | None, start: Any, dtype: Any
-    ) -> Bound:
-        if not isinstance(self.offset, RowValues):
-            return super()._bind_on_device(device, y, w, start, dtype)
-        alone = dataclasses.replace(self, offset=0.0)
-        start = device.cast(device.real_array(NAME, self.offset.values + start), dtype)
-        return alone._bind_on_device(device, y, w, start, dtype)
-
-    def _device_loss(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> float:
-        if isinstance(self.offset, RowValues):
-            s = f + device.real_array(NAME, self.offset.values)
-            return dataclasses.replace(self, offset=0.0)._device_loss(device, y, s, w)
-        losses = softplus((1 - 2 * y) * (f + self.offset), device.xp)
-        return device.sum(losses, self._device_factor(y), w)
-
-    def _device_factor(self, y: DeviceArray) -> DeviceArray:
+    def class_factor(self, y: Any) -> Any:
         """c(y)."""
         return y + self.negative_weight * (1 - y)
 
-    def _device_gradient_hessian(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """As ``_write``."""
-        xp = device.xp
-        assert not isinstance(self.offset, RowValues)  # which _bind_on_device has added
+    def row_loss(self, y: Any, z: Any, xp: Any, offset: Any = None) -> Any:
+        s = z + (self.offset if offset is None else offset)
+        return self.class_factor(y) * softplus((1 - 2 * y) * s, xp)
+
+    def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
+        """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
+        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
+        half that probability."""
         right = 2 * y - 1
-        log_E = right * (f + self.offset)
-        largest = largest_exponent(device, f)
-        E = xp.exp(xp.clip(log_E, max=largest))
-        wrong = 1 / (1 + E) * device.cast(log_E <= largest, f.dtype)
-        c = self._device_factor(y)
-        if w is not None:
-            c = c * w
+        log_E = right * (z + (self.offset if offset is None else offset))
+        largest = largest_exponent(log_E)
+        E = xp.exp(xp.minimum(log_E, xp.full_like(log_E, largest)))
+        wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
+        c = self.class_factor(y)
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong
         return wrong * (-right * c), hessian * c
 
+    def writer(
+        self, rows: Rows, start: Start, gradient: Array, hessian: Array
+    ) -> Callable[[Array], None]:
+        """The same in place, what depends on labels and weights computed once."""
+        offset = self.offset + np.asarray(start)
+        if self.named:
+            offset = rows.named["offset"] + start
+        offset = np.asarray(offset, gradient.dtype)
+        largest = LARGEST_EXPONENT[gradient.itemsize]
+        plain = rows.w is None and self.negative_weight == 1
+        blocks = []
+        first = 0
+        for part in rows.stretches(gradient.dtype):
+            at = slice(first, first := first + len(part))
+            right = 2 * part.y - 1
+            c = self.class_factor(part.y) if part.w is None else self.class_factor(part.y) * part.w
+            slope = -right if plain else -right * c.astype(gradient.dtype)
+            added = offset[at] if offset.ndim else offset
+            blocks.append((
+                at, right, slope, None if plain else c.astype(gradient.dtype),
+                added if offset.ndim or offset else None, gradient[at], hessian[at],
+            ))  # fmt: skip
 
-def class_weights(y: Array, w: Array | None, K: int) -> Array:
-    """The weight of each of the classes 0 to K-1."""
-    counted: Array = np.bincount(y.astype(np.intp), w, minlength=K).astype(np.float64)
-    return counted
+        def write(f: Array) -> None:
+            for at, right, slope, c, added, g, h in blocks:
+                s = check_finite(f, f[at])
+                if added is not None:
+                    s = np.add(s, added, out=g, casting="same_kind")
+                log_E = np.multiply(s, right, out=g, casting="same_kind")
+                certain = log_E > largest if log_E.max(initial=0) > largest else None
+                if certain is not None:
+                    log_E[certain] = 0
+                E = np.exp(log_E, out=h)
+                wrong = np.add(E, 1, out=g)
+                np.reciprocal(wrong, out=wrong)
+                if self.hessian == "bounded":
+                    np.multiply(wrong, 0.5, out=h)
+                else:
+                    h *= wrong
+                    h *= wrong
+                g *= slope
+                if c is not None:
+                    h *= c
+                if certain is not None:
+                    g[certain] = h[certain] = 0
+
+        return write
 
 
-def largest_exponent(device: Device, f: DeviceArray) -> float:
-    return LARGEST_EXPONENT[FLOAT32 if f.dtype == device.xp.float32 else FLOAT64]
+def check_finite(f: Array, block: Array) -> Array:
+    """A block of the margins f, which must be finite."""
+    if not np.isfinite(block).all():
+        _checks.finite("margin", f)
+    return block
 
 
-def device_class_weights(
-    device: Device, y: DeviceArray, w: DeviceArray | None
-) -> tuple[float, float]:
-    """The weight of label 0 and of label 1."""
-    return device.sum(1 - y, w), device.sum(y, w)
+def class_weights(rows: Rows, K: int) -> list[float]:
+    """The weight of each of the classes 0 to K-1, of everybody."""
+    found: list[float] = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)]).tolist()
+    return found
 
 
-def both_classes(parts: Array) -> tuple[float, float]:
-    """The weight of label 0 and of label 1, if there are both, in all parts (m, 2) of the rows."""
-    negative, positive = parts.sum(axis=0).tolist()
+def largest_exponent(z: Any) -> float:
+    return LARGEST_EXPONENT[z.dtype.itemsize if hasattr(z.dtype, "itemsize") else 4]
+
+
+def both_classes(weights: list[float]) -> tuple[float, float]:
+    """The weight of label 0 and of label 1, if there are both."""
+    negative, positive = weights
     if not (positive > 0 and negative > 0):
         raise ValueError(
             f"y_true has one class only, found weight {positive:g} for label 1 and "
@@ -266,50 +173,43 @@ def both_classes(parts: Array) -> tuple[float, float]:
     return negative, positive
 
 
-def best_constant(offsets: Array, w: Array | None, positive: float, negative: float) -> float:
+def best_constant(rows: Rows, positive: float, negative: float) -> float:
     """c with sum w sigma(c + o) = P, where the loss of one margin for all rows is least.
 
-    ``offsets`` o >= 0; ``positive`` P and ``negative`` the weight of the labels of all workers.
+    The offsets o >= 0 are those of the rows; ``positive`` P and ``negative`` the weight of the
+    labels of everybody.
     """
     from scipy.optimize import brentq
-    from scipy.special import expit
 
-    def total(row_values: Array) -> float:
-        own = row_values.sum() if w is None else dot(row_values, w)
-        return float(all_sum(own))
+    def total(row_values: Callable[[Any, Any], Any]) -> float:
+        return float(rows.sum(lambda y, f, xp, offset: [row_values(offset, xp)])[0])
 
     # sigma(c) <= sigma(c + o) <= exp(c + o)
-    low = math.log(positive / total(np.exp(offsets)))
+    low = math.log(positive / total(lambda o, xp: xp.exp(o)))
     high = math.log(positive / negative)
     weight = positive + negative
-    return float(
-        brentq(
-            lambda c: (total(expit(offsets + c)) - positive) / weight, low - 1, high + 1, xtol=1e-13
-        )
-    )
+
+    def excess(c: float) -> float:
+        return (total(lambda o, xp: 1 / (1 + xp.exp(-(c + o)))) - positive) / weight
+
+    return float(brentq(excess, low - 1, high + 1, xtol=1e-13))
 
 
-def softplus(q: Array, xp: Any = np) -> Array:
+def softplus(q: Any, xp: Any = np) -> Any:
     """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
 
-    ``xp``: the functions of the library that it is an array of.
+    ``xp``: the functions of the library that it is an array of. log(1+E) is exact but for what
+    1 + E lost in rounding, which is added; max(q, 0) is half of |q| + q.
     """
     size = xp.abs(q)
     E = xp.exp(-size)
     u = E + 1
-    losses: Array = xp.log(u)
-    u -= 1
-    E -= u  # what 1 + E lost in rounding
-    losses += E
-    size *= 0.5
-    size += 0.5 * q  # max(q, 0)
-    losses += size
-    return losses
+    return xp.log(u) + (E - (u - 1)) + (0.5 * size + 0.5 * q)
 
 
 def weighted_logloss_objective(
     negative_keep_rate: float, *, hessian: Hessian = "exact"
-) -> LoglossObjective:
+) -> Objective:
     """Logistic loss in which each kept negative counts for all those it was sampled from.
 
     ::
@@ -338,7 +238,7 @@ def weighted_logloss_objective(
 
     Returns
     -------
-    LoglossObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels
         are 0 and 1.
 
@@ -367,12 +267,12 @@ def weighted_logloss_objective(
     """
     check_hessian(hessian)
     r = _checks.keep_rate(NAME, negative_keep_rate)
-    return LoglossObjective(negative_weight=1 / r, hessian=hessian)
+    return Objective(LoglossLoss(negative_weight=1 / r, hessian=hessian))
 
 
 def offset_logloss_objective(
     negative_keep_rate: float | ArrayLike, *, hessian: Hessian = "exact"
-) -> LoglossObjective:
+) -> Objective:
     """Logistic loss on sampled data whose margin is the log-odds before sampling.
 
     Keeping negatives at rate r adds -log r to a row's log-odds, so the loss sees
@@ -397,7 +297,7 @@ def offset_logloss_objective(
 
     Returns
     -------
-    LoglossObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels
         are 0 and 1; the margin, and sigma of it, need no correction afterwards.
 
@@ -444,9 +344,9 @@ def offset_logloss_objective(
     check_hessian(hessian)
     if np.ndim(negative_keep_rate) == 0:
         r = _checks.keep_rate(NAME, negative_keep_rate)
-        return LoglossObjective(offset=-math.log(r), hessian=hessian)
+        return Objective(LoglossLoss(offset=-math.log(r), hessian=hessian))
     rates = _checks.keep_rates(NAME, negative_keep_rate)
-    return LoglossObjective(offset=RowValues(-np.log(rates)), hessian=hessian)
+    return Objective(LoglossLoss(named=(("offset", Offsets(-np.log(rates))),), hessian=hessian))
 
 
 def check_hessian(hessian: str) -> None:

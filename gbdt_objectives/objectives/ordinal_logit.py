@@ -9,13 +9,13 @@ The loss of a row splits, -log(F_u - F_l) = softplus(l - f) + softplus(f - u) - 
 into terms of one threshold each, and one that keeps the two apart. So nothing cancels in
 g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l), and what the thresholds of least loss
 need of the rows are sums by class: their matrix of second derivatives is tridiagonal.
-Rows are worked on in the order of their classes, so that thresholds are numbers, not columns.
+To fit them, rows are put in the order of their classes: thresholds are then numbers, not columns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -24,20 +24,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import BLOCK_BYTES, blocks, dot
+from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import all_sum, settle
-from gbdt_objectives.objectives.base import (
-    FLOAT32,
-    Block,
-    Constants,
-    HessianKind,
-    Objective,
-    Start,
-    convert,
+from gbdt_objectives._domain import Classes, Domain
+from gbdt_objectives._links import Link, score
+from gbdt_objectives._rows import Rows
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
+from gbdt_objectives.objectives.logloss import (
+    LARGEST_EXPONENT,
+    class_weights,
+    largest_exponent,
+    softplus,
 )
-from gbdt_objectives.objectives.domain import Classes, Domain
-from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, softplus
 
 FAR = 40.0
 """Up to such margins and thresholds exp(-f) exp(theta) is a float32, and one exp a row serves."""
@@ -63,7 +61,7 @@ class Part(NamedTuple):
             np.multiply(self.E, np.array(math.exp(-theta), out.dtype), out=out)
             return out
         np.subtract(self.f, np.array(theta, out.dtype), out=out)
-        np.minimum(out, LARGEST_EXPONENT[out.dtype], out=out)
+        np.minimum(out, LARGEST_EXPONENT[out.itemsize], out=out)
         np.exp(out, out=out)
         return out
 
@@ -76,20 +74,24 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OrdinalLogitObjective(Objective):
+class OrdinalLogitLoss(Loss):
     """Ordinal logistic loss; made by :func:`ordinal_logit_objective`, which explains it."""
 
-    link = "score"
     intercept = 0.0
+    takes_device_arrays = False
     n_classes: int = 2
     thresholds: Literal["refit", "fixed"] | tuple[float, ...] = "refit"
 
     @property
-    def hessian_kind(self) -> HessianKind:
+    def link(self) -> Link:
+        return score(self.probability, self.n_classes)
+
+    @property
+    def hessian(self) -> HessianKind:
         return "upper_bound" if self.thresholds == "refit" else "exact"
 
     @property
-    def label_domain(self) -> Domain:
+    def labels(self) -> Domain:
         return Classes(self.n_classes)
 
     @property
@@ -97,44 +99,15 @@ class OrdinalLogitObjective(Objective):
         return self.thresholds == "refit"
 
     @property
-    def _is_complete(self) -> bool:
-        return self.thresholds != "fixed"
+    def fits_margins(self) -> bool:
+        return self.thresholds == "refit"
 
-    def fitted(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> OrdinalLogitObjective:
-        """The same objective with the thresholds of least loss at these margins, held fixed.
+    @property
+    def needs_labels(self) -> bool:
+        return self.thresholds == "fixed"
 
-        Thresholds that are fixed already stay. A class without rows, or of weight 0, gets the
-        probability 0: the thresholds on its two sides coincide, or are infinite.
-        """
-        y, f, w = self._read(y_true, margin, sample_weight)
-        ready = self._measure_if_needed(y, w)
-        if ready.thresholds != "refit":
-            return ready
-        parts = ready._read_parts(y, f.astype(np.float64), w)
-        spare = np.empty((3, len(f)))
-        return replace(
-            ready, thresholds=tuple(fit_thresholds(parts, self.n_classes, spare).tolist())
-        )
-
-    def class_probability(self, margin: ArrayLike) -> Array:
-        """The probability of each class at a margin.
-
-        Parameters
-        ----------
-        margin : array-like of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            float64; each row sums to 1.
-
-        Raises
-        ------
-        ValueError
-            If the thresholds are not numbers yet.
-        """
+    def probability(self, f: Array) -> Array:
+        """The probability of each class at margins (n,), (n, n_classes)."""
         from scipy.special import expit
 
         if isinstance(self.thresholds, str):
@@ -143,182 +116,127 @@ class OrdinalLogitObjective(Objective):
                 f"thresholds are {self.thresholds!r}, so that probabilities depend on the training "
                 f"rows: use objective.{how[self.thresholds]}.class_probability(margin)"
             )
-        f = _checks.vector("margin", margin).astype(np.float64)[:, np.newaxis]
-        theta = np.array(self.thresholds)
+        f, theta = f[:, np.newaxis], np.array(self.thresholds)
         p = np.ones((len(f), self.n_classes))
         p[:, :-1] = expit(theta - f)
         p[:, 1:] *= expit(f - theta)
         p[:, 1:-1] *= [apart(low, high) for low, high in pairwise(theta)]
         return p
 
-    def _label_statistics(self, y: Array, w: Array | None) -> Array:
-        """The weight of each class."""
-        return np.bincount(y.astype(np.intp), w, minlength=self.n_classes)
-
-    def _from_label_statistics(self, parts: Array) -> OrdinalLogitObjective:
-        """The log-odds of the classes below each threshold, if they are to be fixed."""
-        if self.thresholds != "fixed":
-            return self
-        W = parts.sum(axis=0)
-        present = present_classes(W)
-        return replace(self, thresholds=tuple(with_absent(log_odds(W[present]), present).tolist()))
-
-    def _loss(self, y: Array, f: Array, w: Array | None) -> float:
-        parts = self._read_parts(y, f, w)
-        fitted = None
-        if self.couples_rows:
-            fitted = fit_thresholds(parts, self.n_classes, np.empty((3, len(f)), f.dtype))
-        theta = self._padded(fitted)
-        return sum(loss_of_part(part, *theta[part.label : part.label + 2]) for part in parts)
-
-    def _padded(self, thresholds: Array | None = None) -> list[float]:
-        """theta_0 to theta_K."""
-        inner = self.thresholds if thresholds is None else thresholds
-        assert not isinstance(inner, str)
-        return [-math.inf, *(float(theta) for theta in inner), math.inf]
-
-    def _read_parts(self, y: Array, f: Array, w: Array | None) -> list[Part]:
-        """All rows in the order of their classes, block by block."""
-        sorted_f, E = np.empty((2, len(f)), f.dtype)
-        parts: list[Part] = []
-        for rows in blocks(f):
-            margin = self._check_margins(f, f[rows])
-            labels, weights = self._check_labels(y, rows), None if w is None else w[rows]
-            constants = self._constants(labels, weights, margin, lasting=False)
-            parts += place(constants, margin, sorted_f[rows], E[rows])
-        return parts
-
-    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """The order of the rows by class and the way back, where classes end, sorted weights."""
-        classes = y.astype(np.uint8 if self.n_classes <= 256 else np.intp)
-        order = np.argsort(classes, kind="stable")  # of small integers: a radix sort
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        ends = np.cumsum(np.bincount(classes, minlength=self.n_classes)).tolist()
-        return order, back, ends, None if w is None else w[order].astype(hessian.dtype)
-
-    def _prepare(
-        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
-    ) -> Iterator[Block]:
-        """With memory that all blocks share."""
-        spare = np.empty((4, min(len(y), BLOCK_BYTES // gradient.itemsize)), gradient.dtype)
-        for rows, constants, g, h in super()._prepare(y, w, gradient, hessian, lasting):
-            yield rows, (*constants, spare), g, h
-
-    def _fill(self, prepared: Iterable[Block], f: Array, start: Start, strict: bool) -> None:
-        """With thresholds to refit, all blocks are read before any is written."""
-        if not self.couples_rows:
-            super()._fill(prepared, f, start, strict)
-            return
-        seen: list[tuple[Block, list[Part]]] = []
-        for block in prepared:
-            rows, constants, gradient, hessian = block
-            margin = self._check_margins(f, convert(f[rows], start, gradient))
-            seen.append((block, place(constants, margin, hessian, gradient)))
-        every = [part for _, parts in seen for part in parts]
-        spare = constants[-1] if seen else np.empty((3, 0), FLOAT32)  # of a worker without rows
-        theta = self._padded(fit_thresholds(every, self.n_classes, spare))
-        settle()
-        for (_, constants, gradient, hessian), parts in seen:
-            write(constants, parts, theta, gradient, hessian)
-
-    def _write(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        parts = place(constants, f, hessian, gradient)
-        write(constants, parts, self._padded(), gradient, hessian)
-
-
-def place(constants: Constants, f: Array, sorted_f: Array, E: Array) -> list[Part]:
-    """The rows of a block by class, written to ``sorted_f`` and ``E``, which may hold ``f``."""
-    order, _, ends, w, *_ = constants
-    np.take(f, order, out=sorted_f, mode="clip")  # indices are right: "clip" only saves a buffer
-    near = max(-float(sorted_f.min()), float(sorted_f.max())) <= FAR
-    if near:
-        np.exp(sorted_f, out=E)
-    return [
-        Part(label, sorted_f[at], E[at] if near else None, None if w is None else w[at])
-        for label, at in enumerate(map(slice, [0, *ends], ends))
-        if at.start < at.stop
-    ]
-
-
-def write(
-    constants: Constants, parts: Sequence[Part], theta: list[float], gradient: Array, hessian: Array
-) -> None:
-    """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l) of a block, in its own order."""
-    _, back, _, _, spare = constants
-    g, h, low_below, low_above = spare[:, : len(gradient)]
-    first = 0
-    for part in parts:
-        at = slice(first, first := first + len(part.f))
-        low, high = theta[part.label], theta[part.label + 1]
-        if high < math.inf:
-            below, above = h[at], g[at]
-            part.split(high, below, above)
-            below *= above
+    def measured(self, rows: Rows) -> OrdinalLogitLoss:
+        """With thresholds: the log-odds of the classes below each if they are to be fixed, those
+        of least loss at the margins, if there are any, if they are refitted."""
+        if self.thresholds == "fixed":
+            W = np.array(class_weights(rows, self.n_classes))
+            present = present_classes(W)
+            theta = with_absent(log_odds(W[present]), present)
+        elif self.thresholds == "refit" and rows.f is not None:
+            exactly = replace(rows, f=rows.f.astype(np.float64), memo={})
+            theta = fit_thresholds(exactly, self.n_classes)
         else:
-            g[at] = h[at] = 0
-        if low > -math.inf:
-            below, above = low_below[at], low_above[at]
-            part.split(low, below, above)
-            g[at] -= below
-            below *= above
-            h[at] += below
-        if part.w is not None:
-            g[at] *= part.w
-            h[at] *= part.w
-    np.take(g, back, out=gradient, mode="clip")
-    np.take(h, back, out=hessian, mode="clip")
+            return self
+        return replace(self, thresholds=tuple(theta.tolist()))
+
+    def totals(self, rows: Rows) -> Array | None:
+        """The thresholds of least loss at these margins, if they are refitted."""
+        return fit_thresholds(rows, self.n_classes) if self.thresholds == "refit" else None
+
+    def around(self, y: Any, totals: Array | None, dtype: Any) -> tuple[Array, Array]:
+        """l and u, the thresholds below and above the class of each row."""
+        theta = np.array(self.thresholds) if totals is None else totals
+        padded = np.concatenate([[-np.inf], theta, [np.inf]]).astype(dtype)
+        label = y.astype(np.intp)
+        return padded.take(label), padded[1:].take(label)
+
+    def value(self, rows: Rows) -> tuple[float, float]:
+        theta = self.totals(rows)
+
+        def terms(y: Array, f: Array, xp: Any) -> tuple[Any, ...]:
+            low, high = self.around(y, theta, f.dtype)
+            none = -LARGEST_EXPONENT[8]  # without a threshold on that side
+            return softplus(np.maximum(low - f, none)) + softplus(np.maximum(f - high, none)), 1.0
+
+        W = class_weights(rows, self.n_classes)
+        losses, n = rows.sum(terms).tolist()
+        ends = [-math.inf, *(self.thresholds if theta is None else theta), math.inf]
+        gaps = [apart(low, high) for low, high in pairwise(ends)]
+        if any(gap == 0 for gap, weight in zip(gaps, W, strict=True) if weight):
+            return math.inf, n  # a class that the training rows did not have
+        return losses - sum(
+            weight * math.log(gap) for gap, weight in zip(gaps, W, strict=True) if weight
+        ), n
+
+    def gradient_hessian(self, y: Array, f: Array, totals: Array | None, xp: Any) -> Both:
+        """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l)."""
+        low, high = self.around(y, totals, f.dtype)
+        largest = largest_exponent(f)
+        odds_l = np.exp(np.minimum(f - low, largest))
+        odds_u = np.exp(np.minimum(f - high, largest))
+        F_l, F_u = 1 / (1 + odds_l), 1 / (1 + odds_u)
+        above_u = odds_u * F_u
+        return above_u - F_l, F_u * above_u + F_l * F_l * odds_l
 
 
-def loss_of_part(part: Part, low: float, high: float) -> float:
-    """softplus(l - f) + softplus(f - u) - log(1 - exp(l - u)), summed."""
-    W = float(class_weights([part], part.label + 1)[-1])
-    gap = apart(low, high)
-    if W == 0:
-        return 0.0
-    if gap == 0:  # a class that the training rows did not have
-        return math.inf
-    total = -W * math.log(gap)
-    if low > -math.inf:
-        total += weighted_sum(softplus(low - part.f), part.w)
-    if high < math.inf:
-        total += weighted_sum(softplus(part.f - high), part.w)
-    return total
+def place(rows: Rows) -> list[Part]:
+    """The rows by class, stretch by stretch; their order is kept for the next margins."""
+    dtype = rows.f.dtype
+    parts: list[Part] = []
+    for k, part in enumerate(rows.stretches(dtype)):
+        if k not in rows.memo:
+            classes = part.y.astype(
+                np.uint8 if rows.y.size and part.y.max(initial=0) < 256 else np.intp
+            )
+            order = np.argsort(classes, kind="stable")  # of small integers: a radix sort
+            ends = np.cumsum(np.bincount(classes)).tolist()
+            rows.memo[k] = order, ends, None if part.w is None else part.w[order]
+        order, ends, w = rows.memo[k]
+        f = part.f.take(order)
+        near = len(f) > 0 and max(-float(f.min()), float(f.max())) <= FAR
+        E = np.exp(f) if near else None
+        parts += [
+            Part(label, f[at], None if E is None else E[at], None if w is None else w[at])
+            for label, at in enumerate(map(slice, [0, *ends], ends))
+            if at.start < at.stop
+        ]
+    return parts
 
 
 # The thresholds of least loss.
 
+Total = Callable[[Any], Array]
+"""Adds up own sums over everybody."""
 
-def fit_thresholds(parts: Sequence[Part], n_classes: int, spare: Array) -> Array:
-    """theta_1 to theta_{K-1} of least loss at these margins, over the rows of all workers.
+
+def fit_thresholds(rows: Rows, n_classes: int) -> Array:
+    """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows.
 
     They are fitted to samples of each class first, which mostly leaves one pass over all rows.
-    ``spare`` is memory for three times as many numbers as the largest part has, in the precision
-    of the margins of all workers.
     """
-    W = all_sum(class_weights(parts, n_classes))
+    parts, total = place(rows), rows.total
+    dtype = np.result_type(rows.f.dtype, np.float32)
+    spare = np.empty((3, max((len(part.f) for part in parts), default=0)), dtype)
+    W = total(weights_of(parts, n_classes))
     present = present_classes(W)
     position = np.cumsum(present) - 1
-    rows = [part._replace(label=int(position[part.label])) for part in parts if present[part.label]]
+    every = [p._replace(label=int(position[p.label])) for p in parts if present[p.label]]
     W = W[present]
-    large = thin(rows, SAMPLE)
+    large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
-    theta = start(small, W)
+    spare = np.empty((3, max((len(p.f) for p in (*every, *large)), default=0)), dtype)
+    theta = start(small, W, total)
     for sample in (small, large):
-        seen = all_sum(class_weights(sample, len(W)))
+        seen = total(weights_of(sample, len(W)))
         if (seen < W).any() and seen.min() > 0:
-            found = minimize(sample, W, W / seen, theta, 0.2, spare)
+            found = minimize(sample, W, W / seen, theta, 0.2, spare, total)
             theta = theta if found is None else found
-    enough = float(32 * np.finfo(spare.dtype).eps) ** (1 / 3)  # a step d leaves d^3/20 or less
-    found = minimize(rows, W, np.ones(len(W)), theta, enough, spare)
+    enough = float(32 * np.finfo(dtype).eps) ** (1 / 3)  # a step d leaves d^3/20 or less
+    found = minimize(every, W, np.ones(len(W)), theta, enough, spare, total)
     if found is None:
-        found = minimize_slowly(rows, W, theta)
+        found = minimize_slowly(every, W, theta, total)
     return with_absent(found, present)
 
 
-def start(parts: Sequence[Part], W: Array) -> Array:
+def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
     """Thresholds of the right order: if f is normal, the mean of sigma(theta - f) is about
     sigma((theta - mean f) / s), with s^2 = 1 + pi/8 var f."""
     sums = np.zeros(3)
@@ -326,14 +244,20 @@ def start(parts: Sequence[Part], W: Array) -> Array:
         f = part.f.astype(np.float64)
         n = len(f) if part.w is None else part.w.sum(dtype=np.float64)
         sums += n, weighted_sum(f, part.w), weighted_sum(f * f, part.w)
-    n, first, second = all_sum(sums)
+    n, first, second = total(sums)
     mean = first / n
     theta: Array = mean + math.sqrt(1 + math.pi / 8 * max(second / n - mean**2, 0)) * log_odds(W)
     return theta
 
 
 def minimize(
-    parts: Sequence[Part], W: Array, factor: Array, theta: Array, enough: float, spare: Array
+    parts: Sequence[Part],
+    W: Array,
+    factor: Array,
+    theta: Array,
+    enough: float,
+    spare: Array,
+    total: Total,
 ) -> Array | None:
     """The thresholds of least loss, None if they are not found in ``STEPS`` steps.
 
@@ -343,7 +267,7 @@ def minimize(
     last = math.inf
     rounding = 16 * float(np.finfo(spare.dtype).eps) * W.sum()
     for _ in range(STEPS):
-        sums = all_sum(threshold_sums(parts, theta, spare)) * factor[:, np.newaxis]
+        sums = total(threshold_sums(parts, theta, spare)) * factor[:, np.newaxis]
         slope, matrix, bend, third, ratio = derivatives(sums, W, theta)
         level = np.abs(slope).max() <= rounding
         try:
@@ -385,25 +309,25 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
     return slope, matrix, bend, -second * ratio, ratio
 
 
-def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array) -> Array:
+def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total) -> Array:
     """The same where rows are so far from each other that the loss is flat between them."""
     from scipy.optimize import minimize as trust_region
 
     wide = [exact(part) for part in parts]
     spare = np.empty((3, max((len(part.f) for part in wide), default=0)))
-    total = W.sum()
+    weight = W.sum()
 
     def loss(theta: Array) -> float:
         if (np.diff(theta) <= 0).any():
             return math.inf
         ends = [-math.inf, *theta.tolist(), math.inf]
         own = sum(loss_of_part(part, ends[part.label], ends[part.label + 1]) for part in wide)
-        return float(all_sum(own) / total)
+        return float(total([own])[0] / weight)
 
     def slope_and_matrix(theta: Array) -> tuple[Array, Array]:
-        sums = all_sum(threshold_sums(wide, theta, spare))
+        sums = total(threshold_sums(wide, theta, spare))
         slope, matrix, *_ = derivatives(sums, W, theta)
-        return slope / total, matrix / total
+        return slope / weight, matrix / weight
 
     found = trust_region(
         loss,
@@ -421,6 +345,22 @@ def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array) -> Array:
             "thresholds to ordinal_logit_objective"
         )
     return np.asarray(found)
+
+
+def loss_of_part(part: Part, low: float, high: float) -> float:
+    """softplus(l - f) + softplus(f - u) - log(1 - exp(l - u)), summed."""
+    W = float(weights_of([part], part.label + 1)[-1])
+    gap = apart(low, high)
+    if W == 0:
+        return 0.0
+    if gap == 0:  # a class that the training rows did not have
+        return math.inf
+    total = -W * math.log(gap)
+    if low > -math.inf:
+        total += weighted_sum(softplus(low - part.f), part.w)
+    if high < math.inf:
+        total += weighted_sum(softplus(part.f - high), part.w)
+    return total
 
 
 def exact(part: Part) -> Part:
@@ -467,7 +407,7 @@ def thin(parts: Sequence[Part], size: int) -> list[Part]:
     return sample
 
 
-def class_weights(parts: Sequence[Part], n_classes: int) -> Array:
+def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
     W = np.zeros(n_classes)
     for part in parts:
         W[part.label] += len(part.f) if part.w is None else part.w.sum(dtype=np.float64)
@@ -510,7 +450,7 @@ def weighted_sum(values: Array, w: Array | None) -> float:
 
 def ordinal_logit_objective(
     n_classes: int, *, thresholds: Literal["refit", "fixed"] | ArrayLike = "refit"
-) -> OrdinalLogitObjective:
+) -> Objective:
     """Train a score whose thresholds give the probabilities of ordered classes: proportional odds.
 
     ::
@@ -539,7 +479,7 @@ def ordinal_logit_objective(
 
     Returns
     -------
-    OrdinalLogitObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. After training,
         ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K).
 
@@ -583,7 +523,7 @@ def ordinal_logit_objective(
     K = _checks.whole_number("n_classes", n_classes, 2)
     if isinstance(thresholds, str):
         how: Any = _checks.choice("thresholds", thresholds, ("refit", "fixed"))
-        return OrdinalLogitObjective(n_classes=K, thresholds=how)
+        return Objective(OrdinalLogitLoss(n_classes=K, thresholds=how))
     theta = _checks.vector("thresholds", thresholds).astype(np.float64)
     if len(theta) != K - 1:
         raise ValueError(
@@ -596,4 +536,4 @@ def ordinal_logit_objective(
             f"thresholds must increase, found {theta[at]:g} before {theta[at + 1]:g}: sort them, "
             "and leave out classes that do not occur"
         )
-    return OrdinalLogitObjective(n_classes=K, thresholds=tuple(theta.tolist()))
+    return Objective(OrdinalLogitLoss(n_classes=K, thresholds=tuple(theta.tolist())))

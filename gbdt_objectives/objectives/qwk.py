@@ -8,7 +8,7 @@ disagreement, R = F/G, n the sum of the weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import block_rows, blocks, dot
+from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._workers import Reduce, all_sum
-from gbdt_objectives.objectives.base import FLOAT64, Block, Constants, Objective, Sums
+from gbdt_objectives._domain import REAL, Domain, MeasuredRange
+from gbdt_objectives._rows import Rows
+from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
 from gbdt_objectives.objectives.coupled import (
     check_complete,
     check_prior_covers,
@@ -27,19 +29,19 @@ from gbdt_objectives.objectives.coupled import (
     check_weights_have_labels,
     constant_labels,
     range_of_labels,
+    read_training_labels,
+    refuse_labels,
 )
-from gbdt_objectives.objectives.device import Device, DeviceArray
-from gbdt_objectives.objectives.domain import REAL, Domain, MeasuredRange
+from gbdt_objectives.objectives.logloss import check_finite
+
+Totals = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class QWKObjective(Objective):
+class QWKLoss(Loss):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    hessian_kind = "constant"
-    couples_rows = True
-    sums_reveal_nan = True
-    takes_device_arrays = True
+    hessian = "constant"
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
@@ -48,7 +50,7 @@ class QWKObjective(Objective):
     reduce: Reduce | None = None
 
     @property
-    def label_domain(self) -> Domain:
+    def labels(self) -> Domain:
         return REAL if self.label_range is None else MeasuredRange(*self.label_range)
 
     @property
@@ -63,38 +65,19 @@ class QWKObjective(Objective):
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
 
-    def sums(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """The additive part: float64 (n, F, sum w (p-a)^2 / 2), to be summed over workers."""
-        y, p, w = self._read(y_true, margin, sample_weight)
-        ready = self._measure_if_needed(y, w)
-        device = self._device_of(p)
-        if device is not None:
-            return np.array(ready._device_sums(device, *ready._device_centered(device, y, p), w))
-        return np.array(ready._sum_blocks(y, p, w))
-
     @property
     def _needs_range(self) -> bool:
         return self.clip and self.label_range is None
 
     @property
-    def _is_complete(self) -> bool:
-        return self.center is not None and self.spread is not None and not self._needs_range
+    def needs_labels(self) -> bool:
+        return self.center is None or self.spread is None or self._needs_range
 
-    def _label_statistics(self, y: Array, w: Array | None) -> ArrayLike:
-        """Lowest and highest label, n, sum w d and sum w d^2 of d = y - lowest."""
-        if self._is_complete or not len(y):
-            return math.inf, -math.inf, 0.0, 0.0, 0.0
-        low, high = float(y.min()), float(y.max())
-        return low, high, *moments(y, w, low)
-
-    def _from_label_statistics(self, parts: Array) -> QWKObjective:
+    def measured(self, rows: Rows) -> QWKLoss:
         """With centre, spread and label range where they are not given."""
-        if self._is_complete:
+        if not self.needs_labels:
             return self
-        low, high = float(parts[:, 0].min()), float(parts[:, 1].max())
-        a, b = _mean_variance("y_true", low, *_from_origin(parts[parts[:, 2] > 0], low))
+        low, high, a, b = mean_variance("y_true", rows.parts(label_moments))
         return replace(
             self,
             center=a if self.center is None else self.center,
@@ -102,72 +85,25 @@ class QWKObjective(Objective):
             label_range=(low, high) if self._needs_range else self.label_range,
         )
 
-    def _loss(self, y: Array, p: Array, w: Array | None) -> float:
-        """n F/G, with p clipped to the label range if ``clip``."""
-        n, F, G = self._totals(self._sum_blocks(y, p, w))
-        return n * F / G
+    def centered(self, y: Any, p: Any, xp: Any) -> tuple[Any, Any]:
+        """y - a and t = p - a, with p clipped."""
+        if self.clip:
+            p = xp.clip(p, *self.label_range)
+        return y - self.center, p - self.center
 
-    def _mean_loss(self, y: Array, p: Array, w: Array | None) -> float:
-        _, F, G = self._totals(self._sum_blocks(y, p, w))
-        return F / G
+    def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
+        """What n, F and D = sum w t^2 / 2 add up."""
+        y, t = self.centered(y, p, xp)
+        r = t - y
+        return 1.0, 0.5 * r * r, 0.5 * t * t
 
-    def _prepare(
-        self, y: Array, w: Array | None, gradient: Array, hessian: Array, lasting: bool
-    ) -> Iterator[Block]:
-        """With memory that all blocks share."""
-        spare = np.empty((3, min(len(y), block_rows(gradient))))
-        for rows, constants, g, h in super()._prepare(y, w, gradient, hessian, lasting):
-            yield rows, (*constants, spare[:, : len(g)]), g, h
+    def totals(self, rows: Rows) -> Totals:
+        """n, F, G of everybody's rows."""
+        return self.of_sums(*rows.sum(self.terms).tolist())
 
-    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """c = y - a, in the hessian's memory unless ``lasting``, and then in float64, with its
-        sums; a; the range of p, if it is clipped; w. Numbers as arrays, which numpy reads twice as
-        fast."""
-        assert self.center is not None
-        dtype = hessian.dtype
-        a = np.array(self.center, dtype)
-        bounds = self.label_range if self.clip else None
-        w = None if w is None else w.astype(dtype, copy=False)
-        out = None if lasting else hessian
-        c = np.subtract(y, a, out=out, dtype=dtype, casting="same_kind")
-        known = None
-        if lasting:
-            hessian[:] = 1 if w is None else w
-            exact = c.astype(np.float64)
-            known = exact, label_sums(exact, w, np.empty(len(c)))
-        return c, known, a, tuple(np.array(bound, dtype) for bound in bounds or ()), w
-
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
-        """n, F and D = sum w t^2 / 2; t = p - a, with p clipped, is kept.
-
-        In float64, so that neither the order of rows nor their split over workers shows, and
-        F = D - sum w t c + sum w c^2 / 2, which spares the vector t - c.
-        """
-        c, known, a, p_range, w, *spare = constants
-        u, v, exact = spare[0] if spare else np.empty((3, len(f)))
-        t, p = kept, f
-        if p_range:
-            p = f.clip(*p_range, out=t)
-        np.subtract(p, a, out=t)
-        if known:
-            exact, (n, c2) = known
-        else:
-            exact[:] = c
-            n, c2 = label_sums(exact, w, v)
-        u[:] = t
-        if w is None:
-            v = u
-        else:
-            np.multiply(w, u, out=v)
-        D = 0.5 * dot(u, v)
-        return n, D - dot(v, exact) + 0.5 * c2, D
-
-    def _totals(self, sums: Sums) -> tuple[float, float, float]:
-        """n, F, G over all rows of all workers."""
-        n, F, D = all_sum(sums, reduce=self.reduce, last=True).tolist()
+    def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
-        assert self.spread is not None
-        G = D + 0.5 * n * self.spread
+        G = D + 0.5 * n * self.spread  # type: ignore[operator]
         if not math.isfinite(F + G):
             raise ValueError(
                 f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
@@ -175,67 +111,80 @@ class QWKObjective(Objective):
             )
         return n, F, G
 
-    def _write(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
+    def value(self, rows: Rows) -> tuple[float, float]:
+        """n F/G, with p clipped to the label range if ``clip``, and n."""
+        n, F, G = self.totals(rows)
+        return n * F / G, n
+
+    def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
+        """(p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
-        c, known, _, _, w, *_ = constants
-        np.multiply(f, np.array(1 - F / G, f.dtype), out=gradient)
-        gradient -= c  # (p-y) - R (p-a) = (1-R) (p-a) - (y-a)
-        if self.scale == "kappa":
-            gradient *= n / G
-        if w is not None:
-            gradient *= w
-        if not known:
-            hessian[:] = 1 if w is None else w
-
-    def _device_label_statistics(
-        self, device: Device, y: DeviceArray, w: DeviceArray | None
-    ) -> tuple[float, ...]:
-        if self._is_complete or not y.shape[0]:
-            return math.inf, -math.inf, 0.0, 0.0, 0.0
-        low, high = device.extremes(y)
-        d = device.cast(y, FLOAT64) - low
-        return low, high, device.count(d, w), device.sum(d, w), device.sum(d, d, w)
-
-    def _device_centered(
-        self, device: Device, y: DeviceArray, p: DeviceArray
-    ) -> tuple[DeviceArray, DeviceArray]:
-        """y - a and p - a, with p clipped."""
-        if self.clip:
-            assert self.label_range is not None
-            p = device.xp.clip(p, *self.label_range)
-        return y - self.center, p - self.center
-
-    def _device_sums(
-        self, device: Device, y: DeviceArray, t: DeviceArray, w: DeviceArray | None
-    ) -> Sums:
-        """n, F and sum w (p-a)^2 / 2, of centred y and t."""
-        r = t - y
-        return device.count(r, w), 0.5 * device.sum(r, r, w), 0.5 * device.sum(t, t, w)
-
-    def _device_loss(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> float:
-        y, t = self._device_centered(device, y, f)
-        n, F, G = self._totals(self._device_sums(device, y, t, w))
-        return n * F / G
-
-    def _device_gradient_hessian(
-        self, device: Device, y: DeviceArray, f: DeviceArray, w: DeviceArray | None
-    ) -> tuple[DeviceArray, DeviceArray]:
-        y, t = self._device_centered(device, y, f)
-        n, F, G = self._totals(self._device_sums(device, y, t, w))
+        y, t = self.centered(y, p, xp)
         gradient = (1 - F / G) * t - y
-        if self.scale == "kappa":
-            gradient = gradient * (n / G)
-        if w is None:
-            return gradient, device.xp.ones_like(gradient)
-        return w * gradient, device.xp.asarray(w, copy=True)
+        return gradient * (n / G) if self.scale == "kappa" else gradient, 1.0
+
+    def writer(
+        self, rows: Rows, start: Start, gradient: Array, hessian: Array
+    ) -> Callable[[Array], None]:
+        """The same in place: y - a and its sums computed once, and t kept between the two passes.
+
+        Sums are float64, so that neither the order of rows nor their split over workers shows, and
+        F = D - sum w t c + sum w c^2 / 2, c = y - a, which spares the vector t - c.
+        """
+        dtype = gradient.dtype
+        # numbers as arrays, which numpy reads twice as fast
+        a = np.array(self.center - start, dtype)  # type: ignore[operator]
+        bounds = [np.array(b - start, dtype) for b in self.label_range or ()] if self.clip else []
+        hessian[:] = 1 if rows.w is None else rows.w
+        blocks = []
+        first, n, c2 = 0, 0.0, 0.0
+        for part in rows.stretches(dtype):
+            at = slice(first, first := first + len(part))
+            c = part.y - np.array(self.center, dtype)
+            exact = c.astype(np.float64)
+            weighted = exact if part.w is None else part.w * exact
+            n += part.count(part.w)
+            c2 += dot(weighted, exact)
+            blocks.append((at, c, exact, part.w, gradient[at]))
+        spare = np.empty((2, max(len(exact) for _, _, exact, _, _ in blocks)))
+        looked = False  # afterwards the sums tell whether a margin is not finite
+
+        def write(f: Array) -> None:
+            nonlocal looked
+            D = crossed = 0.0
+            for at, _, exact, w, t in blocks:
+                p = f[at] if looked else check_finite(f, f[at])
+                u, v = spare[:, : len(t)]
+                if bounds:
+                    p = p.clip(*bounds, out=t, casting="same_kind")
+                np.subtract(p, a, out=t, casting="same_kind")
+                u[:] = t
+                if w is None:
+                    v = u
+                else:
+                    np.multiply(w, u, out=v)
+                D += dot(u, v)
+                crossed += dot(v, exact)
+            looked = True
+            D *= 0.5
+            sums = rows.total([n, D - crossed + 0.5 * c2, D])
+            if not math.isfinite(D):
+                _checks.finite("margin", f)
+            n_all, F, G = self.of_sums(*sums.tolist())
+            rest = np.array(1 - F / G, dtype)
+            for _, c, _, w, t in blocks:
+                t *= rest
+                t -= c
+                if self.scale == "kappa":
+                    t *= n_all / G
+                if w is not None:
+                    t *= w
+
+        return write
 
 
 def qwk_objective(
-    labels: ArrayLike | None = None,
+    y_true: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     target_prior: Mapping[float, float] | None = None,
@@ -245,7 +194,8 @@ def qwk_objective(
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
     reduce: Reduce | None = None,
-) -> QWKObjective:
+    **others: object,
+) -> Objective:
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
     ::
@@ -264,17 +214,17 @@ def qwk_objective(
 
     Parameters
     ----------
-    labels : array-like of shape (n,), optional
-        The training labels, any finite numbers. They give what is not given below:
+    y_true : array-like of shape (n,), optional
+        The labels of the training rows, any finite numbers. They give what is not given below:
         ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
         (min, max). None: taken from the training data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
-        Weights of ``labels``; pass them if the booster gets weights.
+        Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
         The label distribution where the model will be used, if it differs from
         training. Changes ``center`` and ``spread`` only, as published.
     center, spread : float, optional
-        a and b, in label units and squared label units; they win over ``labels``.
+        a and b, in label units and squared label units; they win over ``y_true``.
     label_range : (float, float), optional
         Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
@@ -290,7 +240,7 @@ def qwk_objective(
 
     Returns
     -------
-    QWKObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
@@ -321,6 +271,7 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
+    refuse_labels("qwk_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:
@@ -332,28 +283,25 @@ def qwk_objective(
         spread = _checks.number("spread", spread)
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
-    check_weights_have_labels(labels, sample_weight)
+    check_weights_have_labels(y_true, sample_weight)
+    a = b = None
     if target_prior is not None:
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
-        a, b = _mean_variance(
-            "target_prior", prior_labels[0], *moments(prior_labels, prior, prior_labels[0])
-        )
-        center, spread = a if center is None else center, b if spread is None else spread
-    if labels is not None:
-        y = _checks.vector("labels", labels)
-        w = _checks.weights("sample_weight", sample_weight, len(y))
-        label_range = range_of_labels(y, label_range)
+        a, b = moments_of("target_prior", Rows(prior_labels, w=prior))
+    if y_true is not None:
+        rows = read_training_labels(y_true, sample_weight)
+        label_range = range_of_labels(rows.y, label_range)
         if target_prior is not None:
-            check_prior_covers(y, prior_labels)
-        if center is None or spread is None:
-            a, b = _mean_variance("labels", label_range[0], *moments(y, w, label_range[0]))
-            center, spread = a if center is None else center, b if spread is None else spread
+            check_prior_covers(rows.y, prior_labels)
+        elif center is None or spread is None:
+            a, b = moments_of("y_true", rows)
+    center, spread = a if center is None else center, b if spread is None else spread
     if target_prior is not None and label_range is not None:
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
-    made = QWKObjective(
+    loss = QWKLoss(
         center=center,
         spread=spread,
         label_range=label_range,
@@ -362,46 +310,46 @@ def qwk_objective(
         reduce=reduce,
     )
     if reduce is not None:
-        check_complete(made, "qwk_objective")
-    return made
+        check_complete(loss, "qwk_objective")
+    return Objective(loss)
 
 
-def label_sums(c: Array, w: Array | None, spare: Array) -> tuple[float, float]:
-    """n and sum w c^2; c in float64."""
-    if w is None:
-        return float(len(c)), dot(c, c)
-    np.multiply(w, c, out=spare)
-    return float(w.sum(dtype=np.float64)), dot(spare, c)
+def moments_of(name: str, rows: Rows) -> tuple[float, float]:
+    """Mean and variance of the labels at hand."""
+    return mean_variance(name, np.array([label_moments(rows)]))[2:]
 
 
-def moments(y: Array, w: Array | None, origin: float) -> tuple[float, float, float]:
-    """Additive, of d = y - origin: n, sum w d, sum w d^2; exact for integers."""
-    n = s1 = s2 = 0.0
-    for rows in blocks(y):
-        d = np.subtract(y[rows], origin, dtype=np.float64)
-        if w is None:
-            n, s1, s2 = n + len(d), s1 + float(d.sum()), s2 + dot(d, d)
-        else:
-            v = w[rows].astype(np.float64)
-            n, s1, s2 = n + float(v.sum()), s1 + dot(v, d), s2 + dot(v, d * d)
-    return n, s1, s2
+def label_moments(rows: Rows) -> list[float]:
+    """Of the rows that count: lowest and highest label, n, sum w d and sum w d^2 of d = y - lowest,
+    exact for integers."""
+    counted = rows.counted_labels
+    if not counted.shape[0]:
+        return [math.inf, -math.inf, 0.0, 0.0, 0.0]
+    low, high = rows.place.extremes(counted)
+
+    def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, ...]:
+        d = y - low
+        return 1.0, d, d * d
+
+    return [low, high, *rows.own_sum(terms).tolist()]
 
 
-def _from_origin(parts: Array, origin: float) -> tuple[float, float, float]:
-    """n, sum w d and sum w d^2 of all parts (low, high, n, ...), each from its own origin low."""
-    low, _, n, s1, s2 = parts.T
-    up = low - origin
-    return float(n.sum()), float((s1 + n * up).sum()), float((s2 + up * (2 * s1 + n * up)).sum())
-
-
-def _mean_variance(name: str, origin: float, n: float, s1: float, s2: float) -> tuple[float, float]:
-    """Of labels with these moments around ``origin``."""
-    if n == 0:
+def mean_variance(name: str, parts: Array) -> tuple[float, float, float, float]:
+    """Lowest and highest label, mean and variance, of the :func:`label_moments` of all parts, each
+    from its own origin."""
+    if not parts[:, 2].any():
         raise ValueError(f"the weights of all rows of {name} are 0: at least one row must count")
-    mean, variance = origin + s1 / n, s2 / n - (s1 / n) ** 2
-    if not variance > 1e-12 * s2 / n:  # more than rounding
-        raise constant_labels(name, mean)
-    return mean, variance
+    parts = parts[parts[:, 2] > 0]
+    low, high, n, s1, s2 = parts.T
+    origin = low.min()
+    up = low - origin
+    total = n.sum()
+    first = (s1 + n * up).sum() / total
+    second = (s2 + up * (2 * s1 + n * up)).sum() / total
+    mean, variance = origin + first, second - first**2
+    if not variance > 1e-12 * second:  # more than rounding
+        raise constant_labels(name, float(mean))
+    return float(origin), float(high.max()), float(mean), float(variance)
 
 
 def _check_moments(

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._workers import Reduce, all_sum
-from gbdt_objectives.objectives.base import Constants, Link, Objective, Sums, _read_only
+from gbdt_objectives._domain import BINARY, REAL, Domain, MeasuredRange
+from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
+from gbdt_objectives._rows import Rows, read_only
+from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives.base import Both, Loss, Objective
 from gbdt_objectives.objectives.costs import (
-    MOST_LABELS,
     AbsoluteCost,
     ExpectedCost,
     MatrixClasses,
@@ -35,6 +36,7 @@ from gbdt_objectives.objectives.costs import (
     matrix_cost,
     merge_label_weights,
     name_of,
+    padded_label_weights,
 )
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
@@ -43,25 +45,27 @@ from gbdt_objectives.objectives.coupled import (
     check_reduce,
     check_weights_have_labels,
     range_of_labels,
+    read_training_labels,
+    refuse_labels,
 )
-from gbdt_objectives.objectives.domain import BINARY, REAL, Domain, MeasuredRange
 
 NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
+Totals = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioObjective(Objective):
+class RatioLoss(Loss):
     """n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain it.
 
     Without ``denominator`` it is what the numerator is expected to be over the training labels.
     """
 
-    hessian_kind = "constant"
-    couples_rows = True
+    hessian = "constant"
+    takes_device_arrays = False
     numerator: RowFunction
     denominator: RowFunction | None = None
     intercept: float | None = None
-    link: Link = "identity"  # type: ignore[misc]  # a class variable elsewhere
+    link: Link = IDENTITY
     label_range: LabelRange | None = None
     unit: float = 1.0
     scale: Literal["residual", "kappa", "loss"] = "residual"
@@ -69,11 +73,11 @@ class RatioObjective(Objective):
     reduce: Reduce | None = None
 
     @property
-    def label_domain(self) -> Domain:
+    def labels(self) -> Domain:
         if isinstance(self.numerator, MatrixCost):
             low, high = self.numerator.label_range
             return MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
-        if self.link == "logit":
+        if self.link.n_classes == 2:
             return BINARY
         return REAL if self.label_range is None else MeasuredRange(*self.label_range)
 
@@ -87,45 +91,30 @@ class RatioObjective(Objective):
             return None
         return 0.5 * math.sqrt(self.denominator.variance)
 
-    def sums(
-        self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Array:
-        """The additive part: float64 (n, F, G), to be summed over workers."""
-        y, p, w = self._read(y_true, margin, sample_weight)
-        return np.array(self._measure_if_needed(y, w)._sum_blocks(y, p, w))
-
     @property
     def _needs_range(self) -> bool:
         return self.clip and self.label_range is None
 
     @property
-    def _is_complete(self) -> bool:
-        return self.denominator is not None and not self._needs_range
+    def needs_labels(self) -> bool:
+        return self.denominator is None or self._needs_range
 
-    def _label_statistics(self, y: Array, w: Array | None) -> Array:
-        """How many different labels there are, which, and the weight of each."""
-        found = np.zeros(2 * MOST_LABELS + 1)
-        if not self._is_complete and len(y):
-            labels, weights = label_weights(y, w)
-            found[0] = K = len(labels)
-            found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
-        return found
-
-    def _from_label_statistics(self, parts: Array) -> RatioObjective:
+    def measured(self, rows: Rows) -> RatioLoss:
         """With denominator and label range where they are not given."""
-        if self._is_complete:
+        if not self.needs_labels:
             return self
-        labels, weights = merge_label_weights(parts)
+        labels, weights = merge_label_weights(rows.parts(padded_label_weights))
         if isinstance(self.numerator, MatrixCost):
             within = self.numerator.label_range
         else:
-            within = self.label_range or (float(labels[0]), float(labels[-1]))
+            counted = labels[weights > 0]
+            within = self.label_range or (float(counted[0]), float(counted[-1]))
         label_range = within if self.clip else self.label_range
         if self.denominator is not None:
             return replace(self, label_range=label_range)
-        return replace(self._expecting("y_true", labels, weights), label_range=label_range)
+        return replace(self.expecting("y_true", labels, weights), label_range=label_range)
 
-    def _expecting(self, name: str, labels: Array, weights: Array) -> RatioObjective:
+    def expecting(self, name: str, labels: Array, weights: Array) -> RatioLoss:
         """With the denominator, and what follows from it, for this distribution of labels."""
         if isinstance(self.numerator, MatrixCost) and self.label_range is None:
             K = len(self.numerator.matrix)
@@ -140,44 +129,24 @@ class RatioObjective(Objective):
         unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
         return replace(self, denominator=expected, intercept=start, unit=unit)
 
-    def _loss(self, y: Array, p: Array, w: Array | None) -> float:
-        n, F, G = self._totals(self._sum_blocks(y, p, w))
-        return n * F / G
+    def clipped(self, p: Array) -> Array:
+        return read_only(p.clip(*self.label_range) if self.clip else p)  # type: ignore[misc]
 
-    def _mean_loss(self, y: Array, p: Array, w: Array | None) -> float:
-        _, F, G = self._totals(self._sum_blocks(y, p, w))
-        return F / G
-
-    def _constants(self, y: Array, w: Array | None, hessian: Array, lasting: bool) -> Constants:
-        """y, w, and the hessian, whose memory holds d' until it is written."""
-        dtype = hessian.dtype
-        w = None if w is None else w.astype(dtype, copy=False)
-        return _read_only(y.astype(dtype)), w, hessian
-
-    def _sums(self, constants: Constants, f: Array, kept: Array) -> Sums:
-        """n, F and G; c' is kept."""
-        y, w, spare = constants
+    def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+        """What n, F and G add up."""
+        y, p = read_only(y), self.clipped(p)
         assert self.denominator is not None
-        if self.clip:
-            assert self.label_range is not None
-            f = f.clip(*self.label_range, out=kept)
-        p = _read_only(f)
-        c, c_slope = evaluate(self.numerator, y, p)
-        d, d_slope = evaluate(self.denominator, y, p)
-        if w is None:
-            n, F, G = float(len(p)), c.sum(dtype=np.float64), d.sum(dtype=np.float64)
-        else:
-            n, F, G = w.sum(dtype=np.float64), dot(c, w), dot(d, w)
-        if not math.isfinite(F + G + dot(c_slope, c_slope) + dot(d_slope, d_slope)):
-            check_finite(self.numerator, y, p, c, c_slope)
-            check_finite(self.denominator, y, p, d, d_slope)
-        spare[:] = d_slope  # first: it may be p, which is in the memory of kept
-        kept[:] = c_slope
-        return float(n), float(F), float(G)
+        values = []
+        for function in (self.numerator, self.denominator):
+            value, slope = evaluate(function, y, p)
+            if not (np.isfinite(value).all() and np.isfinite(slope).all()):
+                check_finite(function, y, p, value, slope)
+            values.append(value)
+        return 1.0, *values
 
-    def _totals(self, sums: Sums) -> tuple[float, float, float]:
-        """n, F, G over all rows of all workers."""
-        n, F, G = all_sum(sums, reduce=self.reduce, last=True).tolist()
+    def totals(self, rows: Rows) -> Totals:
+        """n, F, G of everybody's rows."""
+        n, F, G = rows.sum(self.terms).tolist()
         if not math.isfinite(F + G):
             raise ValueError(
                 f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
@@ -190,23 +159,23 @@ class RatioObjective(Objective):
             )
         return n, F, G
 
-    def _write(
-        self, constants: Constants, f: Array, totals: Any, gradient: Array, hessian: Array
-    ) -> None:
-        """w (c' - R d'), scaled; c' is found in the gradient, d' in the hessian."""
+    def value(self, rows: Rows) -> tuple[float, float]:
+        n, F, G = self.totals(rows)
+        return n * F / G, n
+
+    def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
+        """c' - R d', scaled."""
         n, F, G = totals
-        _, w, _ = constants
-        hessian *= F / G
-        gradient -= hessian
-        gradient *= self.unit if self.scale == "residual" else n / G
-        if w is not None:
-            gradient *= w
-        hessian[:] = 1 if w is None else w
+        y, p = read_only(y), self.clipped(p)
+        c_slope = evaluate(self.numerator, y, p)[1]
+        d_slope = evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
+        factor = self.unit if self.scale == "residual" else n / G
+        return (c_slope - F / G * d_slope) * factor, 1.0
 
 
 def kappa_objective(
     cost: str | ArrayLike | RowFunction,
-    labels: ArrayLike | None = None,
+    y_true: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
     target_prior: Mapping[float, float] | None = None,
@@ -214,7 +183,8 @@ def kappa_objective(
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
     reduce: Reduce | None = None,
-) -> RatioObjective:
+    **others: object,
+) -> Objective:
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
     ::
@@ -245,12 +215,12 @@ def kappa_objective(
           classes, its first derivative is continuous, the second jumps there.
         - ``cost(y, p) -> (value, derivative by p)``, arrays (n,) in and out, defined at module
           level if the objective is to be pickled; finite, and as smooth as it is.
-    labels : array-like of shape (n,), optional
-        The training labels, at most 1000 different ones. They give pi and, except for a matrix,
-        ``label_range`` = (min, max). None: taken from the training data, of all workers if there
+    y_true : array-like of shape (n,), optional
+        The labels of the training rows, at most 1000 different ones. They give pi and,
+        except for a matrix, ``label_range`` = (min, max). None: taken from the training data, of all workers if there
         are several.
     sample_weight : array-like of shape (n,), optional
-        Weights of ``labels``; pass them if the booster gets weights.
+        Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
         pi where the model will be used, if it differs from training.
     label_range : (float, float), optional
@@ -268,7 +238,7 @@ def kappa_objective(
 
     Returns
     -------
-    RatioObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
         the constant that costs least, g(p) least: the mean label for the squared cost, the median
         for the absolute one.
@@ -318,43 +288,43 @@ def kappa_objective(
     >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
+    refuse_labels("kappa_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:
         label_range = _checks.label_range("label_range", label_range)
     check_reduce(reduce)
-    check_weights_have_labels(labels, sample_weight)
+    check_weights_have_labels(y_true, sample_weight)
     numerator = _cost(cost, label_range)
     if isinstance(numerator, MatrixCost) and not clip:
         raise ValueError(
             "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
             "leave clip out, or pass a function"
         )
-    obj = RatioObjective(
+    loss = RatioLoss(
         numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
     if target_prior is not None:
         prior_labels, pi = _checks.prior("target_prior", target_prior)
-        obj.label_domain.check("a label of target_prior", prior_labels[pi > 0])
-        obj = obj._expecting("target_prior", prior_labels, pi)
-    if labels is None:
+        loss.labels.check("a label of target_prior", prior_labels[pi > 0])
+        loss = loss.expecting("target_prior", prior_labels, pi)
+    if y_true is None:
         if reduce is not None:
-            check_complete(obj, "kappa_objective")
-        return obj
-    y = _checks.vector("labels", labels)
-    w = _checks.weights("sample_weight", sample_weight, len(y))
-    obj.label_domain.check("labels", y)
+            check_complete(loss, "kappa_objective")
+        return Objective(loss)
+    rows = read_training_labels(y_true, sample_weight)
+    loss.labels.check("y_true", rows.y)
     if isinstance(numerator, MatrixCost):
         within = numerator.label_range
     else:
-        within = range_of_labels(y, label_range)
+        within = range_of_labels(rows.y, label_range)
     if target_prior is None:
-        obj = obj._expecting("labels", *label_weights(y, w))
-    ranged = replace(obj, label_range=within)
+        loss = loss.expecting("y_true", *label_weights(rows.y, rows.w))
+    loss = replace(loss, label_range=within)
     if target_prior is not None:
-        check_prior_covers(y, prior_labels)
-        ranged.label_domain.check("a label of target_prior", prior_labels[pi > 0])
-    return ranged
+        check_prior_covers(rows.y, prior_labels)
+        loss.labels.check("a label of target_prior", prior_labels[pi > 0])
+    return Objective(loss)
 
 
 def _cost(cost: str | ArrayLike | RowFunction, label_range: LabelRange | None) -> RowFunction:
@@ -393,7 +363,7 @@ def ratio_objective(
     link: Literal["identity", "logit"] = "identity",
     scale: Literal["residual", "loss"] = "residual",
     reduce: Reduce | None = None,
-) -> RatioObjective:
+) -> Objective:
     """Minimise the ratio of two sums over rows.
 
     ::
@@ -426,7 +396,7 @@ def ratio_objective(
 
     Returns
     -------
-    RatioObjective
+    Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
 
     Raises
@@ -460,11 +430,13 @@ def ratio_objective(
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
     check_reduce(reduce)
-    return RatioObjective(
+    found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
+    loss = RatioLoss(
         numerator=_row_function("numerator", numerator),
         denominator=_row_function("denominator", denominator),
         intercept=intercept,
-        link=_checks.choice("link", link, ("identity", "logit")),  # type: ignore[arg-type]
+        link=found,
         scale=_checks.choice("scale", scale, ("residual", "loss")),  # type: ignore[arg-type]
         reduce=reduce,
     )
+    return Objective(loss)

@@ -44,10 +44,27 @@ class RowValues:
 
     def __repr__(self) -> str:
         low, high = self.values.min(), self.values.max()
-        return f"RowValues({len(self)} rows, {low:.4g} to {high:.4g})"
+        return f"{type(self).__name__}({len(self)} rows, {low:.4g} to {high:.4g})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowValues, (np.array(self.values),)  # numpy forgets what is read-only
+        return type(self), (np.array(self.values),)  # numpy forgets what is read-only
+
+    def called(self, name: str) -> str:
+        """What messages call values of this name."""
+        return name
+
+    def remedy(self, name: str) -> str:
+        """What to do about another number of rows."""
+        return (
+            "it of each training row, in their order. Where scikit-learn holds rows out, name it, "
+            f"objective(function, rows=[{name!r}]), and pass it to fit, which splits it: "
+            f"GridSearchCV(...).fit(X, y, {name}={name}), cross_val_score(..., "
+            f"params={{{name!r}: {name}}}). Elsewhere objective.take(positions) is for some of the "
+            "rows, and cv() takes them itself"
+        )
+
+    def check_labels(self, y: Array) -> None:
+        """Raise for labels of these rows that cannot be."""
 
     def take(self, positions: ArrayLike) -> RowValues:
         """Those of the rows at these positions, in their order."""
@@ -62,7 +79,7 @@ class RowValues:
                 f"positions must be from 0 to {len(self) - 1}, one of {len(self)} rows each, found "
                 f"{at.min()} to {at.max()}"
             )
-        return RowValues(self.values[at])
+        return type(self)(self.values[at])
 
 
 def read_row_values(name: str, values: ArrayLike) -> RowValues:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._folds import held_out_once
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.methods import (
     METHODS,
@@ -282,7 +283,7 @@ def score_classes(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        return metric.of_classes(y, predicted, weight, 0, len(labels) - 1)
+        return metric.of_classes(Rows(y, predicted, weight), 0, len(labels) - 1)
 
 
 def draw_resample(

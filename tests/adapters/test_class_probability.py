@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import Objective
-from tests.adapters.classes import MeanLoss, Scaled, Softmax, Steps
+from tests.adapters.classes import MeanLoss, Scaled, Softmax, SoftmaxLoss, Steps, StepsLoss
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.adapters.test_estimators import booster, fit, history, make
 from tests.adapters.test_scores import OBJECTIVES, every, labels
@@ -360,12 +360,12 @@ def test_fits_in_turn_leave_nothing_behind(lib: Library, objective, ordinal) -> 
 
 @both
 def test_several_outputs_without_an_intercept_start_at_0(lib: Library, ordinal) -> None:
-    class AtZero(Softmax):
-        def _from_label_statistics(self, parts):
+    class AtZero(SoftmaxLoss):
+        def measured(self, rows):
             return self
 
     X, y, _ = ordinal
-    objective = AtZero(n_classes=4)
+    objective = go.Objective(AtZero(n_classes=4))
     flat = make(lib, True, objective=objective, learning_rate=1e-7).fit(X, y - 1)
     np.testing.assert_allclose(flat.predict_proba(X), 0.25, atol=1e-5)
     trained = lib.train(lib.params, lib.data(X, y - 1), 12, objective=objective)
@@ -377,12 +377,14 @@ def test_several_outputs_without_an_intercept_start_at_0(lib: Library, ordinal) 
 def test_thresholds_that_cannot_be_fitted_leave_no_wrong_probabilities(
     lib: Library, ordinal
 ) -> None:
-    class Unfit(Steps):
-        def fitted(self, y_true, margin, sample_weight=None):
+    class Unfit(StepsLoss):
+        def measured(self, rows):
+            if rows.f is None:
+                return super().measured(rows)
             raise ValueError("no thresholds")
 
     X, y, _ = ordinal
-    model = make(lib, True, objective=Unfit(n_classes=4))
+    model = make(lib, True, objective=go.Objective(Unfit(n_classes=4)))
     with pytest.raises(ValueError, match="no thresholds"):
         model.fit(X, y - 1)
     with pytest.raises(ValueError, match="thresholds are not fitted"):

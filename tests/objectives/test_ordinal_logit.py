@@ -16,8 +16,8 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
+from gbdt_objectives._domain import Classes
 from gbdt_objectives.objectives import ordinal_logit
-from gbdt_objectives.objectives.domain import Classes
 
 INF = float("inf")
 

@@ -205,15 +205,6 @@ def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Arr
     return measure
 
 
-OBJECTIVE_OF_LINK = {
-    "identity": ("regression", "regression"),
-    "logit": ("binary sigmoid:1", "binary"),
-    "score": ("regression", "none"),
-}
-"""LightGBM's objective whose prediction transform is our link, and the one to refit on: none where
-that would be the squared error of a score."""
-
-
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
     """A complete model: the best rounds only, the intercept, and the name of LightGBM's objective
     with the same prediction transform, without which it could not be converted.
@@ -221,7 +212,7 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     It is a new booster: one that was trained on a custom objective keeps "none" in its
     parameters, and refuses to refit, whatever model is loaded into it.
     """
-    transform, name = OBJECTIVE_OF_LINK[objective.link]
+    transform, name = objective.link.lightgbm, objective.link.refits
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
     lines = [line for line in head.split("\n") if not line.startswith("objective=")]

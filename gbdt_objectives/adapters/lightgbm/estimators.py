@@ -52,7 +52,7 @@ def _margins_decide(estimator: Any) -> bool:
     """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
     classes, or (n, K). It would read the score of K ordered classes as one of two."""
     objective = estimator._objective
-    if isinstance(objective, Objective) and objective.link == "score":
+    if isinstance(objective, Objective) and objective.link.is_of_objective:
         raise AttributeError(
             f"there is no decision_function under {objective!r}, whose margins alone decide for no "
             "class: use predict_proba, or predict(X, raw_score=True) for the margins"
@@ -207,7 +207,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         with set_temporarily(estimator, parameters):
             return library_fit(**given)
     classes = None
-    if objective.link == "score":
+    if objective.link.is_of_objective:
         classes = find_classes(given["y"], objective, any_two=True)
         parameters |= _encode(estimator, given, classes)
         library_fit = MethodType(lgb.LGBMModel.fit, estimator)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import xgboost as xgb
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
@@ -19,7 +19,6 @@ from gbdt_objectives.adapters.xgboost.intercept import (
     add_to_leaves,
     count_outputs,
 )
-from gbdt_objectives.adapters.xgboost.parameters import OBJECTIVE_OF_LINK
 from gbdt_objectives.adapters.xgboost.stopping import (
     Exact,
     any_stops_early,
@@ -164,7 +163,7 @@ def as_custom(objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
         **_arguments.several_outputs(objective),
-        "objective": OBJECTIVE_OF_LINK[objective.link],
+        "objective": objective.link.xgboost,
         "disable_default_eval_metric": 1,
     }
 
@@ -294,24 +293,9 @@ def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
 
 def prediction(intercept: float, objective: Objective) -> float:
     """The base_score that is this margin."""
-    return _probability(intercept) if objective.link == "logit" else intercept
-
-
-def margin(base_score: float, objective: Objective) -> float:
-    """The margin that is this base_score."""
-    if objective.link != "logit":
-        return base_score
-    if not 0 < base_score < 1:
-        raise ValueError(
-            f"base_score must be a probability above 0 and below 1, found {base_score:g}: "
-            f"{objective!r} predicts probabilities"
-        )
-    return float(logit(base_score))
-
-
-def _probability(intercept: float) -> float:
-    """sigmoid(intercept); raises if XGBoost cannot hold it as base_score."""
-    p = float(expit(intercept))
+    p = float(objective.link.inverse(np.float64(intercept)))
+    if objective.link.n_classes != 2:
+        return p
     if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
         raise ValueError(
             f"training cannot start at {intercept:g} log-odds: XGBoost limits a logistic "
@@ -320,3 +304,15 @@ def _probability(intercept: float) -> float:
             "into the trained model with shift_intercept"
         )
     return p
+
+
+def margin(base_score: float, objective: Objective) -> float:
+    """The margin that is this base_score."""
+    link = objective.link
+    if not link.lowest < base_score < link.highest:
+        what = "a probability above 0 and below 1" if link.n_classes else f"above {link.lowest:g}"
+        raise ValueError(
+            f"base_score must be {what}, found {base_score:g}: {objective!r} predicts "
+            f"{'probabilities' if link.n_classes else 'positive means'}"
+        )
+    return float(link.forward(np.float64(base_score)))

@@ -313,7 +313,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
 
 
 def trains_score(objective: object) -> TypeGuard[Objective]:
-    return isinstance(objective, Objective) and objective.link == "score"
+    return isinstance(objective, Objective) and objective.link.is_of_objective
 
 
 def _encode(given: dict[str, Any], classes: Array) -> None:

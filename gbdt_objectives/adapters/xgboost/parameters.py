@@ -226,18 +226,9 @@ TABLE = Table(
 )  # fmt: skip
 
 
-OBJECTIVE_OF_LINK = {
-    "identity": "reg:squarederror",
-    "logit": "binary:logistic",
-    "score": "reg:squarederror",
-}
-"""XGBoost's objective whose prediction transform is our link; its gradient is not used. Of
-several outputs, too, the first returns the margins."""
-
-
 def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool) -> None:
     """Raise ValueError for the first parameter that XGBoost would ignore or misinterpret."""
-    transform = OBJECTIVE_OF_LINK[objective.link]
+    transform = objective.link.xgboost
     for (name, bad), reason in BAD_VALUES.items():
         if params.get(name) == bad:
             _arguments.refuse(params, [name], (), reason)

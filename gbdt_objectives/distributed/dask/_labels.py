@@ -18,9 +18,8 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives.distributed.dask._partitions import check_collection, sum_over_partitions
 from gbdt_objectives.metrics.kappa import ExtendedQWKMetric
+from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.coupled import check_prior_covers
-from gbdt_objectives.objectives.qwk import QWKObjective
-from gbdt_objectives.objectives.ratio import RatioObjective
 
 MOST_DIFFERENT = 1_000
 """Labels that ``kappa_objective`` takes; one more is kept, for it to refuse."""
@@ -94,7 +93,7 @@ def add_weights(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def qwk_objective(
-    labels: Any,
+    y_true: Any,
     *,
     sample_weight: Any = None,
     target_prior: Mapping[float, float] | None = None,
@@ -103,21 +102,21 @@ def qwk_objective(
     label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
-) -> QWKObjective:
+) -> Objective:
     """Train on quadratic weighted kappa, with centre, spread and range of all the labels.
 
     As :func:`gbdt_objectives.qwk_objective`; made here once, it is right on every worker.
 
     Parameters
     ----------
-    labels, sample_weight : Dask Series or Array (n,)
+    y_true, sample_weight : Dask Series or Array (n,)
         All training labels and their weights.
     target_prior, center, spread, label_range, scale, clip
         As on one machine.
 
     Returns
     -------
-    QWKObjective
+    Objective
         The same as on one machine: for integer labels and weights exactly, otherwise but for
         rounding.
 
@@ -137,7 +136,7 @@ def qwk_objective(
     given = None if label_range is None else _checks.label_range("label_range", label_range)
     prior = None if target_prior is None else _checks.prior("target_prior", target_prior)[0]
     measure = partial(label_sums, given, prior)
-    sums, _ = sum_over_partitions(measure, {"labels": labels, "sample_weight": sample_weight})
+    sums, _ = sum_over_partitions(measure, {"y_true": y_true, "sample_weight": sample_weight})
     if given is None and sums.low == sums.high:
         objectives.qwk_objective([sums.low])  # which says that labels are constant
     if target_prior is None and (center is None or spread is None):
@@ -184,12 +183,14 @@ class LabelSums:
 def label_sums(
     label_range: tuple[float, float] | None,
     prior_labels: Array | None,
-    labels: Any,
+    y_true: Any,
     sample_weight: Array | None,
 ) -> LabelSums:
-    y = _checks.vector("labels", labels).astype(np.float64)
+    y = _checks.vector("y_true", y_true).astype(np.float64)
+    if sample_weight is not None and sample_weight.any():  # rows of weight 0 do not count
+        y, sample_weight = y[sample_weight > 0], sample_weight[sample_weight > 0]
     if label_range is not None:
-        _checks.in_label_range("labels", y, label_range)
+        _checks.in_label_range("y_true", y, label_range)
     if prior_labels is not None:
         check_prior_covers(y, prior_labels)
     low, high = float(y.min()), float(y.max())
@@ -199,7 +200,7 @@ def label_sums(
 
 
 def extended_qwk_metric(
-    labels: Any,
+    y_true: Any,
     *,
     target_prior: Mapping[float, float] | None = None,
     center: float | None = None,
@@ -211,7 +212,7 @@ def extended_qwk_metric(
 
     Parameters
     ----------
-    labels, target_prior, center, spread
+    y_true, target_prior, center, spread
         As in :func:`qwk_objective`.
 
     Returns
@@ -232,34 +233,34 @@ def extended_qwk_metric(
     >>> round(metric([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    measured = qwk_objective(labels, target_prior=target_prior, center=center, spread=spread)
+    measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
     return metrics.extended_qwk_metric(center=measured.center, spread=measured.spread)
 
 
 def kappa_objective(
     cost: Any,
-    labels: Any,
+    y_true: Any,
     *,
     sample_weight: Any = None,
     target_prior: Mapping[float, float] | None = None,
     label_range: tuple[float, float] | None = None,
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
-) -> RatioObjective:
+) -> Objective:
     """Train on weighted kappa with any cost of disagreement, with all the labels' distribution.
 
     As :func:`gbdt_objectives.kappa_objective`; made here once, it is right on every worker.
 
     Parameters
     ----------
-    labels, sample_weight : Dask Series or Array (n,)
+    y_true, sample_weight : Dask Series or Array (n,)
         All training labels and their weights.
     cost, target_prior, label_range, scale, clip
         As on one machine.
 
     Returns
     -------
-    RatioObjective
+    Objective
         The same as on one machine.
 
     Raises
@@ -274,7 +275,7 @@ def kappa_objective(
     >>> kappa_objective("absolute", da.from_array([0, 1, 2, 3, 3], chunks=2)).intercept
     2.0
     """
-    columns = {"labels": labels, "sample_weight": sample_weight}
+    columns = {"y_true": y_true, "sample_weight": sample_weight}
     weight, _ = sum_over_partitions(weight_of_labels, columns, add_few_weights)
     order = sorted(weight)
     return objectives.kappa_objective(
@@ -288,8 +289,8 @@ def kappa_objective(
     )
 
 
-def weight_of_labels(labels: Any, sample_weight: Array | None) -> dict[float, float]:
-    y, k = np.unique(_checks.vector("labels", labels), return_inverse=True)
+def weight_of_labels(y_true: Any, sample_weight: Array | None) -> dict[float, float]:
+    y, k = np.unique(_checks.vector("y_true", y_true), return_inverse=True)
     weight = np.bincount(k, sample_weight).astype(float)
     return few(dict(zip(y.tolist(), weight.tolist(), strict=True)))
 

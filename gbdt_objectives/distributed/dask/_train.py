@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import distributed
@@ -15,8 +16,8 @@ import xgboost as xgb
 from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
-from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives import _checks, _workers
+from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
@@ -35,6 +36,7 @@ from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import read_labels
 
 TIMEOUT = 300
 """Seconds."""
@@ -235,7 +237,6 @@ class Part(NamedTuple):
     rows: int
     has_margin: bool
     largest_weight: float | None
-    statistics: Array | None
 
 
 def measure(
@@ -246,59 +247,75 @@ def measure(
     """The objective measured on the labels of the first matrix; whether they have a base_margin."""
     first, *_ = matrices
     parts = {
-        name: inspect_matrix(client, matrix, name, objective if name == first else None)
+        name: inspect_matrix(
+            client, matrix, name, partial(tell, objective if name == first else None)
+        )
         for name, matrix in matrices.items()
     }
     has = {name: any(part.has_margin for part in found) for name, found in parts.items()}
     _arguments.check_same_starts("base_margin", has)
-    return merge(objective, parts[first]), has[first]
+    run = partial(inspect_matrix, client, matrices[first], first)
+    return measured_on_parts(objective, parts[first], run), has[first]
 
 
-def merge(objective: Objective, parts: Sequence[Part]) -> Objective:
-    """The objective measured on the labels of all parts."""
+def measured_on_parts(
+    objective: Objective, parts: Sequence[Part], run: Callable[[Callable[..., Any]], list[Any]]
+) -> Objective:
+    """The objective measured on all parts, whose matrices ``run(function)`` passes to it."""
+    check_parts(objective, parts)
+    rows = RowsOfParts(run=lambda function: run(partial(of_part, objective, function)))
+    return objective.measured_on(rows)
+
+
+def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.DMatrix) -> Any:
+    y, w = _checks.label_weight(matrix)
+    with _workers.some_rows():
+        return function(read_labels(objective, y, w))
+
+
+def check_parts(objective: Objective, parts: Sequence[Part]) -> None:
+    """Raise unless some row counts."""
     rows = sum(part.rows for part in parts)
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
         objective.measured([])  # raises
     if weights and max(weights) < _checks.LEAST_WEIGHT:
         _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
-    measured = [part.statistics for part in parts if part.statistics is not None]
-    return objective.from_label_statistics(np.array(measured))
 
 
 def inspect_matrix(
     client: distributed.Client,
     matrix: xgb_dask.DaskDMatrix,
     name: str,
-    objective: Objective | None,
-) -> list[Part]:
-    """Its partitions, each inspected on the worker that has it."""
+    tells: Callable[[xgb.DMatrix], Any],
+) -> list[Any]:
+    """What each of its partitions tells, on the worker that has it."""
     place = {part.key: address for address, parts in matrix.worker_map.items() for part in parts}
     parts = [part for parts in matrix.worker_map.values() for part in parts]
     parts.sort(key=lambda part: matrix.partition_order[part.key])
-    return inspect_parts(client, parts, name, objective, lambda part: place[part.key])
+    return inspect_parts(client, parts, name, tells, lambda part: place[part.key])
 
 
 def inspect_parts(
     client: distributed.Client,
     parts: Sequence[Any],
     name: str,
-    objective: Objective | None,
+    tells: Callable[[xgb.DMatrix], Any],
     place: Callable[[Any], str] | None = None,
-) -> list[Part]:
+) -> list[Any]:
     """What the partitions tell; the error of the first that has one is raised."""
     futures = [
         client.submit(
             inspect_part,
             part,
             f"partition {k} of {name}",
-            objective,
+            tells,
             pure=False,
             **({} if place is None else {"workers": [place(part)], "allow_other_workers": True}),
         )
         for k, part in enumerate(parts)
     ]
-    found: list[Part] = []
+    found: list[Any] = []
     for part in client.gather(futures):
         if isinstance(part, Exception):
             raise part
@@ -306,9 +323,7 @@ def inspect_parts(
     return found
 
 
-def inspect_part(
-    part: Mapping[str, Any], name: str, objective: Objective | None
-) -> Part | TypeError | ValueError:
+def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatrix], Any]) -> Any:
     """What a partition tells of its rows, or what is wrong with it, as on one machine."""
     try:
         rows = part["data"].shape[0]
@@ -317,19 +332,23 @@ def inspect_part(
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
         )
         check_labels({"data": matrix} if rows else {})
-        y, w = _checks.label_weight(matrix)
-        margin = matrix.get_float_info("base_margin")
-        if margin.size and objective is not None:
-            read_base_margin(margin, rows, objective.outputs)
-        return Part(
-            rows,
-            margin.size > 0,
-            None if w is None else float(np.max(w, initial=0)),
-            None if objective is None else objective.label_statistics(y, w),
-        )
+        return tells(matrix)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         return kind(f"in {name}: {error}")
+
+
+def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
+    """What a partition tells before anything is measured; labels and weights are checked for the
+    objective, if they are those of the training rows."""
+    rows = matrix.num_row()
+    _, w = _checks.label_weight(matrix)
+    margin = matrix.get_float_info("base_margin")
+    if objective is not None:
+        if margin.size:
+            read_base_margin(margin, rows, objective.outputs)
+        of_part(objective, len, matrix)
+    return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
 
 
 # Workers that are lost, hang, or are to stop.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask
@@ -33,8 +34,9 @@ from gbdt_objectives.distributed.dask._train import (
     explained,
     find_client,
     inspect_parts,
-    merge,
+    measured_on_parts,
     start,
+    tell,
 )
 from gbdt_objectives.objectives import Objective
 
@@ -235,7 +237,8 @@ def _measure(client: distributed.Client, objective: Objective, y: Any, weight: A
             f"{len(parts['label'])}: repartition one like the other"
         )
     rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
-    return merge(objective, inspect_parts(client, rows, "y", objective))
+    run = partial(inspect_parts, client, rows, "y")
+    return measured_on_parts(objective, run(partial(tell, objective)), run)
 
 
 def _start_of_rows(measured: Objective, y: Any) -> Any:

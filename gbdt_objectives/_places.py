@@ -1,44 +1,75 @@
-"""The equations of objectives on a device, in the functions that array libraries share.
-
-Those are named by the array API standard; array-api-compat finds them in CuPy and PyTorch. Here
-nothing is written in place, rows are not divided into blocks, and sums are float64, of which the
-host gets the values. What is wrong with an array is found on the device, and said by the checks of
-the host.
-"""
+"""Where arrays are, the host's memory or a device, and what is done with them there."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gbdt_objectives import _checks
-from gbdt_objectives._devices import on_device, to_host
-from gbdt_objectives.objectives.domain import Domain, Interval
+from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._devices import on_device
+from gbdt_objectives._domain import Domain, Interval
 
 DeviceArray = Any
 """An array of any library but numpy."""
 
 
 @dataclass(frozen=True)
-class Device:
-    """Where arrays are: the functions of their library, xp, and the place.
+class Host:
+    """The host's memory: numpy's arrays."""
 
-    Everywhere, w is the weights or None.
+    xp: Any = np
+
+    def real_array(self, name: str, values: Any) -> Any:
+        """An array of real numbers of a dtype that numpy computes in."""
+        return _checks.real_array(name, values)
+
+    def cast(self, values: Any, dtype: Any) -> Any:
+        """In another precision, without a copy if it can be."""
+        return values.astype(dtype, copy=False)
+
+    def sum(self, terms: Any, w: Any) -> float:
+        """sum w terms, in float64; w None is 1 in all rows."""
+        if w is None:
+            return float(terms.sum(dtype=np.float64))
+        return dot(terms, w)
+
+    def extremes(self, values: Any) -> tuple[float, float]:
+        """The least and the largest value, both NaN if one is."""
+        return float(values.min()), float(values.max())
+
+    def contains(self, domain: Domain, values: Any) -> bool:
+        """A quick look, a block at a time, which may say False when in doubt."""
+        return all(domain.contains(values[at].ravel()) for at in blocks(values))
+
+    def slices(self, values: Any) -> Iterator[slice]:
+        """The stretches to work on; at least one, if only of no rows."""
+        return blocks(values) if len(values) else iter([slice(0, 0)])
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device: the functions of the library of its arrays, xp, and the place.
+
+    ``xp`` has the functions of the array API standard; array-api-compat finds them in CuPy and
+    PyTorch. Sums are float64, of which the host gets the values. What is wrong with an array is
+    found on the device, and said by the checks of the host.
     """
 
     xp: Any
     place: Any
 
     def real_array(self, name: str, values: Any) -> DeviceArray:
-        """As :func:`_checks.real_array`, on this device; what is on the host is sent there."""
+        """As on the host, on this device; what is on the host is sent there."""
         xp = self.xp
         if not on_device(values):
             own = np.require(_checks.real_array(name, values), requirements=["C", "W"])
             return xp.asarray(own, device=self.place)
-        if device_of(values) != self:
+        if place_of(values) != self:
             raise TypeError(
                 f"{name} is a {type(values).__name__} on {getattr(values, 'device', 'a device')}, "
                 f"but the labels are on {self.place}: put all on one device, in one library"
@@ -54,14 +85,11 @@ class Device:
         wanted = getattr(self.xp, dtype.name) if isinstance(dtype, np.dtype) else dtype
         return self.xp.astype(values, wanted, copy=False)
 
-    def sum(self, values: DeviceArray, *factors: DeviceArray | None) -> float:
-        """The sum of the products, in float64; a factor None is 1 in all rows."""
+    def sum(self, terms: DeviceArray, w: DeviceArray | None) -> float:
+        """sum w terms, in float64; w None is 1 in all rows."""
         xp = self.xp
-        terms = xp.astype(values, xp.float64)
-        for factor in factors:
-            if factor is not None:
-                terms = terms * xp.astype(factor, xp.float64)
-        total = xp.sum(terms)
+        terms = xp.astype(terms, xp.float64)
+        total = xp.sum(terms if w is None else terms * xp.astype(w, xp.float64))
         if total.dtype != xp.float64:
             raise TypeError(
                 f"sums over rows need float64, but {xp.__name__} made {total.dtype} of it: allow "
@@ -69,20 +97,12 @@ class Device:
             )
         return float(total)
 
-    def count(self, like: DeviceArray, w: DeviceArray | None) -> float:
-        """The number of rows, or the sum of their weights."""
-        return float(like.shape[0]) if w is None else self.sum(w)
-
     def extremes(self, values: DeviceArray) -> tuple[float, float]:
         """The least and the largest value, both NaN if one is."""
         return float(self.xp.min(values)), float(self.xp.max(values))
 
-    def check(self, domain: Domain, name: str, values: DeviceArray) -> None:
-        """Raise, as the host does, if an element is not in the domain."""
-        if not self._contains(domain, values):
-            domain.check(name, to_host(values))
-
-    def _contains(self, domain: Domain, values: DeviceArray) -> bool:
+    def contains(self, domain: Domain, values: DeviceArray) -> bool:
+        """Whether all values are in the domain."""
         if 0 in values.shape:
             return True
         if isinstance(domain, Interval):
@@ -93,12 +113,20 @@ class Device:
             found = found | (values == value)
         return bool(self.xp.all(found))
 
+    def slices(self, values: DeviceArray) -> Iterator[slice]:
+        """All rows at once."""
+        return iter([slice(None)])
 
-def device_of(*values: Any) -> Device | None:
-    """Where those of the arrays are that are on a device; None if none is."""
+
+Place = Host | Device
+HOST = Host()
+
+
+def place_of(*values: Any) -> Place:
+    """Where those of the arrays are that are on a device; the host's memory if none is."""
     found = [array for array in values if on_device(array)]
     if not found:
-        return None
+        return HOST
     try:
         import array_api_compat as compat
     except ImportError as error:

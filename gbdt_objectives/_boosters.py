@@ -1,0 +1,100 @@
+"""What the booster that calls us says of itself: its own configuration, wherever it trains.
+
+A booster hands objectives and metrics labels and numbers, and nothing else. But the call comes from
+one of its methods, whatever wraps the training (MLflow's autolog, a task of Dask or Spark), and the
+booster knows which objective it has, so whether its predictions are margins.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gbdt_objectives._links import IDENTITY, OF_LIGHTGBM, OF_XGBOOST, Link
+
+LIBRARIES = ("xgboost", "lightgbm")
+
+TRAINS = ("update", "boost")
+EVALUATES = ("eval_set", "__inner_eval")
+
+
+def frames() -> Iterator[FrameType]:
+    """All frames above our own, the nearest first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def room(frame: FrameType) -> str:
+    """The package that a frame's code belongs to; code without a module belongs to none."""
+    return str(frame.f_globals.get("__name__") or "").partition(".")[0]
+
+
+def call_of(methods: tuple[str, ...]) -> FrameType | None:
+    """The frame of a booster that calls us in one of its methods, whatever is between."""
+    for frame in frames():
+        if frame.f_code.co_name in methods and room(frame) in LIBRARIES:
+            return frame
+    return None
+
+
+def is_called() -> bool:
+    """Whether a booster trains or evaluates further up."""
+    return call_of(TRAINS + EVALUATES) is not None
+
+
+def refuse_transform(name: str, link: Link) -> None:
+    """Raise if the XGBoost booster that trains on a link would predict by another one."""
+    frame = call_of(TRAINS)
+    if frame is None or room(frame) != "xgboost":
+        return
+    trained = xgboost_objective(frame.f_locals["self"])
+    transform = OF_XGBOOST.get(trained, IDENTITY)
+    if not transform.is_transformed or link.reads(transform):
+        return
+    kind = "Classifier" if link.n_classes else "Regressor"
+    then = ", and turn its scores into classes with apply_thresholds" if link.is_label_unit else ""
+    raise TypeError(
+        f"{name} trains {link.margins}, which a booster with the objective {trained!r} would take "
+        f"for {transform.margins} when it predicts: import XGB{kind} from "
+        f"gbdt_objectives.adapters.xgboost, or DaskXGB{kind} from gbdt_objectives.distributed.dask"
+        f"{then}, or name no objective in the parameters"
+    )
+
+
+def link_of_predictions() -> Link | None:
+    """The link that turned the predictions which a booster passes to a metric; None for margins."""
+    frame = call_of(EVALUATES)
+    if frame is None:
+        return None
+    booster = frame.f_locals["self"]
+    if room(frame) == "xgboost":
+        if frame.f_locals.get("output_margin", True):
+            return None
+        return OF_XGBOOST.get(xgboost_objective(booster))
+    return OF_LIGHTGBM.get(lightgbm_objective(booster))
+
+
+_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+
+
+def xgboost_objective(booster: Any) -> str:
+    """The name of its objective, which a custom one leaves as it is."""
+    if booster not in _known:
+        _known[booster] = json.loads(booster.save_config())["learner"]["objective"]["name"]
+    return _known[booster]
+
+
+def lightgbm_objective(booster: Any) -> str:
+    """The name of its objective; "" for a custom one."""
+    if booster not in _known:
+        text = booster.model_to_string(num_iteration=1)
+        found = re.search(r"(?m)^objective=(\S+)", text.split("\n\n", 1)[0])
+        _known[booster] = "" if found is None else found[1]
+    return _known[booster]

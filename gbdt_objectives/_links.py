@@ -1,0 +1,228 @@
+"""Link: what a margin means, and how each library says it.
+
+A booster adds up trees: the sum is a margin. The link turns it into a prediction in natural units,
+and knows the objective of XGBoost and LightGBM whose models do so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+Transform = Callable[[Array], Array]
+
+
+def _same(margin: Array) -> Array:
+    return margin
+
+
+def _exp(margin: Array) -> Array:
+    return np.exp(margin)
+
+
+def _log(prediction: Array) -> Array:
+    return np.log(prediction)
+
+
+def _expit(margin: Array) -> Array:
+    from scipy.special import expit
+
+    return np.asarray(expit(margin))
+
+
+def _logit(probability: Array) -> Array:
+    from scipy.special import logit
+
+    return np.asarray(logit(probability))
+
+
+def _softmax(margin: Array) -> Array:
+    from scipy.special import softmax
+
+    return np.asarray(softmax(margin, axis=1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Link:
+    """What a margin means: models predict ``inverse(margin)``.
+
+    Objectives and metrics name theirs by a word, such as ``objective(function, link="log")``:
+
+    ==============  ==================  ==========================================
+    name            inverse(f)          the margin f is
+    ==============  ==================  ==========================================
+    "identity"      f                   a score in label units
+    "log"           exp(f)              the log of a positive mean, such as a count
+    "logit"         1 / (1 + exp(-f))   the log-odds of label 1
+    "softmax"       softmax of (n, K)   one of K logits of a row
+    "score"         f                   what only the loss's class_probability reads
+    "undeclared"    f                   what only the author of a function knows
+    ==============  ==================  ==========================================
+
+    Attributes
+    ----------
+    name : str
+        As in the table.
+    margins : str
+        What margins are, in words.
+    inverse, forward : callable
+        From margins to predictions, and back.
+    n_classes : int or None
+        How many classes have a probability; None if predictions are numbers.
+    """
+
+    name: str
+    margins: str
+    inverse: Transform = _same
+    forward: Transform = _same
+    n_classes: int | None = None
+    reader: Transform | None = None
+    """The loss's own function from margins to the probability of each class, of "score"."""
+    xgboost: str = "reg:squarederror"
+    """XGBoost's objective whose models predict so; its gradient is not used."""
+    lightgbm: str = "regression"
+    """LightGBM's, as a model's text has it."""
+    refits: str = "regression"
+    """LightGBM's objective to refit the model on, "none" where that would be another loss."""
+    metric: str = "pass a metric of its margins"
+    """Which metric fits, as advice."""
+    lowest: float = field(default=-np.inf)
+    """Predictions are above it, and below ``highest``."""
+    highest: float = field(default=np.inf)
+
+    def __repr__(self) -> str:
+        return f"Link({self.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Link) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.n_classes, self.reader
+
+    def __reduce__(self) -> Any:
+        if self.name == "score":
+            return score, (self.reader, self.n_classes)
+        return read_link, ("link", self.name, self.n_classes)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether anybody but the author of a function knows what a margin is."""
+        return self.name != "undeclared"
+
+    @property
+    def is_of_objective(self) -> bool:
+        """Whether only the objective itself can read a margin."""
+        return self.name == "score"
+
+    @property
+    def is_label_unit(self) -> bool:
+        """Whether margins are in label units, or may be."""
+        return self.name in ("identity", "undeclared")
+
+    @property
+    def takes_several(self) -> bool:
+        """Whether a row must have several margins."""
+        return self.name == "softmax"
+
+    @property
+    def is_transformed(self) -> bool:
+        """Whether libraries turn the margin into another number when they predict."""
+        return self.xgboost != IDENTITY.xgboost
+
+    def reads(self, other: Link) -> bool:
+        """Whether what is made for margins of this link is right for those of the other."""
+        return not self.is_declared or not other.is_declared or self.name == other.name
+
+    def class_probability(self, margin: Array) -> Array:
+        """The probability of each class, (n, n_classes), at finite margins (n,) or (n, K)."""
+        if self.n_classes is None:
+            raise TypeError(f"{self.margins} have no classes: a margin here is a prediction")
+        if self.reader is not None:
+            return self.reader(margin)
+        if margin.ndim == 1 and self.name == "logit":
+            return np.column_stack([_expit(-margin), _expit(margin)])
+        return self.inverse(margin)
+
+
+IDENTITY = Link(
+    "identity", "scores in label units",
+    metric="pass extended_qwk_metric() or squared_error_metric()",
+)  # fmt: skip
+LOG = Link(
+    "log", "logs of a positive mean", _exp, _log,
+    xgboost="count:poisson", lightgbm="poisson", refits="poisson",
+    metric="pass loss_metric(objective)", lowest=0.0,
+)  # fmt: skip
+LOGIT = Link(
+    "logit", "log-odds of label 1", _expit, _logit, n_classes=2,
+    xgboost="binary:logistic", lightgbm="binary sigmoid:1", refits="binary",
+    metric="pass weighted_logloss_metric(...)", lowest=0.0, highest=1.0,
+)  # fmt: skip
+UNDECLARED = Link("undeclared", "margins of a function whose link is not declared")
+
+
+def softmax(n_classes: int | None) -> Link:
+    """The link of K logits in a row; None for any K."""
+    name = "multiclass" if n_classes is None else f"multiclass num_class:{n_classes}"
+    return dataclasses.replace(_SOFTMAX, n_classes=n_classes, lightgbm=name)
+
+
+def score(reader: Transform, n_classes: int | None) -> Link:
+    """The link of margins that only this function turns into probabilities, (n, n_classes)."""
+    return Link(
+        "score", "scores that only its class_probability turns into probabilities",
+        n_classes=n_classes, reader=reader, refits="none", metric="pass loss_metric(objective)",
+    )  # fmt: skip
+
+
+_SOFTMAX = Link(
+    "softmax", "margins of a softmax", _softmax, xgboost="multi:softprob", lightgbm="multiclass",
+    refits="multiclass", metric="pass class_logloss_metric(...)", lowest=0.0, highest=1.0,
+)  # fmt: skip
+
+BY_NAME = {link.name: link for link in (IDENTITY, LOG, LOGIT, _SOFTMAX, UNDECLARED)}
+
+OF_XGBOOST = {
+    "reg:squarederror": IDENTITY, "reg:squaredlogerror": IDENTITY,
+    "reg:pseudohubererror": IDENTITY, "reg:absoluteerror": IDENTITY,
+    "reg:quantileerror": IDENTITY, "reg:expectileerror": IDENTITY,
+    "binary:logitraw": IDENTITY, "binary:hinge": IDENTITY,
+    "binary:logistic": LOGIT, "reg:logistic": LOGIT,
+    "count:poisson": LOG, "reg:gamma": LOG, "reg:tweedie": LOG,
+    "multi:softprob": _SOFTMAX, "multi:softmax": IDENTITY,  # the class, of the margins
+}  # fmt: skip
+"""The link of what models of XGBoost's objectives predict: identity, where it is the margin."""
+
+OF_LIGHTGBM = {
+    "regression": IDENTITY, "regression_l1": IDENTITY, "huber": IDENTITY, "fair": IDENTITY,
+    "quantile": IDENTITY, "mape": IDENTITY,
+    "binary": LOGIT, "cross_entropy": LOGIT, "multiclass": _SOFTMAX,
+    "poisson": LOG, "gamma": LOG, "tweedie": LOG,
+}  # fmt: skip
+"""The same for LightGBM's."""
+
+
+def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
+    """The link that an argument names."""
+    if isinstance(value, Link):
+        return value
+    allowed = [known for known in BY_NAME if known != UNDECLARED.name]
+    if not isinstance(value, str) or value not in BY_NAME:
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, allowed))}, found {value!r}: it says what "
+            "a margin is, and so what models predict"
+        )
+    found = BY_NAME[value]
+    if found is _SOFTMAX and n_classes is not None:
+        return softmax(n_classes)
+    return found

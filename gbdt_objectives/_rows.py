@@ -1,0 +1,149 @@
+"""Rows: labels, margins, weights and named values of rows, wherever they are.
+
+In the code: y labels, f margins, w weights, xp the functions of the arrays' library. A loss gives
+equations in them, and gets sums of everybody's rows: those at hand, of all workers that train
+together, or of the partitions of an engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives import _checks, _workers
+from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
+from gbdt_objectives._domain import Domain, Interval
+from gbdt_objectives._places import HOST, Place
+
+FLOAT64 = np.dtype(np.float64)
+Terms = Callable[..., Sequence[Any]]
+"""``terms(y, f, xp, **named)``: what is added up over rows; a number stands for itself in each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labels y (n,), margins f (n,) or (n, K), weights w (n,) or None, and named values of rows.
+
+    ``f`` is None where only labels matter. ``whole``: whether they must not be cut into stretches.
+    """
+
+    y: Any
+    f: Any = None
+    w: Any = None
+    named: Mapping[str, Any] = field(default_factory=dict)
+    place: Place = HOST
+    reduce: _workers.Reduce | None = None
+    whole: bool = False
+    memo: dict[Any, Any] = field(default_factory=dict)
+    """What a loss derives from labels and weights, kept while only the margins change."""
+
+    @property
+    def xp(self) -> Any:
+        """The functions of the arrays' library."""
+        return self.place.xp
+
+    def __len__(self) -> int:
+        return int(self.y.shape[0])
+
+    def sum(self, terms: Terms) -> Array:
+        """The sums of w times each of the terms over everybody's rows, float64.
+
+        On several workers each must call it, in the same order.
+        """
+        return self.total(self.own_sum(terms))
+
+    def total(self, own: Any) -> Array:
+        """The sums of everybody, of own sums, a float64 vector."""
+        return _workers.all_sum(own, reduce=self.reduce)
+
+    def own_sum(self, terms: Terms) -> Array:
+        """The same over the rows at hand."""
+        return sum(np.array(part._sums(terms)) for part in self.stretches(FLOAT64))  # type: ignore[return-value]
+
+    def parts(self, statistics: Callable[[Rows], Any]) -> Array:
+        """What ``statistics`` makes of each part of everybody's rows, a vector (k,): (parts, k)."""
+        return _workers.all_gather(statistics(self))
+
+    def count(self, w: Any) -> float:
+        return float(len(self)) if w is None else self.place.sum(w, None)
+
+    def _sums(self, terms: Terms) -> list[float]:
+        n: float | None = None
+        sums = []
+        for term in terms(self.y, self.f, self.xp, **self.named):
+            if isinstance(term, int | float):
+                n = self.count(self.w) if n is None else n
+                sums.append(term * n)
+            else:
+                sums.append(self.place.sum(term, self.w))
+        return sums
+
+    def stretches(self, dtype: Any) -> Iterator[Rows]:
+        """The rows in stretches that suit the place, at least one, all in one precision."""
+        if self.whole:
+            yield self
+            return
+        cast = self.place.cast
+        for at in self.place.slices(self.y if self.f is None else self.f):
+            yield replace(
+                self,
+                y=read_only(cast(self.y[at], dtype)),
+                f=None if self.f is None else read_only(cast(self.f[at], dtype)),
+                w=None if self.w is None else cast(self.w[at], dtype),
+                named={name: cast(values[at], dtype) for name, values in self.named.items()},
+            )
+
+    @property
+    def counted_labels(self) -> Any:
+        """The labels of the rows whose weight is above 0."""
+        return self.y if self.w is None else self.y[self.w > 0]
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfParts(Rows):
+    """Labels that lie in parts elsewhere, such as the partitions of an engine.
+
+    ``run(function)`` gives the vector that ``function(rows)`` is for each part.
+    """
+
+    y: Any = None
+    run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
+
+    def sum(self, terms: Terms) -> Array:
+        return np.asarray(self.parts(lambda rows: rows.own_sum(terms)).sum(axis=0))
+
+    def parts(self, statistics: Callable[[Rows], Any]) -> Array:
+        assert self.run is not None
+        return np.asarray(self.run(statistics), np.float64)
+
+
+def read_only(array: Any) -> Any:
+    """A view of numpy's that cannot be written to; arrays on a device as they are."""
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def check_labels(rows: Rows, domain: Domain) -> None:
+    """Raise for a label outside the domain. A range is that of the rows that count: weight 0 is
+    as if the row were not there."""
+    if rows.place.contains(domain, rows.y):
+        return
+    y, w = to_host(rows.y), to_host(rows.w)
+    if w is not None and isinstance(domain, Interval):
+        _checks.finite("y_true", y)
+        inside = domain.low if math.isfinite(domain.low) else domain.high
+        y = np.where(w > 0, y, inside if math.isfinite(inside) else 0.0)
+    domain.check("y_true", y)
+
+
+def check_margins(rows: Rows) -> None:
+    """Raise for a margin that is not finite."""
+    if not rows.place.contains(Interval(), rows.f):
+        _checks.finite("margin", to_host(rows.f))

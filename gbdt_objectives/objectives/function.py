@@ -1,0 +1,323 @@
+"""A user's own gradient function, or loss, as an objective."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks, _workers
+from gbdt_objectives._checks import Array
+from gbdt_objectives._domain import REAL
+from gbdt_objectives._links import UNDECLARED, Link, read_link
+from gbdt_objectives._rows import Rows, read_only
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
+
+GradientFunction = Callable[..., tuple[Any, Any]]
+LossFunction = Callable[..., float]
+"""Of (y_true, margin, sample_weight), and of the values of the rows by name."""
+
+FEW_ROWS = 1000
+"""Number of rows on which a user's function is tried in parts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionLoss(Loss):
+    """A user's own gradient function; see :func:`objective`."""
+
+    labels = REAL
+    whole = True
+    takes_device_arrays = False
+    function: GradientFunction
+    loss_function: LossFunction | None = None
+    intercept: float | tuple[float, ...] | None = None
+    hessian: HessianKind = "undeclared"
+    link: Link = UNDECLARED
+    outputs: int = 1
+    named: Named = ()
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    @property
+    def has_loss(self) -> bool:
+        return self.loss_function is not None
+
+    def value(self, rows: Rows) -> tuple[float, float]:
+        own = 0.0
+        if self.loss_function is None:
+            self.row_loss(None, None, None)  # which says so
+        elif len(rows):
+            own = float(self.loss_function(rows.y, rows.f, rows.w, **rows.named))
+        total, n = rows.total([own, rows.count(rows.w)]).tolist()
+        return total, n
+
+    def gradient_hessian(
+        self, y: Any, f: Any, totals: Any, xp: Any, *, sample_weight: Any = None, **named: Any
+    ) -> Both:
+        """As the function returns them, checked."""
+        y, f = read_only(y), read_only(f)  # the booster's own memory
+        w = None if sample_weight is None else read_only(sample_weight)
+        if _workers.together_now():
+            self._check_alone(y, f, w, named)
+        returned = self.function(y, f, w, **named)
+        if not isinstance(returned, tuple | list) or len(returned) != 2:
+            raise TypeError(
+                f"{self.name} must return a tuple (gradient, hessian), found "
+                f"{type(returned).__name__}"
+            )
+        gradient, hessian = (
+            read_result(f"the {part} returned by {self.name}", values, f.shape)
+            for part, values in zip(("gradient", "hessian"), returned, strict=True)
+        )
+        if gradient.shape != f.shape:
+            raise ValueError(
+                f"the gradient returned by {self.name} must have the margin's shape {f.shape}, "
+                f"found {gradient.shape}"
+            )
+        nothing = not _workers.several() and not hessian.any()  # others may have rows that count
+        if hessian.min() < 0 or nothing:
+            raise ValueError(
+                f"the hessian returned by {self.name} must be >= 0 and not 0 everywhere, found a "
+                f"minimum of {hessian.min():g} and a maximum of {hessian.max():g}: boosters would "
+                "silently build no trees; use an upper bound or a constant instead"
+            )
+        return gradient, hessian
+
+    def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
+        """Raise if the gradient of a row depends on other rows, of which a worker sees its own
+        only; a look at a few, each without the other half."""
+        n = min(len(f), FEW_ROWS)
+        parts = []
+        for rows in (slice(0, n), slice(0, n // 2)):
+            of_rows = {name: values[rows] for name, values in named.items()}
+            weights = None if w is None else w[rows]
+            try:
+                returned = self.function(y[rows], f[rows], weights, **of_rows)[0]
+                parts.append(np.asarray(returned, np.float64))
+            except Exception:  # it may hold arrays of all its rows; its own call says what is wrong
+                return
+        whole, half = parts[0][: n // 2], parts[1]
+        if whole.shape == half.shape and not np.allclose(whole, half, rtol=1e-3, equal_nan=True):
+            raise ValueError(
+                f"the gradient of {self.name} for a row depends on other rows, but each worker "
+                "would see its own only: write it as ratio_objective(...), or as a Loss with "
+                "totals, or train on one machine"
+            )
+
+
+def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Finite numbers, one a margin, or one for all."""
+    array = _checks.real_array(what, values)
+    if array.shape not in ((), shape):
+        raise ValueError(f"{what} must have the margin's shape {shape}, found {array.shape}")
+    _checks.finite(what, np.broadcast_to(array, shape))
+    return array
+
+
+def objective(
+    function: GradientFunction | Loss,
+    *,
+    loss: LossFunction | None = None,
+    link: str | Link | None = None,
+    outputs: int | None = None,
+    intercept: ArrayLike | None = None,
+    rows: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+) -> Objective:
+    """Make an objective of your own gradient function or :class:`Loss`, with all the checks.
+
+    Parameters
+    ----------
+    function : callable or Loss
+        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``. Labels of
+        shape (n,), margins and results of shape (n,) or (n, K), ``sample_weight`` of
+        shape (n,) or None. The function applies the weights: boosters do not apply them
+        to custom gradients. The hessian may be one number for all rows. Defined at module level
+        it can be pickled; a lambda cannot. A Loss says all of this itself.
+    loss : callable, optional
+        ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
+        differentiates.
+    link : {"identity", "log", "logit", "softmax"} or Link, optional
+        What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits.
+        Models of ``train`` and of the drop-in estimators then predict in natural units, and
+        "logit" and "softmax" give classifiers their probabilities. None: models predict margins,
+        and only you know what they mean.
+    outputs : int, optional
+        K, if a row has several margins, (n, K); needed for "softmax".
+    intercept : float or K floats, optional
+        Where ``train`` starts boosting, in margin units; 0 if None.
+    rows : mapping or list of str, optional
+        What else the function, and the loss, need of each training row: costs, offsets, groups.
+        ``{"cost": cost}``, with numbers of shape (n, ...) in the order of the training rows, is
+        for ``train`` and ``cv``, which splits it, and for a ``fit`` on all rows.
+        ``["cost"]`` names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which
+        scikit-learn's cross-validation splits. Both are passed on by keyword,
+        ``function(y_true, margin, sample_weight, cost=cost)``.
+
+    Returns
+    -------
+    Objective
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces.
+
+    Raises
+    ------
+    TypeError
+        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
+        hold numbers: encode groups as whole numbers.
+    ValueError
+        If values in ``rows`` are not finite or not of the same number of rows. While training,
+        if there are not as many training rows, a gradient is not finite or of another shape, or
+        a hessian is negative or zero everywhere.
+
+    Notes
+    -----
+    ``rows`` are bound to the training rows by position, and copied. Another number of rows is
+    refused; another order, or as many other rows, cannot be noticed, except that pandas objects
+    given to ``fit`` must have the index of X. Evaluation sets need none: their metric does not
+    see it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import objective
+    >>> def squared_error(y_true, margin, sample_weight):
+    ...     w = np.ones_like(margin) if sample_weight is None else sample_weight
+    ...     return w * (margin - y_true), w
+    >>> gradient, hessian = objective(squared_error)(np.array([1.0, 2.0]), np.zeros(2))
+    >>> gradient
+    array([-1., -2.], dtype=float32)
+
+    With a cost for each row:
+
+    >>> def costly_error(y_true, margin, sample_weight, cost):
+    ...     w = cost if sample_weight is None else cost * sample_weight
+    ...     return w * (margin - y_true), w
+    >>> obj = objective(costly_error, rows={"cost": [1, 10]})
+    >>> obj(np.array([1.0, 2.0]), np.zeros(2))[0]
+    array([ -1., -20.], dtype=float32)
+    >>> obj.take([1])(np.array([2.0]), np.zeros(1))[0]
+    array([-20.], dtype=float32)
+    """
+    if isinstance(function, Objective):
+        raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
+    if isinstance(function, Loss):
+        given = {
+            "loss": loss,
+            "link": link,
+            "outputs": outputs,
+            "intercept": intercept,
+            "rows": rows,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise TypeError(
+                    f"{name} is given, but {function!r} declares it itself: leave it out"
+                )
+        return Objective(function)
+    if not callable(function):
+        hint = ": make an instance of it" if isinstance(function, type) else ""
+        raise TypeError(f"function must be callable, found {type(function).__name__}{hint}")
+    names = _read_row_names(rows)
+    _check_signature("function", function, names)
+    if loss is not None:
+        if not callable(loss):
+            raise TypeError(f"loss must be callable or None, found {type(loss).__name__}")
+        _check_signature("loss", loss, names)
+    K = 1 if outputs is None else _checks.whole_number("outputs", outputs, 1)
+    made = FunctionLoss(
+        function=function,
+        loss_function=loss,
+        link=own_link(link, K),
+        outputs=K,
+        intercept=own_intercept(intercept, K),
+        named=tuple((name, None) for name in names),
+    )
+    found = Objective(made)
+    return found.with_rows(rows) if isinstance(rows, Mapping) else found
+
+
+def own_link(link: str | Link | None, outputs: int) -> Link:
+    """The link that a user declares, if it can be that of so many margins."""
+    if link is None:
+        return UNDECLARED
+    found = read_link("link", link, outputs)
+    if found.takes_several and outputs == 1:
+        raise ValueError(
+            f"link={found.name!r} is for K margins a row, found one: pass outputs=K, the number of "
+            'classes, or link="logit" for two classes'
+        )
+    if outputs > 1 and not found.takes_several and found.is_transformed:
+        raise ValueError(
+            f"link={found.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
+            'out, or pass link="softmax" or "identity"'
+        )
+    return found
+
+
+def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[float, ...] | None:
+    """One number, or one for each output."""
+    if intercept is None:
+        return None
+    if outputs == 1:
+        return _checks.number("intercept", intercept)
+    values = _checks.vector("intercept", intercept).astype(np.float64)
+    if len(values) != outputs:
+        raise ValueError(
+            f"intercept must hold {outputs} numbers, one an output, found {len(values)}"
+        )
+    return tuple(values.tolist())
+
+
+def _read_row_names(rows: object) -> list[str]:
+    if rows is None:
+        return []
+    names = list(rows) if isinstance(rows, Mapping | list | tuple) else []
+    if not names or not all(isinstance(name, str) for name in names):
+        raise TypeError(
+            'rows must be a dict of arrays, {"cost": cost}, or a list of names, ["cost"], found '
+            f"{_checks.shown(rows)}: of a DataFrame dict(frame)"
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"the names in rows must differ, found {_checks.shown(names)}")
+    return names
+
+
+def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
+    signature = inspect.signature(function)
+    _check_order_of_names(what, list(signature.parameters))
+    try:
+        signature.bind(None, None, None, **dict.fromkeys(names))
+    except TypeError as error:
+        hint = (
+            "multiply gradient and hessian by sample_weight when it is not None (boosters do not)"
+            if what == "function"
+            else "multiply each row's loss by sample_weight when it is not None"
+        )
+        raise TypeError(
+            f"{what} must take ({', '.join(['y_true', 'margin', 'sample_weight', *names])}), found "
+            f"{signature}, {error}: add the missing parameters, and {hint}; what else it needs of "
+            'each row is named in rows={"cost": cost}'
+        ) from None
+
+
+LABEL_NAMES = ("y", "y_true", "label", "labels", "target", "targets", "truth", "actual")
+MARGIN_NAMES = (
+    "f", "z", "margin", "margins", "score", "scores", "raw_score", "y_pred", "y_hat", "yhat",
+    "pred", "preds", "predt", "prediction", "predictions", "y_score", "logits",
+)  # fmt: skip
+
+
+def _check_order_of_names(what: str, names: Sequence[str]) -> None:
+    """Raise for parameters whose names say that margins come first, as in boosters' own calls."""
+    first, second = (name.lower().lstrip("_") for name in [*names, "", ""][:2])
+    if first in MARGIN_NAMES and (second in LABEL_NAMES or second in ("data", "dtrain", "dataset")):
+        raise TypeError(
+            f"{what} takes ({', '.join(names)}), but is called with (y_true, margin, "
+            "sample_weight): with the two swapped it would train backwards; write the labels first"
+        )
