@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -51,6 +52,7 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
 
     checks = [partial(check_objective, obj, **options) for obj in objectives]
     names = [getattr(obj, "__name__", repr(obj)) for obj in objectives]
+    names = [re.sub(r" at 0x[0-9a-fA-F]+", "", name) for name in names]  # other in each process
     return pytest.mark.parametrize("check", checks, ids=names)
 
 

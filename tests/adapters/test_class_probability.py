@@ -59,7 +59,8 @@ def test_probabilities_are_those_of_the_objective_fitted_to_the_training_rows(
     K = objective.n_classes
     assert p.shape == (200, K)
     assert p.dtype == np.float64
-    np.testing.assert_array_equal(p, model.objective_.class_probability(margin[TEST]))
+    # margins of some rows and a part of those of all may be laid out, and rounded, differently
+    np.testing.assert_allclose(p, model.objective_.class_probability(margin[TEST]), rtol=1e-12)
     np.testing.assert_array_equal(model.classes_, np.arange(K))
     assert model.n_classes_ == K
     predicted = model.predict(X[TEST])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import socket
 import subprocess
@@ -86,6 +87,50 @@ def test_lightgbm_dataset_shared_by_two_threads_gives_every_model_its_intercept(
     for k, prediction in enumerate(together):
         assert prediction.mean() == pytest.approx(y.mean(), abs=0.1)
         np.testing.assert_array_equal(prediction, trial(k))
+
+
+FORK = """
+import os, threading, time
+import lightgbm as lgb, numpy as np
+from gbdt_objectives import qwk_objective
+from gbdt_objectives.adapters.lightgbm import train
+
+X, begun, forked = np.random.default_rng(0).random((300, 2)), threading.Event(), threading.Event()
+y = np.rint(2 * X[:, 0])
+
+def wait(env):  # until the other thread has forked
+    begun.set()
+    forked.wait()
+
+wait.before_iteration, wait.order = True, -(10**9)  # while no other thread may construct data
+
+def trained(*callbacks):
+    params = {"num_leaves": 3, "verbose": -1, "num_threads": 1}
+    train(params, lgb.Dataset(X, y), 2, objective=qwk_objective(), callbacks=list(callbacks))
+
+thread = threading.Thread(target=trained, args=(wait,))
+thread.start()
+begun.wait()
+child = os.fork()
+if not child:
+    trained()
+    os._exit(0)
+forked.set()
+thread.join()
+deadline = time.monotonic() + 30
+while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < deadline:
+    time.sleep(0.05)
+if not ended[0]:
+    os.kill(child, 9)
+    raise SystemExit("the child hangs")
+raise SystemExit(os.waitstatus_to_exitcode(ended[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_a_child_forked_while_another_thread_trains_can_train() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("free_raw_data", [True, False])

@@ -250,7 +250,8 @@ def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> No
     p = rng.permutation([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]] * 40)
     y = rng.integers(0, 3, 120)
     expected = go.calibration_refinement(y, p, partition=[str(row) for row in p])
-    assert go.calibration_refinement(y, p) == expected
+    # groups of the same rows in another order
+    assert vars(go.calibration_refinement(y, p)) == pytest.approx(vars(expected), abs=1e-15)
 
     class Ones:
         def uniform(self, low, high, size):
@@ -258,7 +259,6 @@ def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> No
 
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())  # all keys are 1
     found = go.calibration_refinement(y, p)
-    # groups of the same rows in another order
     assert vars(found) == pytest.approx(vars(expected), abs=1e-15)
 
 

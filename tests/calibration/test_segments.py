@@ -229,7 +229,7 @@ def test_rows_of_no_weight_do_not_count() -> None:
     found = go.calibration_ratio_by_segment(y, p, g, sample_weight=w)
     alone = go.calibration_ratio_by_segment(y[w > 0], p[w > 0], g[w > 0])
     assert found.segment.tolist() == ["a", "c"]
-    np.testing.assert_array_equal(found.low, alone.low)
+    np.testing.assert_allclose(found.low, alone.low, rtol=1e-9)  # roots, of sums with zeros
 
 
 @pytest.mark.parametrize(

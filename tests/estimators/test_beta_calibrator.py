@@ -147,7 +147,8 @@ def test_what_cannot_be_fitted() -> None:
     with pytest.raises(ValueError, match="score is exactly 1 for 2 rows of label 0"):
         BetaCalibrator().fit([*p, 1.0, 1.0], [*y, 0, 0])
     more = BetaCalibrator().fit([*p, 0.0, 1.0], [*y, 0, 1])
-    assert more.predict(p).tolist() == BetaCalibrator().fit(p, y).predict(p).tolist()
+    # logarithms of arrays of other lengths may differ in the last digit
+    np.testing.assert_allclose(more.predict(p), BetaCalibrator().fit(p, y).predict(p), rtol=1e-9)
 
 
 def test_a_maximum_that_was_not_reached_is_refused(monkeypatch) -> None:

@@ -270,7 +270,9 @@ def test_certain_and_right_tells_nothing(rows) -> None:
     p, y = rows
     plain = LogitCalibrator().fit(p, y)
     more = LogitCalibrator().fit([*p, 0.0, 1.0, 1.0], [*y, 0, 1, 1])
-    assert (more.slope_, more.intercept_) == (plain.slope_, plain.intercept_)
+    # log-odds of arrays of other lengths may differ in the last digit
+    assert more.slope_ == pytest.approx(plain.slope_, rel=1e-9)
+    assert more.intercept_ == pytest.approx(plain.intercept_, rel=1e-9)
     assert more.predict([0.0, 1.0]).tolist() == [0, 1]
     with pytest.raises(ValueError, match="score is exactly 1 for 2 rows of label 0"):
         plain.fit([*p, 1.0, 1.0], [*y, 0, 0])

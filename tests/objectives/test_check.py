@@ -617,6 +617,37 @@ def test_command_line(tmp_path, arguments, status, said) -> None:
     assert "Traceback" not in ran.stderr
 
 
+XDIST = """
+import functools
+from gbdt_objectives import objective
+from gbdt_objectives.check import parametrize_with_checks
+
+def squared(y_true, margin, sample_weight=None, scale=1.0):
+    w = 1.0 if sample_weight is None else sample_weight
+    return scale * w * (margin - y_true), scale * w * (0 * margin + 1)
+
+class Squared:
+    def __call__(self, y_true, margin, sample_weight=None):
+        return squared(y_true, margin, sample_weight)
+
+@parametrize_with_checks([functools.partial(squared, scale=2.0), Squared(), Squared()])
+def test_objective(check):
+    check()
+"""
+
+
+def test_names_of_tests_are_the_same_in_every_process_of_xdist(tmp_path) -> None:
+    pytest.importorskip("xdist")
+    (tmp_path / "test_mine.py").write_text(XDIST)
+    command = [sys.executable, "-m", "pytest", "-v", "-n", "2", "-p", "no:cacheprovider"]
+    path = {"PYTHONPATH": str(Path(go.__file__).parents[1])}
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | path, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout
+    assert "3 passed" in ran.stdout
+
+
 @parametrize_with_checks([logistic, go.offset_logloss_objective(0.1)])
 def test_the_decorator_makes_tests(check) -> None:
     assert check().passed

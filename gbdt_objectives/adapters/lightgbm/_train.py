@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -163,6 +164,15 @@ def train(
 _construction = RLock()
 
 
+def _renew_construction() -> None:
+    global _construction
+    _construction = RLock()
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of the threads that could release it
+    os.register_at_fork(after_in_child=_renew_construction)
+
+
 @contextmanager
 def one_at_a_time() -> Iterator[Callable[[Any], None]]:
     """One thread at a time until the callback that this yields is called, in the first round.
@@ -170,17 +180,17 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
     Before that LightGBM constructs the data, and two threads that share a Dataset would free
     what the other is about to read.
     """
-    held = True
+    lock, held = _construction, True
 
     def first_round(env: Any) -> None:
         nonlocal held
         if held:
             held = False
-            _construction.release()
+            lock.release()
 
     first_round.before_iteration = True  # type: ignore[attr-defined]
     first_round.order = -(10**6)  # type: ignore[attr-defined]  # before what the user has
-    _construction.acquire()
+    lock.acquire()
     try:
         yield first_round
     finally:
