@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
-from gbdt_objectives.metrics import ClassMetric, Metric
+from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
@@ -302,6 +303,27 @@ def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: s
             f"{_arguments.MARGIN[objective.link]} as predictions under a custom objective: pass a "
             f"metric of gbdt_objectives, such as {fitting[objective.link]}"
         )
+
+
+def sounding_like(name: str) -> str:
+    """What to write for the name of a metric that the library does not know."""
+    ours = [fit for fit in names_of_metrics if fit.endswith("_metric")]
+    sounds = {fit.removesuffix("_metric"): fit for fit in ours}
+    sounds |= dict.fromkeys(("kappa", "quadratic_kappa", "quadratic_weighted_kappa"), "qwk_metric")
+    sounds |= {"cohen_kappa": "qwk_metric", "cohen_kappa_score": "qwk_metric"}
+    near = difflib.get_close_matches(name.lower(), sounds, 1, 0.75)
+    if near:
+        return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
+    return "correct the name, or pass a metric of gbdt_objectives"
+
+
+def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
+    """Early stopping was asked for, but no metric was named."""
+    raise ValueError(
+        "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
+        f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "
+        "eval_metric=loss_metric(objective), or the metric that you mean"
+    )
 
 
 def check_two_classes(classes: Array) -> None:

@@ -26,13 +26,15 @@ from gbdt_objectives.adapters._estimators import (
     own_objective,
     read_arguments,
     refuse_built_in_metrics,
+    refuse_default_metric,
     request_rows,
     set_temporarily,
+    sounding_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -190,6 +192,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
+    _check_names([*metrics, *_named_metrics(estimator)])
     if objective is None and metric is None:
         return library_fit(**given)
     parameters: dict[str, Any] = {}
@@ -219,6 +222,11 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if classifier:
         refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
+    if metric is None and _stops_on_names(estimator, given):
+        if not metrics and not _named_metrics(estimator):
+            refuse_default_metric(objective, "LightGBM")
+        if not _named_metrics(estimator):  # LightGBM would stop on its default, too
+            parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
     y, w = labels_weights(
         given["y"],
         given.get("sample_weight"),
@@ -318,6 +326,27 @@ def _named_metrics(estimator: Any) -> list[Any]:
     found = estimator.get_params()
     given = [found[name] for name in ALIASES["metric"] if found.get(name) is not None]
     return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
+
+
+def _check_names(names: list[Any]) -> None:
+    """Raise for a name that LightGBM drops without a word: it would stop on its default alone."""
+    for name in names:
+        for one in name.split(",") if isinstance(name, str) else ():
+            if not knows_metric(one.strip()):
+                raise ValueError(
+                    f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
+                    f"measure its default alone: {sounding_like(one)}"
+                )
+
+
+def _stops_on_names(estimator: Any, given: dict[str, Any]) -> bool:
+    """Whether LightGBM's own early stopping is asked for."""
+    found = estimator.get_params()
+    numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
+    return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
+        isinstance(callback, lgb.callback._EarlyStoppingCallback)
+        for callback in given.get("callbacks", ())
+    )
 
 
 def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:

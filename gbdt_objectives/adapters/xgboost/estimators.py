@@ -24,6 +24,7 @@ from gbdt_objectives.adapters._estimators import (
     own_objective,
     read_arguments,
     refuse_built_in_metrics,
+    refuse_default_metric,
     request_rows,
     set_temporarily,
 )
@@ -252,10 +253,10 @@ def read_fit(
         )
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
+        if estimator.eval_metric is None and _stops_on_default(estimator):
+            refuse_default_metric(objective, "XGBoost")
         if trains_score(objective):
             refuse_built_in_metrics(metrics, objective, "XGBoost")
-            if estimator.eval_metric is None:
-                _check_stopping(stops_early)
             parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
     return Reading(objective, metrics, given, parameters)
 
@@ -342,12 +343,12 @@ def _class_probability(
     return p
 
 
-def _check_stopping(stops_early: bool) -> None:
-    if stops_early:
-        raise ValueError(
-            "early stopping needs a metric of the objective's scores: pass "
-            "eval_metric=loss_metric(objective)"
-        )
+def _stops_on_default(estimator: Any) -> bool:
+    """Whether it stops early and nobody said on which metric."""
+    return estimator.early_stopping_rounds is not None or any(
+        isinstance(callback, xgb.callback.EarlyStopping) and callback.metric_name is None
+        for callback in estimator.callbacks or ()
+    )
 
 
 def _check_eval_set(eval_set: Any) -> None:
