@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
@@ -199,9 +201,17 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
         )
 
 
-def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | None = None) -> None:
+def check_held_out(
+    evals: Sequence[tuple[Any, str]],
+    data: object,
+    labels: Callable[[int | None], Any],
+    name: str | None = None,
+) -> None:
     """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
-    name, is missing or the training data."""
+    name, is missing or the training data; warn if it seems to be a copy of that.
+
+    ``labels`` returns those of evals[k], or of the training data (None).
+    """
     seen = [pair for pair in evals if name in (None, pair[1])]
     if evals and not seen:
         raise ValueError(
@@ -219,6 +229,22 @@ def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | N
             f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
             "last"
         )
+    looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
+    if _same_labels(labels(looked_at), labels(None)):
+        warnings.warn(
+            f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
+            "and the same labels: if they are the same rows, it stops too late; pass held-out rows",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    """Whether both are labels in memory, as many and equal."""
+    if a is None or b is None or hasattr(a, "__dask_graph__"):
+        return False
+    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
+    return len(first) > 0 and np.array_equal(first, second)
 
 
 def check_same_starts(what: str, has: Mapping[str, bool]) -> None:

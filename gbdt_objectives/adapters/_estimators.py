@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
@@ -276,6 +276,18 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
             f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
         )
     return np.searchsorted(classes, target)
+
+
+def check_held_out_sets(
+    pairs: Sequence[Any], given: dict[str, Any], prefix: str, name: str | None = None
+) -> None:
+    """Raise or warn if the evaluation set (X, y) on which fit is to stop early is not held out."""
+
+    def labels(k: int | None) -> Any:
+        return given["y"] if k is None else pairs[k][1]
+
+    sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
+    _arguments.check_held_out(sets, given["X"], labels, name)
 
 
 def fit_to_margins(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import lightgbm as lgb
@@ -123,3 +124,143 @@ def test_rmse_by_name_is_what_early_stopping_looks_at(lib: Library, ordinal) -> 
     model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), **({} if lib is XGB else name))
     (values,) = (model.evals_result() if lib is XGB else model.evals_result_).values()
     assert list(values) == ["rmse"]
+
+
+# --- early stopping of a class of the user's
+
+
+class Watching(xgb.callback.EarlyStopping):
+    """Notes what it sees; stops as XGBoost does."""
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.seen: list[Any] = []
+
+    def after_iteration(self, model, epoch, evals_log):
+        *_, values = list(evals_log.values())[-1].values()
+        self.seen.append(values[-1])
+        return super().after_iteration(model, epoch, evals_log)
+
+
+def watched(way: str, own: Any, X, y, metric: Any = SMOOTH) -> tuple[Any, list[float]]:
+    """The booster and the values of the metric; in cv no booster."""
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": metric, "callbacks": [own]}
+    if way == "estimator":
+        model = regressor(
+            XGB, n_estimators=100, learning_rate=0.3, eval_metric=metric, callbacks=[own]
+        )
+        model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), verbose=False)
+        return model.get_booster(), model.evals_result()["validation_0"][metric.name]
+    if way == "cv":
+        data = xgb.DMatrix(X, y)
+        history = xgboost_adapter.cv({"max_depth": 2}, data, 100, as_pandas=False, **call)
+        return None, history[f"test-{metric.name}-mean"]
+    data, rows = xgb.DMatrix(X[TRAIN], y[TRAIN]), xgb.DMatrix(X[TEST], y[TEST])
+    record: dict[str, Any] = {}
+    booster = xgboost_adapter.train(
+        {"max_depth": 2}, data, 100, evals=[(rows, "v")], evals_result=record, **call
+    )
+    return booster, record["v"][metric.name]
+
+
+@pytest.mark.parametrize("way", ["train", "estimator", "cv"])
+def test_xgboost_early_stopping_of_a_users_class_is_kept(way: str, ordinal) -> None:
+    X, y, _ = ordinal
+    own = Watching(rounds=8)
+    booster, values = watched(way, own, X, y)
+    seen = [value[0] if isinstance(value, tuple) else value for value in own.seen]
+    assert 8 < len(seen) < 100
+    assert seen[: len(values)] == values  # in full precision; cv cuts its history
+    assert any(value != round(value, 6) for value in seen)
+    assert len(seen) == np.argmax(seen) + 1 + 8  # greater is better
+    assert own.maximize is None  # as it was
+    if booster is not None:
+        assert booster.num_boosted_rounds() == len(seen)  # save_best is False
+        assert booster.best_iteration == np.argmax(seen)
+        best = Watching(rounds=8, save_best=True)
+        booster, _ = watched(way, best, X, y)
+        assert booster.num_boosted_rounds() == np.argmax(seen) + 1
+    own.seen.clear()
+    watched(way, own, X, y, go.squared_error_metric())  # another direction, from the beginning
+    errors = [value[0] if isinstance(value, tuple) else value for value in own.seen]
+    assert len(errors) == min(100, np.argmin(errors) + 1 + 8)
+
+
+def test_xgboost_early_stopping_of_a_users_class_that_contradicts_is_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for parameters, message in (({"maximize": False}, "leave maximize out"),
+                                ({"metric_name": "rmse"}, "leave metric_name out")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            watched("train", Watching(rounds=8, **parameters), X, y)
+
+
+# --- labels and weights that were set on constructed data
+
+
+def test_labels_and_weights_set_on_a_constructed_dataset_are_those_trained_on(ordinal) -> None:
+    X, y, w = ordinal
+
+    def changed() -> tuple[lgb.Dataset, lgb.Dataset]:
+        data = lgb.Dataset(X[TRAIN], y[::-1][TRAIN], weight=np.ones(400)).construct()
+        rows = lgb.Dataset(X[TEST], y[::-1][TEST], reference=data).construct()
+        for dataset, part in ((data, TRAIN), (rows, TEST)):
+            dataset.get_label(), dataset.get_weight()
+            dataset.set_field("label", y[part])
+            dataset.set_field("weight", w[part])
+        return data, rows
+
+    data = lgb.Dataset(X[TRAIN], y[TRAIN], weight=w[TRAIN])
+    right = data, lgb.Dataset(X[TEST], y[TEST], weight=w[TEST], reference=data)
+    params = {"num_leaves": 4, "verbose": -1, "num_threads": 1}
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    plain = {**params, "objective": go.qwk_objective(y[TRAIN], sample_weight=w[TRAIN]),
+             "metric": "None"}  # fmt: skip
+    texts, records, folds, own = [], [], [], []
+    for data, rows in (changed(), right):
+        record: dict[str, Any] = {}
+        evals = {"evals": [(rows, "v")], "callbacks": [lgb.record_evaluation(record)]}
+        texts.append(LGB.train(params, data, 5, **call, **evals).model_to_string())
+        records.append(record)
+    assert texts[0] == texts[1]
+    assert records[0] == records[1]
+    for data, _ in (changed(), right):
+        split = [(np.arange(200), np.arange(200, 400))]
+        folds.append(lightgbm_adapter.cv(params, data, 5, folds=split, **call))
+    assert folds[0] == folds[1]
+    for data, rows in (changed(), right):
+        booster = lgb.train(plain, data, 5, valid_sets=[rows], feval=SMOOTH.lightgbm)
+        own.append((booster.model_to_string(), booster.best_score))
+    assert own[0] == own[1]
+
+
+# --- early stopping on rows that are those of the training
+
+
+@both
+@pytest.mark.parametrize("way", ["train", "estimator"])
+def test_early_stopping_on_a_copy_of_the_training_rows_warns(
+    lib: Library, way: str, ordinal
+) -> None:
+    X, y, _ = ordinal
+    told = {"eval_metric": SMOOTH}
+
+    def stop(a: np.ndarray, b: np.ndarray) -> None:
+        if way == "train":
+            data = lib.data(X[TRAIN], y[TRAIN])
+            lib.train(
+                QUIET[lib.name], data, 3, objective=go.qwk_objective(), metric=SMOOTH,
+                evals=[(lib.data(a, b, reference=data), "v")], early_stopping_rounds=3,
+            )  # fmt: skip
+            return
+        model = regressor(lib, n_estimators=3, early_stopping_rounds=3,
+                          **(told if lib is XGB else {}))  # fmt: skip
+        more = {"verbose": False} if lib is XGB else told
+        model.fit(X[TRAIN], y[TRAIN], eval_set=[(a, b)], **more)
+
+    for a, b in ((X[TRAIN], y[TRAIN]), (X[TRAIN].copy(), y[TRAIN].copy())):
+        with pytest.warns(UserWarning, match="as many rows as the training data, and the same lab"):
+            stop(a, b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        stop(X[TEST], y[TEST])
+        stop(X[200:600], y[200:600])

@@ -117,7 +117,11 @@ def train(
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
     if stops_early:
-        _arguments.check_held_out(evals, data)
+
+        def labels(k: int | None) -> Any:
+            return _current(data if k is None else evals[k][0], "label")
+
+        _arguments.check_held_out(evals, data, labels)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
@@ -241,6 +245,11 @@ def _field(dataset: lgb.Dataset, name: str) -> Any:
     return dataset.get_field(name) if value is None and _constructed(dataset) else value
 
 
+def _current(dataset: lgb.Dataset, name: str) -> Any:
+    """A field that set_field may have changed since, which the attribute does not know."""
+    return dataset.get_field(name) if _constructed(dataset) else getattr(dataset, name)
+
+
 def _constructed(dataset: lgb.Dataset) -> bool:
     return bool(dataset._handle)  # a null pointer if it could not be constructed
 
@@ -251,7 +260,7 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 def check_label(dataset: lgb.Dataset, name: str) -> None:
     """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
-    label, weight = _field(dataset, "label"), _field(dataset, "weight")
+    label, weight = _current(dataset, "label"), _current(dataset, "weight")
     if weight is not None:
         _checks.finite(f"the weight of {name}", np.asarray(weight, float))
     in_memory = dataset.used_indices is None and not in_file(dataset)

@@ -15,6 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_held_out_sets,
     check_places,
     class_positions,
     copy_signature,
@@ -378,7 +379,6 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
     if any_stops_early(callbacks):
-        sets = [(X, f"valid_{k}") for k, (X, _) in enumerate(_evaluation_sets(given))]
-        _arguments.check_held_out(sets, given["X"])
+        check_held_out_sets(_evaluation_sets(given), given, "valid")
     given["callbacks"] = callbacks
     return parameters

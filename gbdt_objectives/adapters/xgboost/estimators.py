@@ -13,6 +13,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_held_out_sets,
     check_places,
     class_positions,
     copy_signature,
@@ -33,6 +34,7 @@ from gbdt_objectives.adapters.xgboost import parameters as table
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import (
+    STOPPING,
     Exact,
     any_stops_early,
     direct_callbacks,
@@ -58,7 +60,8 @@ class XGBRegressor(xgb.XGBRegressor):
     a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``, early stopping (by
     ``early_stopping_rounds`` or an ``EarlyStopping`` callback) is on the last evaluation set
     in the metric's own direction and full precision, and the model holds the best rounds
-    only. Without either it is XGBoost's own estimator.
+    only (with an ``EarlyStopping`` of a class of your own, what its ``save_best`` says). Without
+    either it is XGBoost's own estimator.
 
     Parameters
     ----------
@@ -393,9 +396,9 @@ def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dic
     callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    sets = [(X, f"validation_{k}") for k, (X, _) in enumerate(given.get("eval_set", ()))]
     for callback in callbacks:
-        if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_held_out(sets, given["X"], callback.data)
+        if isinstance(callback, STOPPING):
+            sets = given.get("eval_set", ())
+            check_held_out_sets(sets, given, "validation", callback.data)
     callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}
