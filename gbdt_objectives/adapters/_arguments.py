@@ -36,6 +36,13 @@ INSTEAD = by_name({
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
+WRAPPED = "write objective=gbdt_objectives.objective(function)"
+"""What to do with a gradient function of one's own."""
+
+ABSENT: Any = None
+"""Default of ``objective``, which is needed: for a message that says what to write."""
+
+
 MARGIN: dict[str | None, str] = {
     "identity": "scores in label units",
     "logit": "log-odds of label 1",
@@ -73,11 +80,13 @@ def check_arguments(
     check_data("data", data, kind)
     for name, instead in {**INSTEAD, **instead_here}.items():
         if name in others:
-            raise TypeError(f"{function}() got {name}=: {instead}")
+            written = WRAPPED if _is_function(others[name]) and "obj" in name else instead
+            raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
         raise TypeError(
             f"params must be a dict of booster parameters, found {_checks.shown(params)}"
         )
+    _check_objective_is_said(function, params, objective)
     check_objective(objective)
     if metric is not None or function == "cv":
         check_metric(metric, objective)
@@ -88,7 +97,7 @@ def check_arguments(
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": data}
-    _check_evals(evals)
+    _check_evals(evals, parses_names=kind.__module__.startswith("xgboost"))
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
@@ -99,6 +108,27 @@ def check_arguments(
     for name, dataset in evaluated.items():
         check_data(name, dataset, kind)
     return {"data": data, **evaluated}
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, Objective)
+
+
+def _check_objective_is_said(function: str, params: Mapping[str, Any], objective: object) -> None:
+    """Raise for an objective in params, where the libraries' own train has it, and none beside."""
+    if objective is not None or params.get("objective") is None:
+        return
+    found = params["objective"]
+    if isinstance(found, str):
+        instead = (
+            "for an objective of the library call its own function; for one of gbdt_objectives "
+            f"pass objective= to {function}(), such as qwk_objective()"
+        )
+    else:
+        instead = WRAPPED if _is_function(found) else f"pass it to {function}(), objective="
+    raise TypeError(
+        f"params['objective'] is {_checks.shown(found)} and objective= is missing: {instead}"
+    )
 
 
 def check_data(name: str, data: object, kind: type) -> None:
@@ -319,7 +349,7 @@ def same(value: object, allowed: tuple[object, ...]) -> bool:
     return plain(value) in {plain(option) for option in allowed}
 
 
-def _check_evals(evals: object) -> None:
+def _check_evals(evals: object, *, parses_names: bool) -> None:
     if not isinstance(evals, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)
         for pair in evals
@@ -327,7 +357,9 @@ def _check_evals(evals: object) -> None:
         raise TypeError(f"evals must be a list of pairs (data, name), found {_checks.shown(evals)}")
     names = [name for _, name in evals]
     for name in names:
-        if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
+        if not name:
+            raise ValueError("a name in evals is empty: name what it holds, such as 'held_out'")
+        if parses_names and set(name) & set(" \t\n:-"):  # XGBoost, its own report
             raise ValueError(
                 f"a name in evals must not contain a blank, ':' or '-', found "
                 f"{_checks.shown(name)}: write 'held_out' for 'held out'"

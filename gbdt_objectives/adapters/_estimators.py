@@ -57,13 +57,41 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
             found |= found.pop(name, {})
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
+
+
+def whole_numbers(y: Any) -> Any:
+    """Labels of dtype object as integers, where they are; any others as they are."""
+    if getattr(getattr(y, "dtype", None), "kind", None) != "O":
+        return y
+    plain = np.array(np.asarray(y).tolist())
+    return plain if plain.dtype.kind in "iu" else y
 
 
 def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
     """The objective with what fit got for its rows, and the other arguments of fit by name."""
+    objective, given = _read_rows(objective, fit, *args, **kwargs)
+    if objective is not None:
+        if given.get("y") is None:
+            raise ValueError(
+                f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the "
+                "target y is None."
+            )
+        given["y"] = whole_numbers(given["y"])
+        if isinstance(given.get("eval_set"), list):
+            given["eval_set"] = [
+                (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+                for pair in given["eval_set"]
+            ]
+    return objective, given
+
+
+def _read_rows(
+    objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
+) -> tuple[Objective | None, dict[str, Any]]:
+    """The same, as they are."""
     if not isinstance(objective, FunctionObjective):
         return objective, name_arguments(fit, *args, **kwargs)
     names = objective.row_names

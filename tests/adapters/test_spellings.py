@@ -264,3 +264,193 @@ def test_early_stopping_on_a_copy_of_the_training_rows_warns(
         warnings.simplefilter("error", UserWarning)
         stop(X[TEST], y[TEST])
         stop(X[200:600], y[200:600])
+
+
+# --- what the libraries' own train and estimators take
+
+
+@pytest.mark.parametrize("min_delta", [0.02, [0.02], []], ids=str)
+@pytest.mark.parametrize("way", ["train", "estimator"])
+def test_min_delta_of_lightgbm_has_its_meaning(way: str, min_delta, ordinal) -> None:
+    X, y, _ = ordinal
+    error = go.squared_error_metric()
+    stop = lgb.early_stopping(5, verbose=False, min_delta=min_delta)
+    plain = {"num_leaves": 4, "verbose": -1, "num_threads": 1, "learning_rate": 0.1}
+    data = lgb.Dataset(X[TRAIN], y[TRAIN])
+    rows = lgb.Dataset(X[TEST], y[TEST], reference=data)
+    if way == "train":
+        booster = LGB.train(plain, data, 150, objective=go.qwk_objective(), metric=error,
+                            evals=[(rows, "valid 0")], callbacks=[stop])  # fmt: skip
+    else:
+        model = regressor(LGB, n_estimators=150)
+        booster = model.fit(
+            X[TRAIN], y[TRAIN], **held_out(X, y), eval_metric=error, callbacks=[stop]
+        ).booster_
+    record: dict[str, Any] = {}
+    all_rounds = {"callbacks": [lgb.record_evaluation(record)], "evals": [(rows, "v")]}
+    LGB.train(plain, data, 150, objective=go.qwk_objective(), metric=error, **all_rounds)
+    values, best = record["v"]["squared_error"], 0
+    for k, value in enumerate(values):
+        if value < values[best] - (0.02 if min_delta else 0):
+            best = k
+        elif k - best == 5:
+            break
+    assert booster.current_iteration() == best + 1
+    assert best > 5
+
+
+def test_min_deltas_that_mean_nothing_are_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for bad, message in (([0.1, 0.2], "write one number"), (-1.0, "must not be negative")):
+        stop = lgb.early_stopping(5, verbose=False, min_delta=bad)
+        with pytest.raises(ValueError, match=message):
+            regressor(LGB).fit(
+                X[TRAIN], y[TRAIN], **held_out(X, y), eval_metric=SMOOTH, callbacks=[stop]
+            )
+
+
+def test_names_of_evaluation_sets_with_blanks(ordinal) -> None:
+    X, y, _ = ordinal
+    record: dict[str, Any] = {}
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    data = lgb.Dataset(X[TRAIN], y[TRAIN])
+    evals = [(lgb.Dataset(X[:99], y[:99], reference=data), "a - b: c"),
+             (lgb.Dataset(X[TEST], y[TEST], reference=data), "valid 0")]  # fmt: skip
+    LGB.train({"verbose": -1}, data, 30, evals=evals, early_stopping_rounds=5,
+              callbacks=[lgb.record_evaluation(record)], **call)  # fmt: skip
+    assert list(record) == ["a - b: c", "valid 0"]
+    matrix = xgb.DMatrix(X, y)
+    with pytest.raises(ValueError, match="must not contain a blank"):
+        XGB.train({}, matrix, 3, evals=[(matrix, "valid 0")], **call)
+    for lib, rows in ((XGB, matrix), (LGB, data)):
+        with pytest.raises(ValueError, match="a name in evals is empty"):
+            lib.train({}, rows, 3, evals=[(rows, "")], **call)
+
+
+@both
+@pytest.mark.parametrize("dtype", [int, np.int64], ids=["int", "int64"])
+def test_whole_numbers_of_dtype_object_are_labels(lib: Library, dtype: type, ordinal) -> None:
+    X, y, _ = ordinal
+    objects = np.array([dtype(label) for label in y], dtype=object)
+    call: dict[str, Any] = {"objective": go.qwk_objective()}
+    expected = lib.predict(lib.train(QUIET[lib.name], lib.data(X, y), 3, **call), X)
+    found = lib.predict(lib.train(QUIET[lib.name], lib.data(X, objects), 3, **call), X)
+    np.testing.assert_array_equal(found, expected)
+    fold = xgboost_adapter.cv if lib is XGB else lightgbm_adapter.cv
+    options = {"as_pandas": False} if lib is XGB else {}
+    histories = [
+        fold(QUIET[lib.name], lib.data(X, labels), 3, metric=SMOOTH, **call, **options)
+        for labels in (y, objects)
+    ]
+    assert histories[0] == histories[1]
+    told = {"eval_metric": SMOOTH}
+    predictions = []
+    for labels in (y, objects):
+        model = regressor(lib, n_estimators=3, **(told if lib is XGB else {}))
+        model.fit(X[TRAIN], labels[TRAIN], **held_out(X, labels), **({} if lib is XGB else told))
+        predictions.append(model.predict(X))
+    np.testing.assert_array_equal(*predictions)
+    for objective in (go.offset_logloss_objective(0.5), go.focal_objective(2)):
+        model = CLASSIFIER[lib.name](objective=objective, n_estimators=3, **QUIET[lib.name])
+        one = model.fit(X, (y > 2).astype(int)).predict_proba(X)
+        other = model.fit(X, (objects > 2).astype(int).astype(object)).predict_proba(X)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_base_score_as_a_string(ordinal) -> None:
+    X, y, _ = ordinal
+    data, call = xgb.DMatrix(X, y), {"objective": go.qwk_objective()}
+    expected = XGB.train({"base_score": 2.0}, data, 3, **call).predict(data)
+    found = XGB.train({"base_score": "2.0"}, data, 3, **call).predict(data)
+    np.testing.assert_array_equal(found, expected)
+    model = regressor(XGB, n_estimators=3, base_score="2.0").fit(X, y)
+    same = regressor(XGB, n_estimators=3, base_score=2.0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    with pytest.raises(TypeError, match="base_score"):
+        XGB.train({"base_score": "two"}, data, 3, **call)
+
+
+@pytest.mark.parametrize(
+    ("alias", "own", "value", "more"),
+    [
+        ("feature_fraction", "colsample_bytree", 0.5, {}),
+        ("bagging_fraction", "subsample", 0.5, {"subsample_freq": 1}),
+        ("bagging_freq", "subsample_freq", 1, {"subsample": 0.5}),
+        ("lambda_l1", "reg_alpha", 20.0, {}),
+        ("lambda_l2", "reg_lambda", 300.0, {}),
+        ("min_data_in_leaf", "min_child_samples", 100, {}),
+        ("min_sum_hessian_in_leaf", "min_child_weight", 100.0, {}),
+        ("min_gain_to_split", "min_split_gain", 9.0, {}),
+        ("eta", "learning_rate", 0.5, {}),
+        ("max_leaves", "num_leaves", 2, {}),
+        ("boosting", "boosting_type", "goss", {"n_estimators": 30}),
+        ("bin_construct_sample_cnt", "subsample_for_bin", 50, {}),
+    ],
+)
+def test_other_names_of_lightgbms_parameters_act(alias, own, value, more, ordinal) -> None:
+    X, y, _ = ordinal
+    kind = lightgbm_adapter.LGBMRegressor
+    common = {"objective": go.qwk_objective(), "n_estimators": 5, "n_jobs": 1, "verbose": -1,
+              "random_state": 0, **more}  # fmt: skip
+    default = kind(**{**common, "subsample": 1.0}).fit(X, y).predict(X)
+    expected = kind(**common, **{own: value}).fit(X, y).predict(X)
+    model = kind(**common, **{alias: value})
+    before = model.get_params()
+    found = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(found, expected)
+    assert not np.array_equal(found, default)
+    assert model.get_params() == before
+
+
+def test_two_names_of_a_parameter_of_lightgbm_that_disagree_are_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for pair in ({"colsample_bytree": 0.8, "feature_fraction": 0.5},
+                 {"sub_feature": 0.8, "feature_fraction": 0.5}):  # fmt: skip
+        with pytest.raises(ValueError, match="are one parameter of LightGBM"):
+            regressor(LGB, **pair).fit(X, y)
+
+
+def own_gradient(margin: Any, data: Any) -> tuple[Any, Any]:
+    return margin - data.get_label(), np.ones_like(margin)
+
+
+@both
+@pytest.mark.parametrize("name", ["train", "cv"])
+def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, ordinal) -> None:
+    X, y, _ = ordinal
+    module = xgboost_adapter if lib is XGB else lightgbm_adapter
+    data, options = lib.data(X, y), {"metric": SMOOTH} if name == "cv" else {}
+    wrap = r"write objective=gbdt_objectives\.objective\(function\)"
+    built_in = "binary:logistic" if lib is XGB else "binary"
+    for params, more, message in (
+        ({}, {"obj": own_gradient}, f"got obj=: {wrap}"),
+        ({}, {"fobj": own_gradient}, f"got fobj=: {wrap}"),
+        ({}, {"obj": go.qwk_objective()}, "got obj=: write objective=$"),
+        ({"objective": built_in}, {}, r"of the library call its own.*pass objective= to"),
+        ({"objective": own_gradient}, {}, f"objective= is missing: {wrap}"),
+        ({"objective": go.qwk_objective()}, {}, rf"pass it to {name}\(\), objective="),
+        ({}, {}, "objective must be an objective such as"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            getattr(module, name)(params, data, 3, **options, **more)
+
+
+@both
+@pytest.mark.parametrize("objective", [None, go.qwk_objective()], ids=["own", "ours"])
+def test_fit_without_labels_is_the_librarys_error(lib: Library, objective, ordinal) -> None:
+    X, _, _ = ordinal
+    own = None if lib is LGB else "reg:squarederror"
+    errors = (ValueError, xgb.core.XGBoostError)
+    with pytest.raises(errors, match="y to be passed, but the target y is None|shape of labels"):
+        regressor(lib, objective=objective or own).fit(X, None)
+
+
+@pytest.mark.parametrize("objective", ["reg:squarederror", go.qwk_objective()], ids=str)
+def test_xgboost_takes_weights_by_position_and_warns(objective, ordinal) -> None:
+    X, y, w = ordinal
+    expected = regressor(XGB, objective=objective).fit(X, y, sample_weight=w).predict(X)
+    with pytest.warns(FutureWarning, match="Pass `sample_weight` as keyword args"):
+        model = regressor(XGB, objective=objective).fit(X, y, w)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    with pytest.raises(TypeError):
+        regressor(XGB, objective=objective).fit(X, y, w, sample_weight=w)

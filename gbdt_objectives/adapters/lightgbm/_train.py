@@ -15,6 +15,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
@@ -29,7 +30,7 @@ def train(
     data: lgb.Dataset,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[lgb.Dataset, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -265,7 +266,7 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
         _checks.finite(f"the weight of {name}", np.asarray(weight, float))
     in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
-        _checks.vector(f"the label of {name}", np.asarray(label).ravel())
+        _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif in_memory:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
 

@@ -47,6 +47,9 @@ OWN = {
 }  # fmt: skip
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
 
+DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
+"""Parameters that the estimators name, with the value that they always have."""
+
 NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
 
@@ -219,7 +222,11 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if not encodes:
         _rename_evaluation_sets(given, library_fit)
     found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-    table.check(found, objective, stops_early=stops_early)
+    written = _find_aliases(found)
+    parameters |= {default: found[alias] for alias, default in written.items()}
+    parameters |= dict.fromkeys(written)  # of the two names LightGBM would use the main one
+    said = {name: v for name, v in found.items() if name not in written.values()}
+    table.check(said, objective, stops_early=stops_early)
     if classifier:
         refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
@@ -257,6 +264,18 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
 
     estimator._objective = fit_to_margins(started.objective, y, w, margins)
     return estimator
+
+
+def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
+    """{alias that was given: the estimator's own name of it, which stands at its default}."""
+    written: dict[str, str] = {}
+    for names in ALIASES.values():
+        for own in names:
+            default = DEFAULTS.get(own)
+            given = [name for name in names if name != own and found.get(name) is not None]
+            if given and default is not None and found.get(own) == default:
+                written[given[0]] = own
+    return written
 
 
 def _encode(estimator: Any, given: dict[str, Any], classes: Array) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def train(
     data: xgb.DMatrix,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[xgb.DMatrix, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -265,10 +265,18 @@ def start_measured(
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if base_score is not None:
-        start = margin(_checks.number("base_score", base_score), objective)
+        start = margin(_checks.number("base_score", _as_number(base_score)), objective)
         return StartedObjective(objective, start), {}
     intercept = float(start_margin(objective))
     return StartedObjective(objective, intercept), {"base_score": prediction(intercept, objective)}
+
+
+def _as_number(value: Any) -> Any:
+    """XGBoost takes numbers written as strings."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def start_at_margins(

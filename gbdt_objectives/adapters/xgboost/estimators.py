@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from inspect import signature
 from types import MethodType
 from typing import Any, NamedTuple, TypeGuard
 
@@ -239,6 +241,7 @@ def read_fit(
             "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
+    args, kwargs = _by_keyword(library_fit, args, kwargs)
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
@@ -262,6 +265,17 @@ def read_fit(
             refuse_built_in_metrics(metrics, objective, "XGBoost")
             parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
     return Reading(objective, metrics, given, parameters)
+
+
+def _by_keyword(
+    fit: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What follows X and y by name: XGBoost takes it by position, too, and warns."""
+    names = list(signature(fit).parameters)[2 : len(args)]
+    if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
+        return args, kwargs
+    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=5)
+    return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
 
 
 def run_fit(estimator: Any, library_fit: Callable[..., Any], reading: Reading) -> None:
