@@ -310,9 +310,15 @@ def some_weight(name: str, largest: float, rows: int) -> None:
 
 
 def label_weight(dataset: Any) -> tuple[Any, Any]:
-    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries."""
-    weight = dataset.get_weight()
-    return dataset.get_label(), None if weight is None or 0 in np.shape(weight) else weight
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries.
+
+    LightGBM's own get_label keeps what it once returned, whatever set_field did since.
+    """
+    if getattr(dataset, "_handle", None):  # a Dataset that is constructed
+        label, weight = dataset.get_field("label"), dataset.get_field("weight")
+    else:
+        label, weight = dataset.get_label(), dataset.get_weight()
+    return label, None if weight is None or 0 in np.shape(weight) else weight
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:

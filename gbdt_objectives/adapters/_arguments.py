@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._devices import to_host
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
@@ -33,6 +35,13 @@ INSTEAD = by_name({
 """Arguments of the boosters' own train() and fit() with another name here, and what to write."""
 
 
+WRAPPED = "write objective=gbdt_objectives.objective(function)"
+"""What to do with a gradient function of one's own."""
+
+ABSENT: Any = None
+"""Default of ``objective``, which is needed: for a message that says what to write."""
+
+
 def check_arguments(
     function: str,
     kind: type,
@@ -54,11 +63,13 @@ def check_arguments(
     check_data("data", data, kind)
     for name, instead in {**INSTEAD, **instead_here}.items():
         if name in others:
-            raise TypeError(f"{function}() got {name}=: {instead}")
+            written = WRAPPED if _is_function(others[name]) and "obj" in name else instead
+            raise TypeError(f"{function}() got {name}=: {written}")
     if not isinstance(params, Mapping):
         raise TypeError(
             f"params must be a dict of booster parameters, found {_checks.shown(params)}"
         )
+    _check_objective_is_said(function, params, objective)
     check_objective(objective)
     if metric is not None or function == "cv":
         check_metric(metric, objective)
@@ -69,7 +80,7 @@ def check_arguments(
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
         return {"data": data}
-    _check_evals(evals)
+    _check_evals(evals, parses_names=kind.__module__.startswith("xgboost"))
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
@@ -80,6 +91,27 @@ def check_arguments(
     for name, dataset in evaluated.items():
         check_data(name, dataset, kind)
     return {"data": data, **evaluated}
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, Objective)
+
+
+def _check_objective_is_said(function: str, params: Mapping[str, Any], objective: object) -> None:
+    """Raise for an objective in params, where the libraries' own train has it, and none beside."""
+    if objective is not None or params.get("objective") is None:
+        return
+    found = params["objective"]
+    if isinstance(found, str):
+        instead = (
+            "for an objective of the library call its own function; for one of gbdt_objectives "
+            f"pass objective= to {function}(), such as qwk_objective()"
+        )
+    else:
+        instead = WRAPPED if _is_function(found) else f"pass it to {function}(), objective="
+    raise TypeError(
+        f"params['objective'] is {_checks.shown(found)} and objective= is missing: {instead}"
+    )
 
 
 def check_data(name: str, data: object, kind: type) -> None:
@@ -183,9 +215,17 @@ def check_booster(booster: object, kind: type, attribute: str) -> None:
         )
 
 
-def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | None = None) -> None:
+def check_held_out(
+    evals: Sequence[tuple[Any, str]],
+    data: object,
+    labels: Callable[[int | None], Any],
+    name: str | None = None,
+) -> None:
     """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
-    name, is missing or the training data."""
+    name, is missing or the training data; warn if it seems to be a copy of that.
+
+    ``labels`` returns those of evals[k], or of the training data (None).
+    """
     seen = [pair for pair in evals if name in (None, pair[1])]
     if evals and not seen:
         raise ValueError(
@@ -203,6 +243,22 @@ def check_held_out(evals: Sequence[tuple[Any, str]], data: object, name: str | N
             f"early stopping looks at {its_name!r}, which is the training data: put held-out data "
             "last"
         )
+    looked_at = max(k for k, (_, other) in enumerate(evals) if other == its_name)
+    if _same_labels(labels(looked_at), labels(None)):
+        warnings.warn(
+            f"early stopping looks at {its_name!r}, which has as many rows as the training data, "
+            "and the same labels: if they are the same rows, it stops too late; pass held-out rows",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _same_labels(a: Any, b: Any) -> bool:
+    """Whether both are labels in memory, as many and equal."""
+    if a is None or b is None or hasattr(a, "__dask_graph__"):
+        return False
+    first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
+    return len(first) > 0 and np.array_equal(first, second)
 
 
 def check_same_starts(what: str, has: Mapping[str, bool]) -> None:
@@ -277,7 +333,7 @@ def same(value: object, allowed: tuple[object, ...]) -> bool:
     return plain(value) in {plain(option) for option in allowed}
 
 
-def _check_evals(evals: object) -> None:
+def _check_evals(evals: object, *, parses_names: bool) -> None:
     if not isinstance(evals, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str)
         for pair in evals
@@ -285,7 +341,9 @@ def _check_evals(evals: object) -> None:
         raise TypeError(f"evals must be a list of pairs (data, name), found {_checks.shown(evals)}")
     names = [name for _, name in evals]
     for name in names:
-        if not name or set(name) & set(" \t\n:-"):  # XGBoost parses its own report by them
+        if not name:
+            raise ValueError("a name in evals is empty: name what it holds, such as 'held_out'")
+        if parses_names and set(name) & set(" \t\n:-"):  # XGBoost, its own report
             raise ValueError(
                 f"a name in evals must not contain a blank, ':' or '-', found "
                 f"{_checks.shown(name)}: write 'held_out' for 'held out'"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import difflib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._library import library_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
-from gbdt_objectives.metrics import ClassMetric, Metric
+from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
@@ -55,13 +56,41 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     for name, parameter in call.parameters.items():
         if parameter.kind is Parameter.VAR_KEYWORD:
             found |= found.pop(name, {})
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: v for name, v in found.items() if v is not None or name in ("X", "y")}
+
+
+def whole_numbers(y: Any) -> Any:
+    """Labels of dtype object as integers, where they are; any others as they are."""
+    if getattr(getattr(y, "dtype", None), "kind", None) != "O":
+        return y
+    plain = np.array(np.asarray(y).tolist())
+    return plain if plain.dtype.kind in "iu" else y
 
 
 def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
     """The objective with what fit got for its rows, and the other arguments of fit by name."""
+    objective, given = _read_rows(objective, fit, *args, **kwargs)
+    if objective is not None:
+        if given.get("y") is None:
+            raise ValueError(
+                f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the "
+                "target y is None."
+            )
+        given["y"] = whole_numbers(given["y"])
+        if isinstance(given.get("eval_set"), list):
+            given["eval_set"] = [
+                (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+                for pair in given["eval_set"]
+            ]
+    return objective, given
+
+
+def _read_rows(
+    objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
+) -> tuple[Objective | None, dict[str, Any]]:
+    """The same, as they are."""
     names = row_names(objective)
     if objective is None or not names:
         return objective, name_arguments(fit, *args, **kwargs)
@@ -284,6 +313,18 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
     return np.searchsorted(classes, target)
 
 
+def check_held_out_sets(
+    pairs: Sequence[Any], given: dict[str, Any], prefix: str, name: str | None = None
+) -> None:
+    """Raise or warn if the evaluation set (X, y) on which fit is to stop early is not held out."""
+
+    def labels(k: int | None) -> Any:
+        return given["y"] if k is None else pairs[k][1]
+
+    sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
+    _arguments.check_held_out(sets, given["X"], labels, name)
+
+
 def fit_to_margins(
     objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
 ) -> Objective:
@@ -308,6 +349,27 @@ def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: s
             f"{objective.link.margins} as predictions under a custom objective: "
             f"{objective.link.metric}, a metric of gbdt_objectives"
         )
+
+
+def sounding_like(name: str) -> str:
+    """What to write for the name of a metric that the library does not know."""
+    ours = [fit for fit in names_of_metrics if fit.endswith("_metric")]
+    sounds = {fit.removesuffix("_metric"): fit for fit in ours}
+    sounds |= dict.fromkeys(("kappa", "quadratic_kappa", "quadratic_weighted_kappa"), "qwk_metric")
+    sounds |= {"cohen_kappa": "qwk_metric", "cohen_kappa_score": "qwk_metric"}
+    near = difflib.get_close_matches(name.lower(), sounds, 1, 0.75)
+    if near:
+        return f"pass {sounds[near[0]]}(...) of gbdt_objectives, not its name"
+    return "correct the name, or pass a metric of gbdt_objectives"
+
+
+def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
+    """Early stopping was asked for, but no metric was named."""
+    raise ValueError(
+        "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
+        f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "
+        "eval_metric=loss_metric(objective), or the metric that you mean"
+    )
 
 
 def check_two_classes(classes: Array) -> None:

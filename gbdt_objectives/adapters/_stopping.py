@@ -12,12 +12,14 @@ class Patience:
     """Counts rounds in which a metric does not improve.
 
     Rounded scores are all in one class at first, and a metric of classes does not move until
-    some cross a threshold: the rounds before its first move use up no patience.
+    some cross a threshold: the rounds before its first move use up no patience. ``min_delta`` is
+    how much better than the best a value must be to count.
     """
 
-    def __init__(self, rounds: int, greater_is_better: bool) -> None:
+    def __init__(self, rounds: int, greater_is_better: bool, min_delta: float = 0.0) -> None:
         self.rounds = rounds
         self.greater_is_better = greater_is_better
+        self.min_delta = min_delta
         self.seen = 0
         self.first = self.best = float("nan")
         self.best_round = self.last_still = 0
@@ -29,7 +31,8 @@ class Patience:
             self.first = self.best = value
         if value == self.first and self.last_still == max(k - 1, 0):
             self.last_still = k
-        if value > self.best if self.greater_is_better else value < self.best:
+        gain = value - self.best if self.greater_is_better else self.best - value
+        if gain > self.min_delta:
             self.best, self.best_round = value, k
         return k - max(self.best_round, self.last_still) >= self.rounds
 

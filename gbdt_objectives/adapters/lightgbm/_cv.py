@@ -41,7 +41,7 @@ def cv(
     data: lgb.Dataset,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric,
     early_stopping_rounds: int | None = None,
     **kwargs: Any,

@@ -16,6 +16,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
@@ -30,7 +31,7 @@ def train(
     data: lgb.Dataset,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[lgb.Dataset, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -118,7 +119,11 @@ def train(
         from_file=any(d.data is None or in_file(d) for d in datasets.values()),
     )
     if stops_early:
-        _arguments.check_held_out(evals, data)
+
+        def labels(k: int | None) -> Any:
+            return _current(data if k is None else evals[k][0], "label")
+
+        _arguments.check_held_out(evals, data, labels)
     if any(name == "training" and dataset is not data for dataset, name in evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
@@ -242,6 +247,11 @@ def _field(dataset: lgb.Dataset, name: str) -> Any:
     return dataset.get_field(name) if value is None and _constructed(dataset) else value
 
 
+def _current(dataset: lgb.Dataset, name: str) -> Any:
+    """A field that set_field may have changed since, which the attribute does not know."""
+    return dataset.get_field(name) if _constructed(dataset) else getattr(dataset, name)
+
+
 def _constructed(dataset: lgb.Dataset) -> bool:
     return bool(dataset._handle)  # a null pointer if it could not be constructed
 
@@ -252,12 +262,12 @@ def in_file(dataset: lgb.Dataset) -> bool:
 
 def check_label(dataset: lgb.Dataset, name: str) -> None:
     """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
-    label, weight = _field(dataset, "label"), _field(dataset, "weight")
+    label, weight = _current(dataset, "label"), _current(dataset, "weight")
     if weight is not None:
         _checks.finite(f"the weight of {name}", np.asarray(weight, float))
     in_memory = dataset.used_indices is None and not in_file(dataset)
     if label is not None:
-        _checks.vector(f"the label of {name}", np.asarray(label).ravel())
+        _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif in_memory:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
 

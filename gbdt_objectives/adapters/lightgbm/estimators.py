@@ -15,6 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_held_out_sets,
     check_places,
     class_positions,
     copy_signature,
@@ -26,13 +27,15 @@ from gbdt_objectives.adapters._estimators import (
     own_objective,
     read_arguments,
     refuse_built_in_metrics,
+    refuse_default_metric,
     request_rows,
     set_temporarily,
+    sounding_like,
 )
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -43,6 +46,9 @@ OWN = {
     *ALIASES["metric"], *ALIASES["early_stopping_round"],
 }  # fmt: skip
 """Parameters of the estimators that are not LightGBM's, or that fit looks at itself."""
+
+DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
+"""Parameters that the estimators name, with the value that they always have."""
 
 NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
@@ -190,6 +196,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
     metric = next((m for m in own if m is not None), None)
+    _check_names([*metrics, *_named_metrics(estimator)])
     if objective is None and metric is None:
         return library_fit(**given)
     parameters: dict[str, Any] = {}
@@ -215,10 +222,19 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if not encodes:
         _rename_evaluation_sets(given, library_fit)
     found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-    table.check(found, objective, stops_early=stops_early)
+    written = _find_aliases(found)
+    parameters |= {default: found[alias] for alias, default in written.items()}
+    parameters |= dict.fromkeys(written)  # of the two names LightGBM would use the main one
+    said = {name: v for name, v in found.items() if name not in written.values()}
+    table.check(said, objective, stops_early=stops_early)
     if classifier:
         refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
+    if metric is None and _stops_on_names(estimator, given):
+        if not metrics and not _named_metrics(estimator):
+            refuse_default_metric(objective, "LightGBM")
+        if not _named_metrics(estimator):  # LightGBM would stop on its default, too
+            parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
     y, w = labels_weights(
         given["y"],
         given.get("sample_weight"),
@@ -248,6 +264,18 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
 
     estimator._objective = fit_to_margins(started.objective, y, w, margins)
     return estimator
+
+
+def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
+    """{alias that was given: the estimator's own name of it, which stands at its default}."""
+    written: dict[str, str] = {}
+    for names in ALIASES.values():
+        for own in names:
+            default = DEFAULTS.get(own)
+            given = [name for name in names if name != own and found.get(name) is not None]
+            if given and default is not None and found.get(own) == default:
+                written[given[0]] = own
+    return written
 
 
 def _encode(estimator: Any, given: dict[str, Any], classes: Array) -> dict[str, Any]:
@@ -320,6 +348,27 @@ def _named_metrics(estimator: Any) -> list[Any]:
     return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
 
 
+def _check_names(names: list[Any]) -> None:
+    """Raise for a name that LightGBM drops without a word: it would stop on its default alone."""
+    for name in names:
+        for one in name.split(",") if isinstance(name, str) else ():
+            if not knows_metric(one.strip()):
+                raise ValueError(
+                    f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
+                    f"measure its default alone: {sounding_like(one)}"
+                )
+
+
+def _stops_on_names(estimator: Any, given: dict[str, Any]) -> bool:
+    """Whether LightGBM's own early stopping is asked for."""
+    found = estimator.get_params()
+    numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
+    return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
+        isinstance(callback, lgb.callback._EarlyStoppingCallback)
+        for callback in given.get("callbacks", ())
+    )
+
+
 def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
     """Features and labels, given as eval_set or, since 4.7, as eval_X and eval_y."""
     if "eval_X" in given:
@@ -349,7 +398,6 @@ def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> d
         if _checks.number(name, rounds) > 0:
             callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
     if any_stops_early(callbacks):
-        sets = [(X, f"valid_{k}") for k, (X, _) in enumerate(_evaluation_sets(given))]
-        _arguments.check_held_out(sets, given["X"])
+        check_held_out_sets(_evaluation_sets(given), given, "valid")
     given["callbacks"] = callbacks
     return parameters

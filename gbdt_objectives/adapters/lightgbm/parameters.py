@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+import lightgbm as lgb
+import numpy as np
 from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
@@ -253,6 +256,30 @@ def check(
         for name, (neutral, instead) in FROM_FILE.items():
             reason = f"LightGBM reads it only for data in a file; {instead}"
             _arguments.refuse(params, TABLE.names(name), neutral, reason)
+
+
+SILENT_METRICS = frozenset({"", "none", "null", "na", "custom"})
+"""They measure nothing, and say so."""
+
+METRICS_OF_CLASSES = frozenset({
+    "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
+    "multi_error", "auc_mu",
+})  # fmt: skip
+"""They can be measured on several outputs only."""
+
+
+@cache
+def knows_metric(name: str) -> bool:
+    """Whether the installed LightGBM measures something under this name."""
+    if name.lower() in SILENT_METRICS | METRICS_OF_CLASSES:
+        return True
+    quiet = {"verbosity": -1, "num_threads": 1}
+    data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
+    try:
+        booster = lgb.Booster({**quiet, "objective": "none", "metric": name}, data)
+    except lgb.basic.LightGBMError:  # known, and of other data
+        return True
+    return bool(booster.eval_train())
 
 
 def _in_lightgbm(name: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import lightgbm as lgb
 
+from gbdt_objectives import _checks
 from gbdt_objectives.adapters._stopping import Patience, warn_if_few
 from gbdt_objectives.metrics import Metric
 
@@ -20,13 +21,16 @@ class StopEarly:
 
     before_iteration = False
 
-    def __init__(self, metric: Metric, rounds: int, data_name: str | None = None) -> None:
+    def __init__(
+        self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
+    ) -> None:
         self.metric, self.rounds, self.data_name = metric, rounds, data_name
+        self.min_delta = min_delta
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
         if env.iteration == env.begin_iteration:
-            self.patience = Patience(self.rounds, self.metric.greater_is_better)
+            self.patience = Patience(self.rounds, self.metric.greater_is_better, self.min_delta)
         stops = self.patience.runs_out(self._value(env.evaluation_result_list))
         best = self.patience.best_round
         if best == self.patience.seen - 1:
@@ -55,13 +59,24 @@ def direct_callbacks(
         if type(callback).__name__ != "_EarlyStoppingCallback":
             directed.append(callback)
             continue
-        if callback.min_delta:
-            raise ValueError(
-                "callbacks holds an early_stopping with min_delta, but early stopping here counts "
-                "any improvement: leave min_delta out"
-            )
-        directed.append(StopEarly(metric, callback.stopping_rounds, data_name))
+        directed.append(
+            StopEarly(metric, callback.stopping_rounds, data_name, _min_delta(callback.min_delta))
+        )
     return directed
+
+
+def _min_delta(given: Any) -> float:
+    """One number: LightGBM also takes a list of one for each metric."""
+    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
+    if isinstance(one, list):
+        raise ValueError(
+            f"callbacks holds an early_stopping with min_delta={given}, but stops on one metric "
+            "only: write one number"
+        )
+    delta = _checks.number("min_delta of early_stopping", one)
+    if delta < 0:
+        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return delta
 
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:

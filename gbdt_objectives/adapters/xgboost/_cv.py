@@ -37,7 +37,7 @@ def cv(
     data: xgb.DMatrix,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric,
     early_stopping_rounds: int | None = None,
     **kwargs: Any,

@@ -20,6 +20,7 @@ from gbdt_objectives.adapters.xgboost.intercept import (
     count_outputs,
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
+    STOPPING,
     Exact,
     any_stops_early,
     direct_callbacks,
@@ -35,7 +36,7 @@ def train(
     data: xgb.DMatrix,
     num_boost_round: int = 100,
     *,
-    objective: Objective,
+    objective: Objective = _arguments.ABSENT,
     metric: Metric | None = None,
     evals: Sequence[tuple[xgb.DMatrix, str]] = (),
     early_stopping_rounds: int | None = None,
@@ -70,7 +71,9 @@ def train(
         the rounds up to the best one only; needs ``metric``.
     **kwargs
         Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
-        ``verbose_eval`` (False by default).
+        ``verbose_eval`` (False by default). XGBoost's ``EarlyStopping`` among the callbacks is on
+        ``metric`` and keeps the best rounds, as ``early_stopping_rounds`` does, whatever its
+        ``save_best``; of a class of your own, derived from it, all is kept, ``save_best`` too.
 
         On several workers, joined by XGBoost's collective, each calls it with its own rows,
         perhaps none; objective and metric must be the same. All get the model, the values of the
@@ -152,9 +155,14 @@ def find_callbacks(
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
     parameters.check(params, objective, stops_early=any_stops_early(callbacks))
+
+    def labels(k: int | None) -> Any:
+        matrix = data if k is None else evals[k][0]
+        return matrix.get_label() if isinstance(matrix, xgb.DMatrix) else None
+
     for callback in callbacks:
-        if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_held_out(evals, data, callback.data)
+        if isinstance(callback, STOPPING):
+            _arguments.check_held_out(evals, data, labels, callback.data)
     check_checkpoints(callbacks, objective)
     return callbacks
 
@@ -256,10 +264,18 @@ def start_measured(
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if base_score is not None:
-        start = margin(_checks.number("base_score", base_score), objective)
+        start = margin(_checks.number("base_score", _as_number(base_score)), objective)
         return StartedObjective(objective, start), {}
     intercept = float(start_margin(objective))
     return StartedObjective(objective, intercept), {"base_score": prediction(intercept, objective)}
+
+
+def _as_number(value: Any) -> Any:
+    """XGBoost takes numbers written as strings."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def start_at_margins(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from inspect import signature
 from types import MethodType
 from typing import Any, NamedTuple, TypeGuard
 
@@ -13,6 +15,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
+    check_held_out_sets,
     check_places,
     class_positions,
     copy_signature,
@@ -24,6 +27,7 @@ from gbdt_objectives.adapters._estimators import (
     own_objective,
     read_arguments,
     refuse_built_in_metrics,
+    refuse_default_metric,
     request_rows,
     set_temporarily,
 )
@@ -32,6 +36,7 @@ from gbdt_objectives.adapters.xgboost import parameters as table
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import (
+    STOPPING,
     Exact,
     any_stops_early,
     direct_callbacks,
@@ -57,7 +62,8 @@ class XGBRegressor(xgb.XGBRegressor):
     a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``, early stopping (by
     ``early_stopping_rounds`` or an ``EarlyStopping`` callback) is on the last evaluation set
     in the metric's own direction and full precision, and the model holds the best rounds
-    only. Without either it is XGBoost's own estimator.
+    only (with an ``EarlyStopping`` of a class of your own, what its ``save_best`` says). Without
+    either it is XGBoost's own estimator.
 
     Parameters
     ----------
@@ -235,6 +241,7 @@ def read_fit(
             "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
             "gbdt_objectives beside its own; measure the others on the predictions"
         )
+    args, kwargs = _by_keyword(library_fit, args, kwargs)
     objective, given = read_arguments(objective, library_fit, *args, **kwargs)
     parameters: dict[str, Any] = {}
     if objective is not None or metric is not None:
@@ -252,12 +259,23 @@ def read_fit(
         )
         found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
         table.check(found, objective, stops_early=stops_early)
+        if estimator.eval_metric is None and _stops_on_default(estimator):
+            refuse_default_metric(objective, "XGBoost")
         if trains_score(objective):
             refuse_built_in_metrics(metrics, objective, "XGBoost")
-            if estimator.eval_metric is None:
-                _check_stopping(stops_early)
             parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
     return Reading(objective, metrics, given, parameters)
+
+
+def _by_keyword(
+    fit: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What follows X and y by name: XGBoost takes it by position, too, and warns."""
+    names = list(signature(fit).parameters)[2 : len(args)]
+    if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
+        return args, kwargs
+    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=5)
+    return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
 
 
 def run_fit(estimator: Any, library_fit: Callable[..., Any], reading: Reading) -> None:
@@ -342,12 +360,12 @@ def _class_probability(
     return p
 
 
-def _check_stopping(stops_early: bool) -> None:
-    if stops_early:
-        raise ValueError(
-            "early stopping needs a metric of the objective's scores: pass "
-            "eval_metric=loss_metric(objective)"
-        )
+def _stops_on_default(estimator: Any) -> bool:
+    """Whether it stops early and nobody said on which metric."""
+    return estimator.early_stopping_rounds is not None or any(
+        isinstance(callback, xgb.callback.EarlyStopping) and callback.metric_name is None
+        for callback in estimator.callbacks or ()
+    )
 
 
 def _check_eval_set(eval_set: Any) -> None:
@@ -392,9 +410,9 @@ def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dic
     callbacks = direct_callbacks(estimator.callbacks, metric)
     if rounds is not None:
         callbacks.append(early_stopping(metric, rounds))
-    sets = [(X, f"validation_{k}") for k, (X, _) in enumerate(given.get("eval_set", ()))]
     for callback in callbacks:
-        if isinstance(callback, xgb.callback.EarlyStopping):
-            _arguments.check_held_out(sets, given["X"], callback.data)
+        if isinstance(callback, STOPPING):
+            sets = given.get("eval_set", ())
+            check_held_out_sets(sets, given, "validation", callback.data)
     callbacks = exact.with_callbacks(callbacks)
     return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}

@@ -44,6 +44,44 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return super().after_training(model)
 
 
+class OwnEarlyStopping(xgb.callback.TrainingCallback):
+    """An EarlyStopping of a class of the user's, told the direction and shown exact values.
+
+    All else is its own: its methods, its patience, its ``save_best``.
+    """
+
+    exact: Exact | None = None
+
+    def __init__(self, own: xgb.callback.EarlyStopping, metric: Metric) -> None:
+        super().__init__()
+        self.own, self.metric, self.maximize = own, metric, own.maximize
+
+    @property
+    def data(self) -> str | None:
+        return self.own.data
+
+    def before_training(self, model: Any) -> Any:
+        """Forget an earlier training: a refitted estimator keeps its callbacks."""
+        self.own.stopping_history, self.own.best_scores, self.own.current_rounds = {}, {}, 0
+        self.own.maximize = self.metric.greater_is_better
+        return self.own.before_training(model)
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return self.own.before_iteration(model, epoch, evals_log)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        if self.exact is not None:
+            self.exact.after_iteration(model, epoch, evals_log)
+        return self.own.after_iteration(model, epoch, evals_log)
+
+    def after_training(self, model: Any) -> Any:
+        self.own.maximize = self.maximize  # another training may have another metric
+        return self.own.after_training(model)
+
+
+STOPPING = (xgb.callback.EarlyStopping, OwnEarlyStopping)
+
+
 def early_stopping(
     metric: Metric, rounds: int, *, data_name: str | None = None
 ) -> xgb.callback.EarlyStopping:
@@ -109,8 +147,12 @@ def stop_on(
 def direct_callbacks(
     callbacks: Sequence[Any] | None, metric: Metric | None, *, save_best: bool = True
 ) -> list[Any]:
-    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``."""
-    directed = []
+    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``.
+
+    Ours keeps the best rounds: of ``save_best=False`` nobody can tell whether it was written or is
+    XGBoost's default. One of a class of the user's is kept.
+    """
+    directed: list[Any] = []
     for callback in callbacks or ():
         if metric is None or not isinstance(callback, xgb.callback.EarlyStopping):
             directed.append(callback)
@@ -125,6 +167,8 @@ def direct_callbacks(
                 f"{metric.name} {'greater' if metric.greater_is_better else 'smaller'} is better: "
                 "leave maximize out"
             )
+        elif type(callback) not in (xgb.callback.EarlyStopping, EarlyStopping):
+            directed.append(OwnEarlyStopping(callback, metric))
         else:
             rounds, data = callback.rounds, callback.data
             min_delta = callback._min_delta
@@ -134,7 +178,7 @@ def direct_callbacks(
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:
     """Whether one of them stops early."""
-    return any(isinstance(callback, xgb.callback.EarlyStopping) for callback in callbacks)
+    return any(isinstance(callback, STOPPING) for callback in callbacks)
 
 
 class Exact(xgb.callback.TrainingCallback):
@@ -164,7 +208,7 @@ class Exact(xgb.callback.TrainingCallback):
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
         """This and the callbacks; those that stop early get to see exact values."""
         for callback in callbacks:
-            if isinstance(callback, EarlyStopping):
+            if isinstance(callback, EarlyStopping | OwnEarlyStopping):
                 callback.exact = self
         return [self, *callbacks]
 

@@ -1,0 +1,456 @@
+"""What users write in the libraries' own words works with its meaning, or says what to write."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+import gbdt_objectives as go
+from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from tests.adapters.library import LGB, XGB, Library, both
+
+pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
+TRAIN, TEST = slice(0, 400), slice(400, 600)
+SMOOTH = go.extended_qwk_metric()
+REGRESSOR = {"xgboost": xgboost_adapter.XGBRegressor, "lightgbm": lightgbm_adapter.LGBMRegressor}
+CLASSIFIER = {
+    "xgboost": xgboost_adapter.XGBClassifier, "lightgbm": lightgbm_adapter.LGBMClassifier
+}  # fmt: skip
+QUIET = {"xgboost": {"max_depth": 2}, "lightgbm": {"num_leaves": 4, "verbose": -1}}
+
+
+def regressor(lib: Library, **parameters: Any) -> Any:
+    given = {"objective": go.qwk_objective(), "n_estimators": 60, "n_jobs": 1, **parameters}
+    return REGRESSOR[lib.name](**QUIET[lib.name], **given)
+
+
+def held_out(X, y) -> dict[str, Any]:
+    return {"eval_set": [(X[TEST], y[TEST])]}
+
+
+# --- names of metrics
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("qwk", r"pass qwk_metric\(\.\.\.\)"),
+        ("kappa", r"pass qwk_metric\(\.\.\.\)"),
+        ("extended_qwk", r"pass extended_qwk_metric\(\.\.\.\)"),
+        ("weighted_logloss", r"pass weighted_logloss_metric\(\.\.\.\)"),
+        ("rmsee", "correct the name"),
+        ("l1,qwk", r"pass qwk_metric\(\.\.\.\)"),
+    ],
+)
+def test_names_that_lightgbm_does_not_know_are_refused(name, remedy, ordinal) -> None:
+    X, y, _ = ordinal
+    for objective in (go.qwk_objective(), "regression", None):
+        model = regressor(LGB, objective=objective, early_stopping_rounds=5)
+        with pytest.raises(ValueError, match=f"is not a metric of LightGBM.*{remedy}"):
+            model.fit(X[TRAIN], y[TRAIN], eval_metric=name, **held_out(X, y))
+        with pytest.raises(ValueError, match=f"is not a metric of LightGBM.*{remedy}"):
+            model.fit(X[TRAIN], y[TRAIN], eval_metric=["l1", name], **held_out(X, y))
+        with pytest.raises(ValueError, match=f"is not a metric of LightGBM.*{remedy}"):
+            regressor(LGB, objective=objective, metric=name).fit(X, y)
+
+
+KNOWN = [
+    "l1", "mae", "regression_l1", "l2", "mse", "rmse", "l2_root", "root_mean_squared_error",
+    "quantile", "mape", "huber", "fair", "poisson", "gamma", "gamma_deviance", "tweedie",
+    "ndcg", "lambdarank", "map", "auc", "average_precision", "binary_logloss", "binary_error",
+    "multi_logloss", "softmax", "multi_error", "auc_mu", "cross_entropy", "xentropy",
+    "cross_entropy_lambda", "kullback_leibler", "kldiv", "None", "na", "custom",
+]  # fmt: skip
+
+
+def test_names_that_lightgbm_knows_are_not_refused() -> None:
+    knows = lightgbm_adapter.estimators.knows_metric
+    assert [name for name in KNOWN if not knows(name)] == []
+
+
+def test_xgboost_refuses_unknown_names_itself(ordinal) -> None:
+    X, y, _ = ordinal
+    with pytest.raises(xgb.core.XGBoostError, match="Unknown metric function qwk"):
+        regressor(XGB, eval_metric="qwk").fit(X, y, **held_out(X, y), verbose=False)
+
+
+@both
+@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
+def test_early_stopping_on_no_metric_says_so(lib: Library, classifier, ordinal, rare) -> None:
+    X, y, _ = rare if classifier else ordinal
+    objective = go.offset_logloss_objective(0.1) if classifier else go.qwk_objective()
+    kind = (CLASSIFIER if classifier else REGRESSOR)[lib.name]
+    by_number = {"early_stopping_rounds": 5}
+    forms: list[tuple[dict[str, Any], dict[str, Any]]] = [(by_number, {})]
+    if lib is LGB:
+        forms.append(({}, {"callbacks": [lgb.early_stopping(5, verbose=False)]}))
+    else:
+        forms.append(({"callbacks": [xgb.callback.EarlyStopping(rounds=5)]}, {}))
+    for parameters, arguments in forms:
+        model = kind(objective=objective, **QUIET[lib.name], **parameters)
+        with pytest.raises(ValueError, match=r"eval_metric is missing.*loss_metric\(objective\)"):
+            model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), **arguments)
+    if not classifier:
+        loss = go.loss_metric(go.qwk_objective(y[TRAIN]))
+        told = {"eval_metric": loss}
+        model = kind(objective=objective, **QUIET[lib.name], **by_number,
+                     **(told if lib is XGB else {}))  # fmt: skip
+        model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), **({} if lib is XGB else told))
+
+
+def test_lightgbm_stops_on_the_metric_that_is_named_alone(ordinal) -> None:
+    """LightGBM adds l2 under a custom objective, and stops on whichever is best first."""
+    X, y, _ = ordinal
+    y = np.where(np.arange(len(y)) % 50 == 0, y + 30, y)  # l2 follows the outliers, l1 does not
+    for named in ({"eval_metric": "l1"}, {}):
+        model = regressor(LGB, n_estimators=150, early_stopping_rounds=10,
+                          **({} if named else {"metric": "l1"}))  # fmt: skip
+        model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), **named)
+        (values,) = model.evals_result_.values()
+        assert list(values) == ["l1"]
+        assert model.best_iteration_ == np.argmin(values["l1"]) + 1
+
+
+@both
+def test_rmse_by_name_is_what_early_stopping_looks_at(lib: Library, ordinal) -> None:
+    X, y, _ = ordinal
+    name = {"eval_metric": "rmse"}
+    model = regressor(lib, early_stopping_rounds=5, **(name if lib is XGB else {}))
+    model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), **({} if lib is XGB else name))
+    (values,) = (model.evals_result() if lib is XGB else model.evals_result_).values()
+    assert list(values) == ["rmse"]
+
+
+# --- early stopping of a class of the user's
+
+
+class Watching(xgb.callback.EarlyStopping):
+    """Notes what it sees; stops as XGBoost does."""
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.seen: list[Any] = []
+
+    def after_iteration(self, model, epoch, evals_log):
+        *_, values = list(evals_log.values())[-1].values()
+        self.seen.append(values[-1])
+        return super().after_iteration(model, epoch, evals_log)
+
+
+def watched(way: str, own: Any, X, y, metric: Any = SMOOTH) -> tuple[Any, list[float]]:
+    """The booster and the values of the metric; in cv no booster."""
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": metric, "callbacks": [own]}
+    if way == "estimator":
+        model = regressor(
+            XGB, n_estimators=100, learning_rate=0.3, eval_metric=metric, callbacks=[own]
+        )
+        model.fit(X[TRAIN], y[TRAIN], **held_out(X, y), verbose=False)
+        return model.get_booster(), model.evals_result()["validation_0"][metric.name]
+    if way == "cv":
+        data = xgb.DMatrix(X, y)
+        history = xgboost_adapter.cv({"max_depth": 2}, data, 100, as_pandas=False, **call)
+        return None, history[f"test-{metric.name}-mean"]
+    data, rows = xgb.DMatrix(X[TRAIN], y[TRAIN]), xgb.DMatrix(X[TEST], y[TEST])
+    record: dict[str, Any] = {}
+    booster = xgboost_adapter.train(
+        {"max_depth": 2}, data, 100, evals=[(rows, "v")], evals_result=record, **call
+    )
+    return booster, record["v"][metric.name]
+
+
+@pytest.mark.parametrize("way", ["train", "estimator", "cv"])
+def test_xgboost_early_stopping_of_a_users_class_is_kept(way: str, ordinal) -> None:
+    X, y, _ = ordinal
+    own = Watching(rounds=8)
+    booster, values = watched(way, own, X, y)
+    seen = [value[0] if isinstance(value, tuple) else value for value in own.seen]
+    assert 8 < len(seen) < 100
+    assert seen[: len(values)] == values  # in full precision; cv cuts its history
+    assert any(value != round(value, 6) for value in seen)
+    assert len(seen) == np.argmax(seen) + 1 + 8  # greater is better
+    assert own.maximize is None  # as it was
+    if booster is not None:
+        assert booster.num_boosted_rounds() == len(seen)  # save_best is False
+        assert booster.best_iteration == np.argmax(seen)
+        best = Watching(rounds=8, save_best=True)
+        booster, _ = watched(way, best, X, y)
+        assert booster.num_boosted_rounds() == np.argmax(seen) + 1
+    own.seen.clear()
+    watched(way, own, X, y, go.squared_error_metric())  # another direction, from the beginning
+    errors = [value[0] if isinstance(value, tuple) else value for value in own.seen]
+    assert len(errors) == min(100, np.argmin(errors) + 1 + 8)
+
+
+def test_xgboost_early_stopping_of_a_users_class_that_contradicts_is_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for parameters, message in (({"maximize": False}, "leave maximize out"),
+                                ({"metric_name": "rmse"}, "leave metric_name out")):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            watched("train", Watching(rounds=8, **parameters), X, y)
+
+
+# --- labels and weights that were set on constructed data
+
+
+def test_labels_and_weights_set_on_a_constructed_dataset_are_those_trained_on(ordinal) -> None:
+    X, y, w = ordinal
+
+    def changed() -> tuple[lgb.Dataset, lgb.Dataset]:
+        data = lgb.Dataset(X[TRAIN], y[::-1][TRAIN], weight=np.ones(400)).construct()
+        rows = lgb.Dataset(X[TEST], y[::-1][TEST], reference=data).construct()
+        for dataset, part in ((data, TRAIN), (rows, TEST)):
+            dataset.get_label(), dataset.get_weight()
+            dataset.set_field("label", y[part])
+            dataset.set_field("weight", w[part])
+        return data, rows
+
+    data = lgb.Dataset(X[TRAIN], y[TRAIN], weight=w[TRAIN])
+    right = data, lgb.Dataset(X[TEST], y[TEST], weight=w[TEST], reference=data)
+    params = {"num_leaves": 4, "verbose": -1, "num_threads": 1}
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    plain = {**params, "objective": go.qwk_objective(y[TRAIN], sample_weight=w[TRAIN]),
+             "metric": "None"}  # fmt: skip
+    texts, records, folds, own = [], [], [], []
+    for data, rows in (changed(), right):
+        record: dict[str, Any] = {}
+        evals = {"evals": [(rows, "v")], "callbacks": [lgb.record_evaluation(record)]}
+        texts.append(LGB.train(params, data, 5, **call, **evals).model_to_string())
+        records.append(record)
+    assert texts[0] == texts[1]
+    assert records[0] == records[1]
+    for data, _ in (changed(), right):
+        split = [(np.arange(200), np.arange(200, 400))]
+        folds.append(lightgbm_adapter.cv(params, data, 5, folds=split, **call))
+    assert folds[0] == folds[1]
+    for data, rows in (changed(), right):
+        booster = lgb.train(plain, data, 5, valid_sets=[rows], feval=SMOOTH.lightgbm)
+        own.append((booster.model_to_string(), booster.best_score))
+    assert own[0] == own[1]
+
+
+# --- early stopping on rows that are those of the training
+
+
+@both
+@pytest.mark.parametrize("way", ["train", "estimator"])
+def test_early_stopping_on_a_copy_of_the_training_rows_warns(
+    lib: Library, way: str, ordinal
+) -> None:
+    X, y, _ = ordinal
+    told = {"eval_metric": SMOOTH}
+
+    def stop(a: np.ndarray, b: np.ndarray) -> None:
+        if way == "train":
+            data = lib.data(X[TRAIN], y[TRAIN])
+            lib.train(
+                QUIET[lib.name], data, 3, objective=go.qwk_objective(), metric=SMOOTH,
+                evals=[(lib.data(a, b, reference=data), "v")], early_stopping_rounds=3,
+            )  # fmt: skip
+            return
+        model = regressor(lib, n_estimators=3, early_stopping_rounds=3,
+                          **(told if lib is XGB else {}))  # fmt: skip
+        more = {"verbose": False} if lib is XGB else told
+        model.fit(X[TRAIN], y[TRAIN], eval_set=[(a, b)], **more)
+
+    for a, b in ((X[TRAIN], y[TRAIN]), (X[TRAIN].copy(), y[TRAIN].copy())):
+        with pytest.warns(UserWarning, match="as many rows as the training data, and the same lab"):
+            stop(a, b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        stop(X[TEST], y[TEST])
+        stop(X[200:600], y[200:600])
+
+
+# --- what the libraries' own train and estimators take
+
+
+@pytest.mark.parametrize("min_delta", [0.02, [0.02], []], ids=str)
+@pytest.mark.parametrize("way", ["train", "estimator"])
+def test_min_delta_of_lightgbm_has_its_meaning(way: str, min_delta, ordinal) -> None:
+    X, y, _ = ordinal
+    error = go.squared_error_metric()
+    stop = lgb.early_stopping(5, verbose=False, min_delta=min_delta)
+    plain = {"num_leaves": 4, "verbose": -1, "num_threads": 1, "learning_rate": 0.1}
+    data = lgb.Dataset(X[TRAIN], y[TRAIN])
+    rows = lgb.Dataset(X[TEST], y[TEST], reference=data)
+    if way == "train":
+        booster = LGB.train(plain, data, 150, objective=go.qwk_objective(), metric=error,
+                            evals=[(rows, "valid 0")], callbacks=[stop])  # fmt: skip
+    else:
+        model = regressor(LGB, n_estimators=150)
+        booster = model.fit(
+            X[TRAIN], y[TRAIN], **held_out(X, y), eval_metric=error, callbacks=[stop]
+        ).booster_
+    record: dict[str, Any] = {}
+    all_rounds = {"callbacks": [lgb.record_evaluation(record)], "evals": [(rows, "v")]}
+    LGB.train(plain, data, 150, objective=go.qwk_objective(), metric=error, **all_rounds)
+    values, best = record["v"]["squared_error"], 0
+    for k, value in enumerate(values):
+        if value < values[best] - (0.02 if min_delta else 0):
+            best = k
+        elif k - best == 5:
+            break
+    assert booster.current_iteration() == best + 1
+    assert best > 5
+
+
+def test_min_deltas_that_mean_nothing_are_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for bad, message in (([0.1, 0.2], "write one number"), (-1.0, "must not be negative")):
+        stop = lgb.early_stopping(5, verbose=False, min_delta=bad)
+        with pytest.raises(ValueError, match=message):
+            regressor(LGB).fit(
+                X[TRAIN], y[TRAIN], **held_out(X, y), eval_metric=SMOOTH, callbacks=[stop]
+            )
+
+
+def test_names_of_evaluation_sets_with_blanks(ordinal) -> None:
+    X, y, _ = ordinal
+    record: dict[str, Any] = {}
+    call: dict[str, Any] = {"objective": go.qwk_objective(), "metric": SMOOTH}
+    data = lgb.Dataset(X[TRAIN], y[TRAIN])
+    evals = [(lgb.Dataset(X[:99], y[:99], reference=data), "a - b: c"),
+             (lgb.Dataset(X[TEST], y[TEST], reference=data), "valid 0")]  # fmt: skip
+    LGB.train({"verbose": -1}, data, 30, evals=evals, early_stopping_rounds=5,
+              callbacks=[lgb.record_evaluation(record)], **call)  # fmt: skip
+    assert list(record) == ["a - b: c", "valid 0"]
+    matrix = xgb.DMatrix(X, y)
+    with pytest.raises(ValueError, match="must not contain a blank"):
+        XGB.train({}, matrix, 3, evals=[(matrix, "valid 0")], **call)
+    for lib, rows in ((XGB, matrix), (LGB, data)):
+        with pytest.raises(ValueError, match="a name in evals is empty"):
+            lib.train({}, rows, 3, evals=[(rows, "")], **call)
+
+
+@both
+@pytest.mark.parametrize("dtype", [int, np.int64], ids=["int", "int64"])
+def test_whole_numbers_of_dtype_object_are_labels(lib: Library, dtype: type, ordinal) -> None:
+    X, y, _ = ordinal
+    objects = np.array([dtype(label) for label in y], dtype=object)
+    call: dict[str, Any] = {"objective": go.qwk_objective()}
+    expected = lib.predict(lib.train(QUIET[lib.name], lib.data(X, y), 3, **call), X)
+    found = lib.predict(lib.train(QUIET[lib.name], lib.data(X, objects), 3, **call), X)
+    np.testing.assert_array_equal(found, expected)
+    fold = xgboost_adapter.cv if lib is XGB else lightgbm_adapter.cv
+    options = {"as_pandas": False} if lib is XGB else {}
+    histories = [
+        fold(QUIET[lib.name], lib.data(X, labels), 3, metric=SMOOTH, **call, **options)
+        for labels in (y, objects)
+    ]
+    assert histories[0] == histories[1]
+    told = {"eval_metric": SMOOTH}
+    predictions = []
+    for labels in (y, objects):
+        model = regressor(lib, n_estimators=3, **(told if lib is XGB else {}))
+        model.fit(X[TRAIN], labels[TRAIN], **held_out(X, labels), **({} if lib is XGB else told))
+        predictions.append(model.predict(X))
+    np.testing.assert_array_equal(*predictions)
+    for objective in (go.offset_logloss_objective(0.5), go.focal_objective(2)):
+        model = CLASSIFIER[lib.name](objective=objective, n_estimators=3, **QUIET[lib.name])
+        one = model.fit(X, (y > 2).astype(int)).predict_proba(X)
+        other = model.fit(X, (objects > 2).astype(int).astype(object)).predict_proba(X)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_base_score_as_a_string(ordinal) -> None:
+    X, y, _ = ordinal
+    data, call = xgb.DMatrix(X, y), {"objective": go.qwk_objective()}
+    expected = XGB.train({"base_score": 2.0}, data, 3, **call).predict(data)
+    found = XGB.train({"base_score": "2.0"}, data, 3, **call).predict(data)
+    np.testing.assert_array_equal(found, expected)
+    model = regressor(XGB, n_estimators=3, base_score="2.0").fit(X, y)
+    same = regressor(XGB, n_estimators=3, base_score=2.0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    with pytest.raises(TypeError, match="base_score"):
+        XGB.train({"base_score": "two"}, data, 3, **call)
+
+
+@pytest.mark.parametrize(
+    ("alias", "own", "value", "more"),
+    [
+        ("feature_fraction", "colsample_bytree", 0.5, {}),
+        ("bagging_fraction", "subsample", 0.5, {"subsample_freq": 1}),
+        ("bagging_freq", "subsample_freq", 1, {"subsample": 0.5}),
+        ("lambda_l1", "reg_alpha", 20.0, {}),
+        ("lambda_l2", "reg_lambda", 300.0, {}),
+        ("min_data_in_leaf", "min_child_samples", 100, {}),
+        ("min_sum_hessian_in_leaf", "min_child_weight", 100.0, {}),
+        ("min_gain_to_split", "min_split_gain", 9.0, {}),
+        ("eta", "learning_rate", 0.5, {}),
+        ("max_leaves", "num_leaves", 2, {}),
+        ("boosting", "boosting_type", "goss", {"n_estimators": 30}),
+        ("bin_construct_sample_cnt", "subsample_for_bin", 50, {}),
+    ],
+)
+def test_other_names_of_lightgbms_parameters_act(alias, own, value, more, ordinal) -> None:
+    X, y, _ = ordinal
+    kind = lightgbm_adapter.LGBMRegressor
+    common = {"objective": go.qwk_objective(), "n_estimators": 5, "n_jobs": 1, "verbose": -1,
+              "random_state": 0, **more}  # fmt: skip
+    default = kind(**{**common, "subsample": 1.0}).fit(X, y).predict(X)
+    expected = kind(**common, **{own: value}).fit(X, y).predict(X)
+    model = kind(**common, **{alias: value})
+    before = model.get_params()
+    found = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(found, expected)
+    assert not np.array_equal(found, default)
+    assert model.get_params() == before
+
+
+def test_two_names_of_a_parameter_of_lightgbm_that_disagree_are_refused(ordinal) -> None:
+    X, y, _ = ordinal
+    for pair in ({"colsample_bytree": 0.8, "feature_fraction": 0.5},
+                 {"sub_feature": 0.8, "feature_fraction": 0.5}):  # fmt: skip
+        with pytest.raises(ValueError, match="are one parameter of LightGBM"):
+            regressor(LGB, **pair).fit(X, y)
+
+
+def own_gradient(margin: Any, data: Any) -> tuple[Any, Any]:
+    return margin - data.get_label(), np.ones_like(margin)
+
+
+@both
+@pytest.mark.parametrize("name", ["train", "cv"])
+def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, ordinal) -> None:
+    X, y, _ = ordinal
+    module = xgboost_adapter if lib is XGB else lightgbm_adapter
+    data, options = lib.data(X, y), {"metric": SMOOTH} if name == "cv" else {}
+    wrap = r"write objective=gbdt_objectives\.objective\(function\)"
+    built_in = "binary:logistic" if lib is XGB else "binary"
+    for params, more, message in (
+        ({}, {"obj": own_gradient}, f"got obj=: {wrap}"),
+        ({}, {"fobj": own_gradient}, f"got fobj=: {wrap}"),
+        ({}, {"obj": go.qwk_objective()}, "got obj=: write objective=$"),
+        ({"objective": built_in}, {}, r"of the library call its own.*pass objective= to"),
+        ({"objective": own_gradient}, {}, f"objective= is missing: {wrap}"),
+        ({"objective": go.qwk_objective()}, {}, rf"pass it to {name}\(\), objective="),
+        ({}, {}, "objective must be an objective such as"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            getattr(module, name)(params, data, 3, **options, **more)
+
+
+@both
+@pytest.mark.parametrize("objective", [None, go.qwk_objective()], ids=["own", "ours"])
+def test_fit_without_labels_is_the_librarys_error(lib: Library, objective, ordinal) -> None:
+    X, _, _ = ordinal
+    own = None if lib is LGB else "reg:squarederror"
+    errors = (ValueError, xgb.core.XGBoostError)
+    with pytest.raises(errors, match="y to be passed, but the target y is None|shape of labels"):
+        regressor(lib, objective=objective or own).fit(X, None)
+
+
+@pytest.mark.parametrize("objective", ["reg:squarederror", go.qwk_objective()], ids=str)
+def test_xgboost_takes_weights_by_position_and_warns(objective, ordinal) -> None:
+    X, y, w = ordinal
+    expected = regressor(XGB, objective=objective).fit(X, y, sample_weight=w).predict(X)
+    with pytest.warns(FutureWarning, match="Pass `sample_weight` as keyword args"):
+        model = regressor(XGB, objective=objective).fit(X, y, w)
+    np.testing.assert_array_equal(model.predict(X), expected)
+    with pytest.raises(TypeError):
+        regressor(XGB, objective=objective).fit(X, y, w, sample_weight=w)
