@@ -11,7 +11,6 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Objective, objective
-from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
 from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.logloss import (
     offset_logloss_objective,
@@ -23,9 +22,6 @@ from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
     "Objective",
-    "ObjectiveError",
-    "ObjectiveReport",
-    "check_objective",
     "focal_objective",
     "kappa_objective",
     "objective",
