@@ -8,12 +8,25 @@ from __future__ import annotations
 import textwrap
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives.checking.checks import CHECKS, Failure, Skipped, check_returned
-from gbdt_objectives.checking.probe import Api, Probe, is_users_function, make_probe
+from gbdt_objectives.checking.checks import (
+    CHECKS,
+    ON_OTHER_LABELS,
+    Failure,
+    Skipped,
+    check_returned,
+)
+from gbdt_objectives.checking.probe import (
+    Api,
+    Probe,
+    is_users_function,
+    make_probe,
+    on_other_labels,
+)
 from gbdt_objectives.checking.report import Finding, ObjectiveError, ObjectiveReport
 from gbdt_objectives.objectives.base import HessianKind, LossFunction
 
@@ -39,7 +52,8 @@ def check_objective(
     - **gradient**: the derivative of the loss, by finite differences; without a loss, the
       symmetry of its own derivatives, if it couples rows.
     - **hessian**: what ``hessian_kind`` says, against the derivative of the gradient; never
-      negative; and -sum g / sum h of a leaf, the step that a booster takes, goes downhill.
+      negative, nor 0 where the gradient is not; and -sum g / sum h of a leaf, the step that a
+      booster takes, goes downhill.
     - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
     - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
@@ -52,7 +66,9 @@ def check_objective(
         In any form that boosters call: ``(margin, DMatrix)``, ``(margin, Dataset)``,
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
-        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1.
+        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
+        gradient and hessian are then tried on -100, -10, -1.5, 2.5, 10 and 100 too, where a row
+        of that label has a best margin, which it has not under a logistic loss.
         For an objective with values by row: the label of each of these rows, some of which are
         drawn with them.
     loss : callable, optional
@@ -63,7 +79,8 @@ def check_objective(
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}, optional
         What the hessian should be. "constant": the weight of the row. "bounded": no step of a
         leaf passes the leaf's optimum. None: what the objective declares; "undeclared" must turn
-        out to be one of the first three.
+        out to be one of the first three, or whole steps of leaves must go downhill, as with
+        Fisher's expected hessian.
     margins : (float, float), optional
         Where the loss is differentiable, both tails included. None: the range of the labels, or
         for labels 0 and 1 from -6 to 6, with tails as far as -100 and 100.
@@ -103,11 +120,26 @@ def check_objective(
     probe = make_probe(obj, y_true, loss, sample_weight, hessian_kind, margins, n_classes, api)
     findings = [_result("returned arrays", check_returned, probe)]
     if findings[0].status == "passed":
-        findings += [_result(name, check, probe) for name, check in CHECKS.items()]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            others = on_other_labels(probe, margins) if y_true is None else None
+        findings += [_on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
     report = ObjectiveReport(probe.name, tuple(findings))
     if not report.passed:
         raise ObjectiveError(report)
     return report
+
+
+def _on_all_labels(
+    name: str, check: Callable[[Probe], str | None], probe: Probe, others: Probe | None
+) -> Finding:
+    finding = _result(name, check, probe)
+    if finding.status == "FAILED" or others is None or name not in ON_OTHER_LABELS:
+        return finding
+    other = _result(name, check, others)
+    if other.status != "FAILED":
+        return finding
+    return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
 
 
 def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:

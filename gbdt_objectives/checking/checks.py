@@ -7,6 +7,7 @@ code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n,
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import pickle
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ from gbdt_objectives.objectives import Objective
 
 LEAVES = 40
 """Random leaves whose steps are tried."""
+
+NEGLIGIBLE = 1e-12
+"""Share of the largest gradient, below which a gradient moves no leaf."""
 
 LEAF_ROWS = 20
 """LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
@@ -36,9 +40,14 @@ class Skipped(Exception):
 def check_returned(probe: Probe) -> None:
     """Two native float arrays of the margin's shape, finite."""
     returned = probe.call(probe.y.copy(), probe.f.copy(), None)
-    if not isinstance(returned, tuple) or len(returned) != 2:
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise Failure(f"must be a tuple (gradient, hessian), found {type(returned).__name__}")
     for part, values in zip(("gradient", "hessian"), returned, strict=True):
+        if np.ndim(values) == 0:
+            raise Failure(
+                f"the {part} is one number, but boosters need one of each row: make it with "
+                f"objective(function), or return np.full_like(margin, {part})"
+            )
         if not isinstance(values, np.ndarray):
             raise Failure(f"the {part} is a {type(values).__name__}: XGBoost needs numpy arrays")
         if values.shape != probe.f.shape:
@@ -171,8 +180,7 @@ def check_hessian(probe: Probe) -> str | None:
     """What it is declared to be."""
     h = probe.both(probe.f)[1]
     curvature = _curvature(probe)
-    size = max(float(np.abs(curvature).max()), 1e-300)
-    tolerance = (2e-3 if probe.float32 else 1e-6) * size  # differences of the gradient
+    tolerance = _tolerance(probe, curvature)
     exact = bool(np.abs(h - curvature).max() <= tolerance)
     ratio = float((h * curvature).sum() / (curvature**2).sum()) if curvature.any() else math.nan
     if probe.kind == "exact" and not exact:
@@ -196,9 +204,44 @@ def check_hessian(probe: Probe) -> str | None:
     if np.ptp(h) == 0 and h.flat[0] > 0:
         return f"constant, {h.flat[0]:g}"
     proportional = np.abs(h - ratio * curvature).max() <= tolerance * max(ratio, 1)
-    if below.any() or proportional:
+    if not below.any() and not proportional:
+        return "an upper bound of the second derivative"
+    dead = any(not h[probe.y == label].any() for label in np.unique(probe.y))
+    if proportional or dead or not _steps_go_downhill(probe):
         raise Failure(_other_hessian(probe, h, curvature, ratio, tolerance))
-    return "an upper bound of the second derivative"
+    return (
+        "neither the second derivative nor a bound of it, as Fisher's expected hessian is; the "
+        f"whole steps of {LEAVES} leaves went downhill"
+    )
+
+
+def _steps_go_downhill(probe: Probe) -> bool:
+    """Whether the loss falls along -G/H of each leaf, from there to the end of the step.
+
+    Its change is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that
+    halve towards the start, where the gradient of a long step changes most.
+    """
+    nodes, shares = np.polynomial.legendre.leggauss(8)
+    ends = np.append(0.5 ** np.arange(16), 0.0)
+    for f, column, g, h in _leaves(probe):
+        if h <= 0 or not math.isfinite(g / h):
+            continue
+        step, change, size = -g / h, 0.0, 0.0
+        for end, start in itertools.pairwise(ends):
+            for node, share in zip(nodes, shares, strict=True):
+                at = f.copy()
+                at[column] += step * (start + (end - start) * (node + 1) / 2)
+                part = step * _slope(probe, at, column) * share * (end - start) / 2
+                change, size = change + part, size + abs(part)
+        if not change <= 1e-6 * size:  # error of the integral
+            return False
+    return True
+
+
+def _tolerance(probe: Probe, curvature: Array) -> float:
+    """Of differences of the gradient."""
+    size = max(float(np.abs(curvature).max()), 1e-300)
+    return (2e-3 if probe.float32 else 1e-6) * size
 
 
 def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, tolerance: float) -> str:
@@ -226,23 +269,23 @@ def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, toler
     )
 
 
-def _curvature(probe: Probe) -> Array:
+def _curvature(probe: Probe, w: Array | None = None) -> Array:
     """The diagonal of the second derivative, by differences of the gradient."""
     step = 1e-2 if probe.float32 else 1e-5
     if probe.f.ndim == 1 and not probe.couples_rows:
-        up, down = probe.both(probe.f + step)[0], probe.both(probe.f - step)[0]
+        up, down = probe.both(probe.f + step, w)[0], probe.both(probe.f - step, w)[0]
         result: Array = (up - down) / (2 * step)
         return result
     result = np.empty_like(probe.f)
     for at, up, down, width in _perturbed(probe.f, step):
-        result[at] = (probe.both(up)[0][at] - probe.both(down)[0][at]) / width
+        result[at] = (probe.both(up, w)[0][at] - probe.both(down, w)[0][at]) / width
     return result
 
 
 def check_sign(probe: Probe) -> None:
-    """No hessian is below 0, and not all are 0."""
+    """No hessian is below 0, none is 0 where the gradient is not, and not all are 0."""
     for w in _weights(probe):
-        _, h = probe.both(probe.f, w)
+        g, h = probe.both(probe.f, w)
         if h.min() < 0:
             row = np.unravel_index(int(h.argmin()), h.shape)
             raise Failure(
@@ -252,22 +295,26 @@ def check_sign(probe: Probe) -> None:
             )
         if not h.any():
             raise Failure("all hessians are 0: boosters silently build no trees")
+        stuck = (h == 0) & (np.abs(g) > NEGLIGIBLE * np.abs(g).max())
+        if stuck.any():
+            row = np.unravel_index(int(stuck.argmax()), h.shape)
+            raise Failure(
+                f"the hessian is 0 where the gradient is {g[row]:.4g}, at y = {probe.y[row[0]]:g}, "
+                f"margin = {probe.f[row]:.4g}: such rows pull at a leaf and do not slow its step, "
+                "so XGBoost steps far past the optimum, and neither it nor LightGBM splits off a "
+                "leaf of them; return an upper bound of the second derivative instead, for Huber "
+                "weight * np.minimum(1, delta / np.abs(margin - y_true))"
+            )
 
 
 def check_leaf_step(probe: Probe) -> str | None:
     """-G/H of a leaf goes downhill and, if it is bounded, not past the optimum."""
-    rng, passed, unbuilt, growing = np.random.default_rng(2), 0.0, 0, []
-    for _ in range(LEAVES):
-        leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
-        leaf[rng.integers(ROWS)] = True
-        f = probe.f.copy()
-        f[leaf] = rng.choice(probe.f.ravel(), f.shape[1:])
-        column = (leaf,) if f.ndim == 1 else (leaf, int(rng.integers(f.shape[1])))
-        g, h = (part[column].sum() for part in probe.both(f))
+    passed, unbuilt, growing = 0.0, 0, []
+    for f, column, g, h in _leaves(probe):
         if h <= 0:
             unbuilt += 1
             continue
-        step = -float(g / h)
+        step = -g / h
         if abs(g) <= 1e-9 * np.abs(probe.both(f)[0]).sum() or not math.isfinite(step):
             continue
         near = f.copy()
@@ -277,9 +324,9 @@ def check_leaf_step(probe: Probe) -> str | None:
             check_downhill(probe, f, near, step, float(f[column][0]))
         end = f.copy()
         end[column] += step
-        after = float(probe.both(end)[0][column].sum())
-        if after * g < 0:
-            passed = max(passed, abs(after / g))
+        after = _slope(probe, end, column)
+        if after * g < 0 or not math.isfinite(after):
+            passed = max(passed, abs(after / g)) if math.isfinite(after) else math.inf
     if unbuilt == LEAVES:
         raise Failure("the hessians of all leaves sum to 0 or less: none is ever split")
     if growing and all(growing):
@@ -297,6 +344,27 @@ def check_leaf_step(probe: Probe) -> str | None:
             "exact hessians do where they are small; max_delta_step, or a bounded hessian, protects"
         )
     return None
+
+
+def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
+    """Margins in which the rows of a leaf have the same one, where the leaf is, its G and H."""
+    rng = np.random.default_rng(2)
+    for _ in range(LEAVES):
+        leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
+        leaf[rng.integers(ROWS)] = True
+        f = probe.f.copy()
+        f[leaf] = rng.choice(probe.f.ravel(), f.shape[1:])
+        column = (leaf,) if f.ndim == 1 else (leaf, int(rng.integers(f.shape[1])))
+        g, h = (float(part[column].sum()) for part in probe.both(f))
+        yield f, column, g, h
+
+
+def _slope(probe: Probe, f: Array, column: Any) -> float:
+    """G of a leaf; NaN where objective() refuses what is not finite."""
+    try:
+        return float(probe.both(f)[0][column].sum())
+    except ValueError:
+        return math.nan
 
 
 def check_downhill(probe: Probe, f: Array, near: Array, step: float, margin: float) -> None:
@@ -328,7 +396,7 @@ def check_weights(probe: Probe) -> None:
             return np.allclose(found, other, rtol=1e-5, atol=atol)
 
         v = _per_row(w, f)
-        if equal(expected):
+        if equal(expected) or (part == "hessian" and _is_exact(probe, found, w)):
             continue
         if equal(one):
             raise Failure(
@@ -343,6 +411,15 @@ def check_weights(probe: Probe) -> None:
                 "made of: a row of weight 2 is not two rows"
             )
         raise Failure(f"the {part} of a row of weight w is not that of w copies of the row")
+
+
+def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
+    """Whether it is the diagonal of the second derivative with weights. Of coupled rows that is
+    not the sum over copies, which has the terms between copies of one row besides."""
+    if not probe.couples_rows:
+        return False
+    curvature = _curvature(probe, w)
+    return bool(np.abs(h - curvature).max() <= _tolerance(probe, curvature))
 
 
 def check_tails(probe: Probe) -> None:
@@ -443,6 +520,11 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "copies": check_copies,
     "scale": check_scale,
 }
+"""By the name in the report, in the order in which they run. A check of the doors through which a
+model predicts would be a file of its own beside this one, and a row here."""
+
+ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
+"""Checks that are made on labels besides 0 and 1, of an objective that does not say its labels."""
 
 
 def _weights(probe: Probe) -> list[Array | None]:

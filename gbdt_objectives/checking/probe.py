@@ -26,6 +26,12 @@ Both = tuple[Array, Array]
 ROWS = 60
 """Rows that are tried: few enough to perturb one at a time."""
 
+OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
+"""Labels that are tried besides, of an objective that does not say which it is for."""
+
+OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
+"""Where the best margin of these labels is looked for, and at the negatives."""
+
 TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
 """Margins of the tails, unless they are given. A float32 1 - p is 0 from 17 on, and exp(100) is
 infinite."""
@@ -97,8 +103,10 @@ class Probe:
     @property
     def couples_rows(self) -> bool:
         moved = self.f.copy()
-        moved[1:] += 0.1
-        return not np.allclose(self.both(moved)[0][0], self.both(self.f)[0][0], rtol=1e-6, atol=0)
+        moved[::2] += 0.1 * (np.median(moved) - moved[::2])  # inwards: margins may be limited
+        at_rest = slice(1, None, 2)  # several: the gradient of one may be 0 whatever the others
+        before, after = self.both(self.f)[0][at_rest], self.both(moved)[0][at_rest]
+        return not np.allclose(after, before, rtol=1e-6, atol=0)
 
 
 def make_probe(
@@ -188,6 +196,55 @@ def make_probe(
         w=rng.permutation(np.resize(weights, ROWS)),
         tails=tails,
     )
+
+
+def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
+    """The same on real labels, negative and far ones, and margins between their best ones.
+
+    A label counts if it has a best margin: the gradient is negative below and positive above. No
+    label but 0 and 1, and those between, has one under a logistic gradient, p - y, nor has a
+    negative count under Poisson's, exp(f) - y: functions that were not written for a label, and
+    do not refuse it, are not blamed for it. None if no label counts, if the objective declares a
+    few labels or a range, or if it has several margins or couples rows: a label alone then says
+    little.
+    """
+    domain = None if is_users_function(probe.target) else probe.target.label_domain
+    if isinstance(domain, Values) or probe.f.ndim > 1 or probe.couples_rows:
+        return None
+    if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
+        return None
+    grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
+    if margins is not None:
+        grid = np.linspace(*margins, len(grid))
+    found = {label: around for label in OTHER_LABELS if (around := _best(probe, label, grid))}
+    if not found:
+        return None
+    low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
+    rng = np.random.default_rng(3)
+    y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
+    y[::10], f[::10] = probe.y[::10], probe.f[::10]  # objective() refuses hessians all of 0
+    return replace(probe, y=y, f=f)
+
+
+def _best(probe: Probe, label: float, grid: Array) -> tuple[float, float] | None:
+    """Neighbours in the grid between which the gradient of this label changes its sign."""
+    below: list[float] = []
+    above: list[float] = []
+    y, f = probe.y.copy(), probe.f.copy()
+    half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
+    y[half] = label
+    for margin in grid:
+        f[half] = margin
+        try:
+            slope = float(probe.both(f, None, y)[0][half].sum())
+            number = 0.0 if probe.loss is None else float(probe.loss(y, f, None))
+        except Exception:  # refused there
+            continue
+        if math.isfinite(slope + number) and slope:
+            (below if slope < 0 else above).append(float(margin))
+    if below and above and max(below) < min(above):
+        return max(below), min(above)
+    return None
 
 
 def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
