@@ -45,8 +45,8 @@ def check_returned(probe: Probe) -> None:
     for part, values in zip(("gradient", "hessian"), returned, strict=True):
         if np.ndim(values) == 0:
             raise Failure(
-                f"the {part} is one number, but boosters need one of each row: make it with "
-                f"objective(function), or return np.full_like(margin, {part})"
+                f"the {part} is a {type(values).__name__}, one number, but boosters need one of "
+                "each row: make it with objective(function), or return np.full_like(margin, ...)"
             )
         if not isinstance(values, np.ndarray):
             raise Failure(f"the {part} is a {type(values).__name__}: XGBoost needs numpy arrays")

@@ -77,7 +77,7 @@ def hinge(y, f, w=None):
 def test_the_textbook_huber_fails_whatever_the_labels(kind, y) -> None:
     assert "sign of hessian" in failures(go.objective(huber), y, hessian_kind=kind)
     failed = failures(huber, y, loss=huber_loss, hessian_kind=kind)
-    assert list(failed) == ["sign of hessian"]
+    assert {"sign of hessian"} <= set(failed) <= {"sign of hessian", "scale"}
     message = failed["sign of hessian"]
     assert "hessian is 0 where the gradient is " in message
     assert re.search("XGBoost .* LightGBM", message)  # what they do
@@ -320,6 +320,6 @@ def test_a_hessian_of_one_number_is_explained(number) -> None:
         return ones(w, f) * (f - y), number
 
     message = failures(squares)["returned arrays"]
-    assert message.startswith("the hessian is one number")
+    assert message.startswith(f"the hessian is a {type(number).__name__}, one number")
     assert "objective(function)" in message
-    assert "np.full_like" in message
+    assert "np.full_like(margin" in message
