@@ -19,6 +19,7 @@ from gbdt_objectives.calibration import (
     reliability_bins as reliability_bins,
     roc_convex_hull as roc_convex_hull,
 )
+from gbdt_objectives.checking import check_objective as check_objective
 from gbdt_objectives.estimators import (
     BetaCalibrator as BetaCalibrator,
     CalibratedClassifier as CalibratedClassifier,
@@ -56,7 +57,6 @@ from gbdt_objectives.metrics import (
 )
 from gbdt_objectives.objectives import (
     Objective as Objective,
-    check_objective as check_objective,
     focal_objective as focal_objective,
     kappa_objective as kappa_objective,
     objective as objective,

@@ -22,8 +22,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from gbdt_objectives.checking import ObjectiveError, check_objective
+from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.objectives.base import HessianKind
-from gbdt_objectives.objectives.check import Api, ObjectiveError, check_objective
 
 
 def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:

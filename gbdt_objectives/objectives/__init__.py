@@ -9,11 +9,11 @@ means the same as w copies of the row, also inside sums over all rows.
 row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
-from gbdt_objectives._links import Link
+from gbdt_objectives._domain import BINARY, REAL, Classes, Interval, Values
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective
-from gbdt_objectives.objectives.check import ObjectiveError, ObjectiveReport, check_objective
 from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.function import objective
 from gbdt_objectives.objectives.logloss import (
@@ -25,13 +25,18 @@ from gbdt_objectives.objectives.qwk import qwk_objective
 from gbdt_objectives.objectives.ratio import kappa_objective, ratio_objective
 
 __all__ = [
+    "BINARY",
+    "IDENTITY",
+    "LOG",
+    "LOGIT",
+    "REAL",
+    "Classes",
+    "Interval",
     "Link",
     "Loss",
     "Objective",
-    "ObjectiveError",
-    "ObjectiveReport",
     "Rows",
-    "check_objective",
+    "Values",
     "focal_objective",
     "kappa_objective",
     "objective",

@@ -86,6 +86,11 @@ class Loss:
     def __init_subclass__(cls) -> None:
         if cls.hessian is Loss.hessian or cls.labels is Loss.labels:
             raise TypeError(f"{cls.__name__} must declare hessian and labels")
+        if isinstance(cls.link, str):
+            raise TypeError(
+                f"{cls.__name__} declares link = {cls.link!r}, a string: write link = LOG or the "
+                "like, from gbdt_objectives.objectives"
+            )
 
     @property
     def labels(self) -> Domain:

@@ -20,6 +20,7 @@ class ScaledLoss(Loss):
 
     hessian = "exact"
     labels = BINARY
+
     @property
     def link(self):
         return score(self.probability, 2)

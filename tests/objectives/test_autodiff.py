@@ -20,7 +20,8 @@ from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as by_lightgbm, xgboost as by_xgboost
-from gbdt_objectives.objectives import ObjectiveError, autodiff
+from gbdt_objectives.checking import ObjectiveError
+from gbdt_objectives.objectives import autodiff
 from tests.objectives.checks import central_difference
 
 jax = pytest.importorskip("jax")

@@ -20,8 +20,8 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.check import parametrize_with_checks
-from gbdt_objectives.objectives import ObjectiveError
-from gbdt_objectives.objectives.check import Failure, Skipped
+from gbdt_objectives.checking import ObjectiveError
+from gbdt_objectives.checking.checks import Failure, Skipped
 from tests.contract import OBJECTIVES
 
 # Right ones, in every form

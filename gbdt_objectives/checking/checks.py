@@ -1,114 +1,32 @@
-"""The contract of an objective, tested for anybody's: what boosters assume and never check.
+"""The checks of an objective, and their table: functions of a probe.
 
-In the code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
+A check returns None if the objective passed, or a note; it raises Failure, or Skipped. In the
+code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
 """
 
 from __future__ import annotations
 
 import copy
-import inspect
+import itertools
 import math
 import pickle
-import textwrap
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._domain import Values
-from gbdt_objectives.objectives.base import HessianKind, Objective
-from gbdt_objectives.objectives.function import LossFunction
-
-Api = Literal["xgboost", "lightgbm", "sklearn"]
-Status = Literal["passed", "FAILED", "note", "not tested"]
-Both = tuple[Array, Array]
-
-ROWS = 60
-"""Rows that are tried: few enough to perturb one at a time."""
-
-TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
-"""Margins of the tails, unless they are given. A float32 1 - p is 0 from 17 on, and exp(100) is
-infinite."""
+from gbdt_objectives.checking.probe import ROWS, Probe, as_sklearn
+from gbdt_objectives.objectives import Objective
 
 LEAVES = 40
 """Random leaves whose steps are tried."""
 
+NEGLIGIBLE = 1e-12
+"""Share of the largest gradient, below which a gradient moves no leaf."""
+
 LEAF_ROWS = 20
 """LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
-
-LONGEST_ERROR = 300
-"""Characters that are shown of what an objective raises."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one check found; ``message`` says what is wrong and what it does to training."""
-
-    check: str
-    status: Status
-    message: str
-
-
-@dataclass(frozen=True, repr=False)
-class ObjectiveReport:
-    """What :func:`check_objective` found; prints as a table.
-
-    Attributes
-    ----------
-    name : str
-        Of the objective.
-    findings : tuple of Finding
-        One per check, in the order in which they ran.
-    """
-
-    name: str
-    findings: tuple[Finding, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether no check failed."""
-        return all(finding.status != "FAILED" for finding in self.findings)
-
-    def __repr__(self) -> str:
-        lines = [f"  {f.check:<{self._width}}  {f.status:<10}  {f.message}" for f in self.findings]
-        return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        rows = "".join(
-            f"<tr><td>{f.check}</td><td>{f.status}</td>"
-            f"<td style='text-align:left'>{escape(f.message)}</td></tr>"
-            for f in self.findings
-        )
-        return f"<b>{escape(self.name)}</b>: {self._verdict}<table>{rows}</table>"
-
-    @property
-    def _width(self) -> int:
-        return max(len(finding.check) for finding in self.findings)
-
-    @property
-    def _verdict(self) -> str:
-        failed = sum(f.status == "FAILED" for f in self.findings)
-        return f"{failed} of {len(self.findings)} checks failed" if failed else "all checks passed"
-
-
-class ObjectiveError(ValueError):
-    """An objective that boosters would train wrongly on; ``report`` has all findings."""
-
-    def __init__(self, report: ObjectiveReport) -> None:
-        super().__init__(str(report))
-        self.report = report
-
-
-def is_function(obj: Any) -> bool:
-    """Whether it is a user's own function, of which only the author knows more."""
-    return isinstance(obj, Objective) and obj.whole
 
 
 class Failure(Exception):
@@ -119,358 +37,17 @@ class Skipped(Exception):
     """Raised by a check that cannot be made."""
 
 
-class Rows:
-    """Stands for a DMatrix or Dataset, which tell an objective labels and weights."""
-
-    def __init__(self, y: Array, w: Array | None, api: Api) -> None:
-        empty = np.empty(0, np.float32) if api == "xgboost" else None
-        self._label, self._weight = y, empty if w is None else w
-
-    def get_label(self) -> Array:
-        return self._label
-
-    def get_weight(self) -> Array | None:
-        return self._weight
-
-    def num_row(self) -> int:
-        return len(self._label)
-
-    num_data = num_row
-
-
-@dataclass(frozen=True)
-class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on.
-
-    ``exact`` gives what the objective computes in float64, ``call`` what a booster is given;
-    ``loss`` is None if there is none. ``scale_free``: the gradient is the loss's up to a factor.
-    """
-
-    target: Any
-    api: Api | None
-    name: str
-    call: Callable[[Array, Array, Array | None], Any]
-    exact: Callable[[Array, Array, Array | None], Any]
-    loss: Callable[[Array, Array, Array | None], float] | None
-    kind: HessianKind
-    scale_free: bool
-    takes_weights: bool
-    by_row: bool
-    y: Array
-    f: Array
-    w: Array
-    tails: Array
-
-    def of(self, positions: Array) -> Probe:
-        """The same with its objective for the rows at these positions, if it belongs to rows."""
-        if not self.by_row:
-            return self
-        taken = self.target.take(positions)
-        return replace(self, call=taken, exact=taken.gradient_hessian)
-
-    def both(self, f: Array, w: Array | None = None, y: Array | None = None) -> Both:
-        g, h = self.exact(self.y if y is None else y, f, w)
-        return np.asarray(g, np.float64), np.asarray(h, np.float64)
-
-    @property
-    def float32(self) -> bool:
-        """Whether gradients are computed, or returned, in float32 whatever the margin."""
-        return bool(np.asarray(self.exact(self.y, self.f, None)[0]).dtype == np.float32)
-
-    @property
-    def couples_rows(self) -> bool:
-        moved = self.f.copy()
-        moved[1:] += 0.1
-        return not np.allclose(self.both(moved)[0][0], self.both(self.f)[0][0], rtol=1e-6, atol=0)
-
-
-def check_objective(
-    obj: Any,
-    y_true: ArrayLike | None = None,
-    *,
-    loss: LossFunction | None = None,
-    sample_weight: ArrayLike | None = None,
-    hessian_kind: HessianKind | None = None,
-    margins: tuple[float, float] | None = None,
-    n_classes: int | None = None,
-    api: Api | None = None,
-) -> ObjectiveReport:
-    """Test a custom objective for what boosters assume of it and never check.
-
-    - **gradient**: the derivative of the loss, by finite differences; without a loss, the
-      symmetry of its own derivatives, if it couples rows.
-    - **hessian**: what ``hessian_kind`` says, against the derivative of the gradient; never
-      negative; and -sum g / sum h of a leaf, the step that a booster takes, goes downhill.
-    - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
-    - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
-    - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
-      state between calls; the order of rows does not matter; pickling and deep copies.
-    - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
-
-    Parameters
-    ----------
-    obj : callable or Objective
-        In any form that boosters call: ``(margin, DMatrix)``, ``(margin, Dataset)``,
-        ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
-    y_true : array-like of shape (n,), optional
-        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1.
-        For an objective with values by row: the label of each of these rows, some of which are
-        drawn with them.
-    loss : callable, optional
-        ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
-        differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
-    sample_weight : array-like of shape (n,), optional
-        Whole numbers above 0 to draw weights from. None: 1, 2 and 3.
-    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}, optional
-        What the hessian should be. "constant": the weight of the row. "bounded": no step of a
-        leaf passes the leaf's optimum. None: what the objective declares; "undeclared" must turn
-        out to be one of the first three.
-    margins : (float, float), optional
-        Where the loss is differentiable, both tails included. None: the range of the labels, or
-        for labels 0 and 1 from -6 to 6, with tails as far as -100 and 100.
-    n_classes : int, optional
-        K, for callables with margins (n, K). None: one margin per row, or the objective's own
-        ``outputs``.
-    api : {"xgboost", "lightgbm", "sklearn"}, optional
-        The form of a bare callable; found by trying if None.
-
-    Returns
-    -------
-    ObjectiveReport
-        Of an objective that passed; it prints as a table.
-
-    Raises
-    ------
-    ObjectiveError
-        A ValueError that says what is wrong and what it does to training; its ``report`` has
-        all findings.
-    TypeError, ValueError
-        Not callable, a form that cannot be called, bad arguments.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import check_objective, qwk_objective
-    >>> check_objective(qwk_objective(range(5))).passed
-    True
-    >>> def pasted(margin, data):
-    ...     return margin - data.get_label(), np.ones_like(margin)
-    >>> try:
-    ...     check_objective(pasted)
-    ... except ValueError as error:
-    ...     print([f.check for f in error.report.findings if f.status == "FAILED"])
-    ['weights', 'copies']
-    """
-    probe = _probe(obj, y_true, loss, sample_weight, hessian_kind, margins, n_classes, api)
-    findings = [_result("returned arrays", check_returned, probe)]
-    if findings[0].status == "passed":
-        findings += [_result(name, check, probe) for name, check in CHECKS.items()]
-    report = ObjectiveReport(probe.name, tuple(findings))
-    if not report.passed:
-        raise ObjectiveError(report)
-    return report
-
-
-def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            note = check(probe)
-    except Failure as failure:
-        return Finding(name, "FAILED", str(failure))
-    except Skipped as skipped:
-        return Finding(name, "not tested", str(skipped))
-    except Exception as error:
-        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
-        own = not isinstance(probe.target, Objective) or is_function(probe.target)
-        hint = "; if it takes margins (n, K), pass n_classes=K" * (own and probe.f.ndim == 1)
-        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
-    return Finding(name, "note" if note else "passed", note or "")
-
-
-def _probe(
-    obj: Any,
-    y_true: ArrayLike | None,
-    loss: LossFunction | None,
-    sample_weight: ArrayLike | None,
-    hessian_kind: HessianKind | None,
-    margins: tuple[float, float] | None,
-    n_classes: int | None,
-    api: Api | None,
-) -> Probe:
-    if not callable(obj) or isinstance(obj, type):
-        raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
-    _checks.check_called("obj", obj)
-    if loss is not None and not callable(loss):
-        raise TypeError(f"loss must be callable or None, found {shown(loss)}")
-    if hessian_kind is not None:
-        _checks.choice("hessian_kind", hessian_kind, get_args(HessianKind))
-    if api is not None:
-        _checks.choice("api", api, get_args(Api))
-    K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
-    ours = isinstance(obj, Objective)
-    by_row = ours and obj.rows is not None
-    if ours and obj.outputs > 1:
-        if K not in (None, obj.outputs):
-            raise ValueError(
-                f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
-            )
-        K = obj.outputs
-    rng = np.random.default_rng(0)
-    labels = _labels(obj, y_true, K)
-    y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
-    if by_row:
-        if loss is not None:
-            raise ValueError(
-                "loss is given, but would not know which rows of the objective are tried: give it "
-                "to objective(function, loss=loss, rows=...)"
-            )
-        order = _draw_rows(obj, y_true, rng)
-        if y_true is not None:
-            y = np.asarray(y_true, np.float64)[order]
-        obj = obj.take(order)
-    elif ours:
-        obj.check_rows(ROWS, "y_true")
-    weights = np.array([1.0, 2.0, 3.0])
-    if sample_weight is not None:
-        weights = _checks.vector("sample_weight", sample_weight).astype(np.float64)
-        if (weights < 1).any() or (weights % 1 != 0).any():
-            raise ValueError(
-                "sample_weight must hold whole numbers above 0, which are compared with copies of "
-                f"the rows, found {shown(weights)}: leave it out for 1, 2 and 3"
-            )
-    binary = bool(np.isin(labels, (0, 1)).all()) or K is not None
-    if margins is not None:
-        low, high = _checks.label_range("margins", margins)
-        tails = np.array([low, high])
-    elif ours and not is_function(obj) and obj.link.is_label_unit:
-        low, high = float(labels.min()), float(labels.max())
-        tails = np.array([low, high])
-    else:
-        low, high = (-6.0, 6.0) if binary else (float(labels.min()), float(labels.max()))
-        tails = TAILS
-    shape = (ROWS,) if K is None else (ROWS, K)
-    f = rng.uniform(low, high, shape)
-    if ours:
-        call, exact, takes = obj, obj.gradient_hessian, True
-        has_loss = obj.has_loss
-        own = obj.loss if has_loss else None
-        kind, name = obj.hessian_kind, repr(obj)
-    else:
-        call, takes = _sklearn_form(obj, api, y, f)
-        exact, own, kind = call, None, "undeclared"
-        name = getattr(obj, "__qualname__", None) or type(obj).__name__
-    return Probe(
-        target=obj,
-        api=api,
-        name=name if len(name) <= 100 else f"{name[:97]}...",
-        call=call,
-        exact=exact,
-        loss=own if loss is None else loss,
-        kind=kind if hessian_kind is None else hessian_kind,
-        scale_free=ours and obj.scale_free,
-        takes_weights=takes,
-        by_row=by_row,
-        y=y,
-        f=f,
-        w=rng.permutation(np.resize(weights, ROWS)),
-        tails=tails,
-    )
-
-
-def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Which of its rows are tried: of as many labels as there are, then at random."""
-    order = rng.permutation(obj.rows or 0)
-    if y_true is not None:
-        y = _checks.vector("y_true", y_true)
-        obj.check_rows(len(y), "y_true")
-        one_of_each = rng.permutation(np.unique(y[order], return_index=True)[1])
-        order = order[np.concatenate([one_of_each, np.arange(len(order))])]
-    return np.resize(order, ROWS)
-
-
-def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
-    """The distinct labels to try."""
-    if y_true is not None:
-        return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
-    if is_function(obj) or not isinstance(obj, Objective):
-        return np.arange(2.0 if K is None else K)
-    domain = obj.label_domain
-    if isinstance(domain, Values):
-        return np.array(domain.values, np.float64)
-    if math.isfinite(domain.low + domain.high):
-        return np.linspace(domain.low, domain.high, 4)
-    if math.isfinite(domain.high):
-        return domain.high - np.arange(4.0)
-    return (domain.low if math.isfinite(domain.low) else 0.0) + np.arange(4.0)
-
-
-def _sklearn_form(
-    obj: Any, api: Api | None, y: Array, f: Array
-) -> tuple[Callable[[Array, Array, Array | None], Any], bool]:
-    """A bare callable as (y, f, w), and whether it is told the weights."""
-    try:
-        parameters = list(inspect.signature(obj).parameters.values())
-    except ValueError:  # a builtin without signature
-        parameters = []
-    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        names, may_be_native = ["margin", "data"], True
-    else:
-        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        names = [parameter.name for parameter in named]
-        may_be_native = all(p.default is not p.empty for p in named[2:])
-
-    def native(api: Api) -> Callable[[Array, Array, Array | None], Any]:
-        return lambda y, f, w: obj(f, Rows(y, w, api))
-
-    if api not in (None, "sklearn"):
-        return native(api), True
-    failures = []
-    if api is None and may_be_native:
-        for library in ("xgboost", "lightgbm"):
-            try:
-                native(library)(y.copy(), f.copy(), None)
-            except Exception as error:
-                failures.append(f"{type(error).__name__}: {shown(str(error))}")
-            else:
-                return native(library), True
-    count = len(names)
-    if count == 4 and "group" not in names[3]:
-        raise TypeError(
-            f"obj has a fourth parameter, {names[3]!r}: LightGBM passes query groups there; make "
-            "it keyword-only"
-        )
-    if count < 2 or count > 4:
-        raise TypeError(
-            f"obj must take (y_true, margin[, sample_weight[, group]]) or (margin, data), found "
-            f"{count} parameters"
-        )
-
-    def sklearn(y: Array, f: Array, w: Array | None) -> Any:
-        return obj(y, f, *((w, None)[: count - 2]))
-
-    if count == 2 and api is None:
-        try:
-            sklearn(y.copy(), f.copy(), None)
-        except Exception as error:
-            failures.append(f"{type(error).__name__}: {shown(str(error))}")
-            raise TypeError(
-                "obj can be called neither as (margin, data), with data.get_label() and "
-                f"data.get_weight(), nor as (y_true, margin): {failures[0]}; {failures[-1]}; pass "
-                "api= if its form is known"
-            ) from None
-    return sklearn, count > 2
-
-
-# The checks: None if passed, a note, or Failure or Skipped raised.
-
-
 def check_returned(probe: Probe) -> None:
     """Two native float arrays of the margin's shape, finite."""
     returned = probe.call(probe.y.copy(), probe.f.copy(), None)
-    if not isinstance(returned, tuple) or len(returned) != 2:
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise Failure(f"must be a tuple (gradient, hessian), found {type(returned).__name__}")
     for part, values in zip(("gradient", "hessian"), returned, strict=True):
+        if np.ndim(values) == 0:
+            raise Failure(
+                f"the {part} is a {type(values).__name__}, one number, but boosters need one of "
+                "each row: make it with objective(function), or return np.full_like(margin, ...)"
+            )
         if not isinstance(values, np.ndarray):
             raise Failure(f"the {part} is a {type(values).__name__}: XGBoost needs numpy arrays")
         if values.shape != probe.f.shape:
@@ -603,8 +180,7 @@ def check_hessian(probe: Probe) -> str | None:
     """What it is declared to be."""
     h = probe.both(probe.f)[1]
     curvature = _curvature(probe)
-    size = max(float(np.abs(curvature).max()), 1e-300)
-    tolerance = (2e-3 if probe.float32 else 1e-6) * size  # differences of the gradient
+    tolerance = _tolerance(probe, curvature)
     exact = bool(np.abs(h - curvature).max() <= tolerance)
     ratio = float((h * curvature).sum() / (curvature**2).sum()) if curvature.any() else math.nan
     if probe.kind == "exact" and not exact:
@@ -628,9 +204,44 @@ def check_hessian(probe: Probe) -> str | None:
     if np.ptp(h) == 0 and h.flat[0] > 0:
         return f"constant, {h.flat[0]:g}"
     proportional = np.abs(h - ratio * curvature).max() <= tolerance * max(ratio, 1)
-    if below.any() or proportional:
+    if not below.any() and not proportional:
+        return "an upper bound of the second derivative"
+    dead = any(not h[probe.y == label].any() for label in np.unique(probe.y))
+    if proportional or dead or not _steps_go_downhill(probe):
         raise Failure(_other_hessian(probe, h, curvature, ratio, tolerance))
-    return "an upper bound of the second derivative"
+    return (
+        "neither the second derivative nor a bound of it, as Fisher's expected hessian is; the "
+        f"whole steps of {LEAVES} leaves went downhill"
+    )
+
+
+def _steps_go_downhill(probe: Probe) -> bool:
+    """Whether the loss falls along -G/H of each leaf, from there to the end of the step.
+
+    Its change is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that
+    halve towards the start, where the gradient of a long step changes most.
+    """
+    nodes, shares = np.polynomial.legendre.leggauss(8)
+    ends = np.append(0.5 ** np.arange(16), 0.0)
+    for f, column, g, h in _leaves(probe):
+        if h <= 0 or not math.isfinite(g / h):
+            continue
+        step, change, size = -g / h, 0.0, 0.0
+        for end, start in itertools.pairwise(ends):
+            for node, share in zip(nodes, shares, strict=True):
+                at = f.copy()
+                at[column] += step * (start + (end - start) * (node + 1) / 2)
+                part = step * _slope(probe, at, column) * share * (end - start) / 2
+                change, size = change + part, size + abs(part)
+        if not change <= 1e-6 * size:  # error of the integral
+            return False
+    return True
+
+
+def _tolerance(probe: Probe, curvature: Array) -> float:
+    """Of differences of the gradient."""
+    size = max(float(np.abs(curvature).max()), 1e-300)
+    return (2e-3 if probe.float32 else 1e-6) * size
 
 
 def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, tolerance: float) -> str:
@@ -658,23 +269,23 @@ def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, toler
     )
 
 
-def _curvature(probe: Probe) -> Array:
+def _curvature(probe: Probe, w: Array | None = None) -> Array:
     """The diagonal of the second derivative, by differences of the gradient."""
     step = 1e-2 if probe.float32 else 1e-5
     if probe.f.ndim == 1 and not probe.couples_rows:
-        up, down = probe.both(probe.f + step)[0], probe.both(probe.f - step)[0]
+        up, down = probe.both(probe.f + step, w)[0], probe.both(probe.f - step, w)[0]
         result: Array = (up - down) / (2 * step)
         return result
     result = np.empty_like(probe.f)
     for at, up, down, width in _perturbed(probe.f, step):
-        result[at] = (probe.both(up)[0][at] - probe.both(down)[0][at]) / width
+        result[at] = (probe.both(up, w)[0][at] - probe.both(down, w)[0][at]) / width
     return result
 
 
 def check_sign(probe: Probe) -> None:
-    """No hessian is below 0, and not all are 0."""
+    """No hessian is below 0, none is 0 where the gradient is not, and not all are 0."""
     for w in _weights(probe):
-        _, h = probe.both(probe.f, w)
+        g, h = probe.both(probe.f, w)
         if h.min() < 0:
             row = np.unravel_index(int(h.argmin()), h.shape)
             raise Failure(
@@ -684,22 +295,26 @@ def check_sign(probe: Probe) -> None:
             )
         if not h.any():
             raise Failure("all hessians are 0: boosters silently build no trees")
+        stuck = (h == 0) & (np.abs(g) > NEGLIGIBLE * np.abs(g).max())
+        if stuck.any():
+            row = np.unravel_index(int(stuck.argmax()), h.shape)
+            raise Failure(
+                f"the hessian is 0 where the gradient is {g[row]:.4g}, at y = {probe.y[row[0]]:g}, "
+                f"margin = {probe.f[row]:.4g}: such rows pull at a leaf and do not slow its step, "
+                "so XGBoost steps far past the optimum, and neither it nor LightGBM splits off a "
+                "leaf of them; return an upper bound of the second derivative instead, for Huber "
+                "weight * np.minimum(1, delta / np.abs(margin - y_true))"
+            )
 
 
 def check_leaf_step(probe: Probe) -> str | None:
     """-G/H of a leaf goes downhill and, if it is bounded, not past the optimum."""
-    rng, passed, unbuilt, growing = np.random.default_rng(2), 0.0, 0, []
-    for _ in range(LEAVES):
-        leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
-        leaf[rng.integers(ROWS)] = True
-        f = probe.f.copy()
-        f[leaf] = rng.choice(probe.f.ravel(), f.shape[1:])
-        column = (leaf,) if f.ndim == 1 else (leaf, int(rng.integers(f.shape[1])))
-        g, h = (part[column].sum() for part in probe.both(f))
+    passed, unbuilt, growing = 0.0, 0, []
+    for f, column, g, h in _leaves(probe):
         if h <= 0:
             unbuilt += 1
             continue
-        step = -float(g / h)
+        step = -g / h
         if abs(g) <= 1e-9 * np.abs(probe.both(f)[0]).sum() or not math.isfinite(step):
             continue
         near = f.copy()
@@ -709,9 +324,9 @@ def check_leaf_step(probe: Probe) -> str | None:
             check_downhill(probe, f, near, step, float(f[column][0]))
         end = f.copy()
         end[column] += step
-        after = float(probe.both(end)[0][column].sum())
-        if after * g < 0:
-            passed = max(passed, abs(after / g))
+        after = _slope(probe, end, column)
+        if after * g < 0 or not math.isfinite(after):
+            passed = max(passed, abs(after / g)) if math.isfinite(after) else math.inf
     if unbuilt == LEAVES:
         raise Failure("the hessians of all leaves sum to 0 or less: none is ever split")
     if growing and all(growing):
@@ -729,6 +344,27 @@ def check_leaf_step(probe: Probe) -> str | None:
             "exact hessians do where they are small; max_delta_step, or a bounded hessian, protects"
         )
     return None
+
+
+def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
+    """Margins in which the rows of a leaf have the same one, where the leaf is, its G and H."""
+    rng = np.random.default_rng(2)
+    for _ in range(LEAVES):
+        leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
+        leaf[rng.integers(ROWS)] = True
+        f = probe.f.copy()
+        f[leaf] = rng.choice(probe.f.ravel(), f.shape[1:])
+        column = (leaf,) if f.ndim == 1 else (leaf, int(rng.integers(f.shape[1])))
+        g, h = (float(part[column].sum()) for part in probe.both(f))
+        yield f, column, g, h
+
+
+def _slope(probe: Probe, f: Array, column: Any) -> float:
+    """G of a leaf; NaN where objective() refuses what is not finite."""
+    try:
+        return float(probe.both(f)[0][column].sum())
+    except ValueError:
+        return math.nan
 
 
 def check_downhill(probe: Probe, f: Array, near: Array, step: float, margin: float) -> None:
@@ -760,7 +396,7 @@ def check_weights(probe: Probe) -> None:
             return np.allclose(found, other, rtol=1e-5, atol=atol)
 
         v = _per_row(w, f)
-        if equal(expected):
+        if equal(expected) or (part == "hessian" and _is_exact(probe, found, w)):
             continue
         if equal(one):
             raise Failure(
@@ -775,6 +411,15 @@ def check_weights(probe: Probe) -> None:
                 "made of: a row of weight 2 is not two rows"
             )
         raise Failure(f"the {part} of a row of weight w is not that of w copies of the row")
+
+
+def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
+    """Whether it is the diagonal of the second derivative with weights. Of coupled rows that is
+    not the sum over copies, which has the terms between copies of one row besides."""
+    if not probe.couples_rows:
+        return False
+    curvature = _curvature(probe, w)
+    return bool(np.abs(h - curvature).max() <= _tolerance(probe, curvature))
 
 
 def check_tails(probe: Probe) -> None:
@@ -834,7 +479,7 @@ def check_copies(probe: Probe) -> None:
     for other in copies:
         call = other
         if not isinstance(other, Objective):
-            call, _ = _sklearn_form(other, probe.api, probe.y, probe.f)
+            call, _ = as_sklearn(other, probe.api, probe.y, probe.f)
         if not all(map(np.array_equal, call(probe.y, probe.f.copy(), None), straight)):
             raise Failure(
                 "a copy of it computes something else, and folds, grid searches and saved models "
@@ -875,6 +520,11 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "copies": check_copies,
     "scale": check_scale,
 }
+"""By the name in the report, in the order in which they run. A check of the doors through which a
+model predicts would be a file of its own beside this one, and a row here."""
+
+ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
+"""Checks that are made on labels besides 0 and 1, of an objective that does not say its labels."""
 
 
 def _weights(probe: Probe) -> list[Array | None]:

@@ -1,0 +1,159 @@
+"""The contract of an objective, tested for anybody's: what boosters assume and never check.
+
+``probe`` has what is tried, ``checks`` the checks and their table, ``report`` what they found.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from gbdt_objectives.checking.checks import (
+    CHECKS,
+    ON_OTHER_LABELS,
+    Failure,
+    Skipped,
+    check_returned,
+)
+from gbdt_objectives.checking.probe import (
+    Api,
+    Probe,
+    is_users_function,
+    make_probe,
+    on_other_labels,
+)
+from gbdt_objectives.checking.report import Finding, ObjectiveError, ObjectiveReport
+from gbdt_objectives.objectives.base import HessianKind, LossFunction
+
+__all__ = ["ObjectiveError", "ObjectiveReport", "check_objective"]
+
+LONGEST_ERROR = 300
+"""Characters that are shown of what an objective raises."""
+
+
+def check_objective(
+    obj: Any,
+    y_true: ArrayLike | None = None,
+    *,
+    loss: LossFunction | None = None,
+    sample_weight: ArrayLike | None = None,
+    hessian_kind: HessianKind | None = None,
+    margins: tuple[float, float] | None = None,
+    n_classes: int | None = None,
+    api: Api | None = None,
+) -> ObjectiveReport:
+    """Test a custom objective for what boosters assume of it and never check.
+
+    - **gradient**: the derivative of the loss, by finite differences; without a loss, the
+      symmetry of its own derivatives, if it couples rows.
+    - **hessian**: what ``hessian_kind`` says, against the derivative of the gradient; never
+      negative, nor 0 where the gradient is not; and -sum g / sum h of a leaf, the step that a
+      booster takes, goes downhill.
+    - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
+    - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
+    - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
+      state between calls; the order of rows does not matter; pickling and deep copies.
+    - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
+
+    Parameters
+    ----------
+    obj : callable or Objective
+        In any form that boosters call: ``(margin, DMatrix)``, ``(margin, Dataset)``,
+        ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
+    y_true : array-like of shape (n,), optional
+        Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
+        gradient and hessian are then tried on -100, -10, -1.5, 2.5, 10 and 100 too, where a row
+        of that label has a best margin, which it has not under a logistic loss.
+        For an objective with values by row: the label of each of these rows, some of which are
+        drawn with them.
+    loss : callable, optional
+        ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
+        differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
+    sample_weight : array-like of shape (n,), optional
+        Whole numbers above 0 to draw weights from. None: 1, 2 and 3.
+    hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}, optional
+        What the hessian should be. "constant": the weight of the row. "bounded": no step of a
+        leaf passes the leaf's optimum. None: what the objective declares; "undeclared" must turn
+        out to be one of the first three, or whole steps of leaves must go downhill, as with
+        Fisher's expected hessian.
+    margins : (float, float), optional
+        Where the loss is differentiable, both tails included. None: the range of the labels, or
+        for labels 0 and 1 from -6 to 6, with tails as far as -100 and 100.
+    n_classes : int, optional
+        K, for callables with margins (n, K). None: one margin per row, or the objective's own
+        ``outputs``.
+    api : {"xgboost", "lightgbm", "sklearn"}, optional
+        The form of a bare callable; found by trying if None.
+
+    Returns
+    -------
+    ObjectiveReport
+        Of an objective that passed; it prints as a table.
+
+    Raises
+    ------
+    ObjectiveError
+        A ValueError that says what is wrong and what it does to training; its ``report`` has
+        all findings.
+    TypeError, ValueError
+        Not callable, a form that cannot be called, bad arguments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import check_objective, qwk_objective
+    >>> check_objective(qwk_objective(range(5))).passed
+    True
+    >>> def pasted(margin, data):
+    ...     return margin - data.get_label(), np.ones_like(margin)
+    >>> try:
+    ...     check_objective(pasted)
+    ... except ValueError as error:
+    ...     print([f.check for f in error.report.findings if f.status == "FAILED"])
+    ['weights', 'copies']
+    """
+    probe = make_probe(obj, y_true, loss, sample_weight, hessian_kind, margins, n_classes, api)
+    findings = [_result("returned arrays", check_returned, probe)]
+    if findings[0].status == "passed":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            others = on_other_labels(probe, margins) if y_true is None else None
+        findings += [_on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
+    report = ObjectiveReport(probe.name, tuple(findings))
+    if not report.passed:
+        raise ObjectiveError(report)
+    return report
+
+
+def _on_all_labels(
+    name: str, check: Callable[[Probe], str | None], probe: Probe, others: Probe | None
+) -> Finding:
+    finding = _result(name, check, probe)
+    if finding.status == "FAILED" or others is None or name not in ON_OTHER_LABELS:
+        return finding
+    other = _result(name, check, others)
+    if other.status != "FAILED":
+        return finding
+    return replace(other, message=f"{other.message}; pass y_true= if it is for certain labels only")
+
+
+def _result(name: str, check: Callable[[Probe], str | None], probe: Probe) -> Finding:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            note = check(probe)
+    except Failure as failure:
+        return Finding(name, "FAILED", str(failure))
+    except Skipped as skipped:
+        return Finding(name, "not tested", str(skipped))
+    except Exception as error:
+        what = f"{type(error).__name__}: {textwrap.shorten(str(error), LONGEST_ERROR)}"
+        may_have_columns = is_users_function(probe.target) and probe.f.ndim == 1
+        hint = "; if it takes margins (n, K), pass n_classes=K" if may_have_columns else ""
+        return Finding(name, "FAILED", f"the objective raised {what}{hint}")
+    return Finding(name, "note" if note else "passed", note or "")

@@ -1,0 +1,342 @@
+"""What is tried: an objective in one form of call, and the rows that it is tried on.
+
+In the code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._domain import Values
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import HessianKind
+from gbdt_objectives.objectives.function import LossFunction
+
+Api = Literal["xgboost", "lightgbm", "sklearn"]
+Both = tuple[Array, Array]
+
+ROWS = 60
+"""Rows that are tried: few enough to perturb one at a time."""
+
+OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
+"""Labels that are tried besides, of an objective that does not say which it is for."""
+
+OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
+"""Where the best margin of these labels is looked for, and at the negatives."""
+
+TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
+"""Margins of the tails, unless they are given. A float32 1 - p is 0 from 17 on, and exp(100) is
+infinite."""
+
+
+def is_users_function(obj: Any) -> bool:
+    """Whether it is a function of the user's own, of which only the calls are known."""
+    return not isinstance(obj, Objective) or obj.whole
+
+
+class Rows:
+    """Stands for a DMatrix or Dataset, which tell an objective labels and weights."""
+
+    def __init__(self, y: Array, w: Array | None, api: Api) -> None:
+        empty = np.empty(0, np.float32) if api == "xgboost" else None
+        self._label, self._weight = y, empty if w is None else w
+
+    def get_label(self) -> Array:
+        return self._label
+
+    def get_weight(self) -> Array | None:
+        return self._weight
+
+    def num_row(self) -> int:
+        return len(self._label)
+
+    num_data = num_row
+
+
+@dataclass(frozen=True)
+class Probe:
+    """An objective, called as (y, f, w), and the rows that it is tried on.
+
+    ``exact`` gives what the objective computes in float64, ``call`` what a booster is given;
+    ``loss`` is None if there is none. ``scale_free``: the gradient is the loss's up to a factor.
+    """
+
+    target: Any
+    api: Api | None
+    name: str
+    call: Callable[[Array, Array, Array | None], Any]
+    exact: Callable[[Array, Array, Array | None], Any]
+    loss: Callable[[Array, Array, Array | None], float] | None
+    kind: HessianKind
+    scale_free: bool
+    takes_weights: bool
+    by_row: bool
+    y: Array
+    f: Array
+    w: Array
+    tails: Array
+
+    def of(self, positions: Array) -> Probe:
+        """The same with its objective for the rows at these positions, if it belongs to rows."""
+        if not self.by_row:
+            return self
+        taken = self.target.take(positions)
+        return replace(self, call=taken, exact=taken.gradient_hessian)
+
+    def both(self, f: Array, w: Array | None = None, y: Array | None = None) -> Both:
+        g, h = self.exact(self.y if y is None else y, f, w)
+        return np.asarray(g, np.float64), np.asarray(h, np.float64)
+
+    @property
+    def float32(self) -> bool:
+        """Whether gradients are computed, or returned, in float32 whatever the margin."""
+        return bool(np.asarray(self.exact(self.y, self.f, None)[0]).dtype == np.float32)
+
+    @property
+    def couples_rows(self) -> bool:
+        moved = self.f.copy()
+        moved[::2] += 0.1 * (np.median(moved) - moved[::2])  # inwards: margins may be limited
+        at_rest = slice(1, None, 2)  # several: the gradient of one may be 0 whatever the others
+        before, after = self.both(self.f)[0][at_rest], self.both(moved)[0][at_rest]
+        return not np.allclose(after, before, rtol=1e-6, atol=0)
+
+
+def make_probe(
+    obj: Any,
+    y_true: ArrayLike | None,
+    loss: LossFunction | None,
+    sample_weight: ArrayLike | None,
+    hessian_kind: HessianKind | None,
+    margins: tuple[float, float] | None,
+    n_classes: int | None,
+    api: Api | None,
+) -> Probe:
+    if not callable(obj) or isinstance(obj, type):
+        raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
+    _checks.check_called("obj", obj)
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss must be callable or None, found {shown(loss)}")
+    if hessian_kind is not None:
+        _checks.choice("hessian_kind", hessian_kind, get_args(HessianKind))
+    if api is not None:
+        _checks.choice("api", api, get_args(Api))
+    K = None if n_classes is None else _checks.whole_number("n_classes", n_classes, 2)
+    ours = isinstance(obj, Objective)
+    by_row = ours and obj.rows is not None
+    if ours and obj.outputs > 1:
+        if K not in (None, obj.outputs):
+            raise ValueError(
+                f"n_classes is {K}, but obj has {obj.outputs} outputs: leave n_classes out"
+            )
+        K = obj.outputs
+    rng = np.random.default_rng(0)
+    labels = _labels(obj, y_true, K)
+    y = rng.permutation(np.resize(labels, ROWS)).astype(np.float64)
+    if by_row:
+        if loss is not None:
+            raise ValueError(
+                "loss is given, but would not know which rows of the objective are tried: give it "
+                "to objective(function, loss=loss, rows=...)"
+            )
+        order = _draw_rows(obj, y_true, rng)
+        if y_true is not None:
+            y = np.asarray(y_true, np.float64)[order]
+        obj = obj.take(order)
+    elif ours:
+        obj.check_rows(ROWS, "y_true")
+    weights = np.array([1.0, 2.0, 3.0])
+    if sample_weight is not None:
+        weights = _checks.vector("sample_weight", sample_weight).astype(np.float64)
+        if (weights < 1).any() or (weights % 1 != 0).any():
+            raise ValueError(
+                "sample_weight must hold whole numbers above 0, which are compared with copies of "
+                f"the rows, found {shown(weights)}: leave it out for 1, 2 and 3"
+            )
+    binary = bool(np.isin(labels, (0, 1)).all()) or K is not None
+    if margins is not None:
+        low, high = _checks.label_range("margins", margins)
+        tails = np.array([low, high])
+    elif not is_users_function(obj) and obj.link.is_label_unit:
+        low, high = float(labels.min()), float(labels.max())
+        tails = np.array([low, high])
+    else:
+        low, high = (-6.0, 6.0) if binary else (float(labels.min()), float(labels.max()))
+        tails = TAILS
+    shape = (ROWS,) if K is None else (ROWS, K)
+    f = rng.uniform(low, high, shape)
+    if ours:
+        call, exact, takes = obj, obj.gradient_hessian, True
+        own = obj.loss if _has_loss(obj, y, f) else None
+        kind, name = obj.hessian_kind, repr(obj)
+    else:
+        call, takes = as_sklearn(obj, api, y, f)
+        exact, own, kind = call, None, "undeclared"
+        name = getattr(obj, "__qualname__", None) or type(obj).__name__
+    return Probe(
+        target=obj,
+        api=api,
+        name=name if len(name) <= 100 else f"{name[:97]}...",
+        call=call,
+        exact=exact,
+        loss=own if loss is None else loss,
+        kind=kind if hessian_kind is None else hessian_kind,
+        scale_free=ours and obj.scale_free,
+        takes_weights=takes,
+        by_row=by_row,
+        y=y,
+        f=f,
+        w=rng.permutation(np.resize(weights, ROWS)),
+        tails=tails,
+    )
+
+
+def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
+    """The same on real labels, negative and far ones, and margins between their best ones.
+
+    A label counts if it has a best margin: the gradient is negative below and positive above. No
+    label but 0 and 1, and those between, has one under a logistic gradient, p - y, nor has a
+    negative count under Poisson's, exp(f) - y: functions that were not written for a label, and
+    do not refuse it, are not blamed for it. None if no label counts, if the objective declares a
+    few labels or a range, or if it has several margins or couples rows: a label alone then says
+    little.
+    """
+    domain = None if is_users_function(probe.target) else probe.target.label_domain
+    if isinstance(domain, Values) or probe.f.ndim > 1 or probe.couples_rows:
+        return None
+    if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
+        return None
+    grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
+    if margins is not None:
+        grid = np.linspace(*margins, len(grid))
+    found = {label: around for label in OTHER_LABELS if (around := _best(probe, label, grid))}
+    if not found:
+        return None
+    low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
+    rng = np.random.default_rng(3)
+    y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
+    y[::10], f[::10] = probe.y[::10], probe.f[::10]  # objective() refuses hessians all of 0
+    return replace(probe, y=y, f=f)
+
+
+def _best(probe: Probe, label: float, grid: Array) -> tuple[float, float] | None:
+    """Neighbours in the grid between which the gradient of this label changes its sign."""
+    below: list[float] = []
+    above: list[float] = []
+    y, f = probe.y.copy(), probe.f.copy()
+    half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
+    y[half] = label
+    for margin in grid:
+        f[half] = margin
+        try:
+            slope = float(probe.both(f, None, y)[0][half].sum())
+            number = 0.0 if probe.loss is None else float(probe.loss(y, f, None))
+        except Exception:  # refused there
+            continue
+        if math.isfinite(slope + number) and slope:
+            (below if slope < 0 else above).append(float(margin))
+    if below and above and max(below) < min(above):
+        return max(below), min(above)
+    return None
+
+
+def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
+    try:
+        obj.loss(y, f)
+    except NotImplementedError:
+        return False
+    except Exception:  # a check says so
+        return True
+    return True
+
+
+def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
+    """Which of its rows are tried: of as many labels as there are, then at random."""
+    order = rng.permutation(obj.rows or 0)
+    if y_true is not None:
+        y = _checks.vector("y_true", y_true)
+        obj.check_rows(len(y), "y_true")
+        one_of_each = rng.permutation(np.unique(y[order], return_index=True)[1])
+        order = order[np.concatenate([one_of_each, np.arange(len(order))])]
+    return np.resize(order, ROWS)
+
+
+def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
+    """The distinct labels to try."""
+    if y_true is not None:
+        return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
+    if is_users_function(obj):
+        return np.arange(2.0 if K is None else K)
+    domain = obj.label_domain
+    if isinstance(domain, Values):
+        return np.array(domain.values, np.float64)
+    if math.isfinite(domain.low + domain.high):
+        return np.linspace(domain.low, domain.high, 4)
+    low = domain.low if math.isfinite(domain.low) else 0.0
+    first = domain.high - 3.0 if math.isfinite(domain.high) else low
+    return np.arange(first, first + 4.0)
+
+
+def as_sklearn(
+    obj: Any, api: Api | None, y: Array, f: Array
+) -> tuple[Callable[[Array, Array, Array | None], Any], bool]:
+    """A bare callable as (y, f, w), and whether it is told the weights."""
+    try:
+        parameters = list(inspect.signature(obj).parameters.values())
+    except ValueError:  # a builtin without signature
+        parameters = []
+    if not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        names, may_be_native = ["margin", "data"], True
+    else:
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        names = [parameter.name for parameter in named]
+        may_be_native = all(p.default is not p.empty for p in named[2:])
+
+    def native(api: Api) -> Callable[[Array, Array, Array | None], Any]:
+        return lambda y, f, w: obj(f, Rows(y, w, api))
+
+    if api not in (None, "sklearn"):
+        return native(api), True
+    failures = []
+    if api is None and may_be_native:
+        for library in ("xgboost", "lightgbm"):
+            try:
+                native(library)(y.copy(), f.copy(), None)
+            except Exception as error:
+                failures.append(f"{type(error).__name__}: {shown(str(error))}")
+            else:
+                return native(library), True
+    count = len(names)
+    if count == 4 and "group" not in names[3]:
+        raise TypeError(
+            f"obj has a fourth parameter, {names[3]!r}: LightGBM passes query groups there; make "
+            "it keyword-only"
+        )
+    if count < 2 or count > 4:
+        raise TypeError(
+            f"obj must take (y_true, margin[, sample_weight[, group]]) or (margin, data), found "
+            f"{count} parameters"
+        )
+
+    def sklearn(y: Array, f: Array, w: Array | None) -> Any:
+        return obj(y, f, *((w, None)[: count - 2]))
+
+    if count == 2 and api is None:
+        try:
+            sklearn(y.copy(), f.copy(), None)
+        except Exception as error:
+            failures.append(f"{type(error).__name__}: {shown(str(error))}")
+            raise TypeError(
+                "obj can be called neither as (margin, data), with data.get_label() and "
+                f"data.get_weight(), nor as (y_true, margin): {failures[0]}; {failures[-1]}; pass "
+                "api= if its form is known"
+            ) from None
+    return sklearn, count > 2
