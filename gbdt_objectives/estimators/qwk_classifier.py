@@ -531,8 +531,8 @@ def check_objective(estimator: Any, objective: object) -> None:
     if isinstance(objective, Objective) and not objective.link.is_label_unit:
         raise ValueError(
             f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
-            "units of the class positions; for its own classes use LGBMClassifier or XGBClassifier of "
-            "gbdt_objectives.adapters"
+            "units of the class positions; for its own classes use LGBMClassifier or "
+            "XGBClassifier of gbdt_objectives.adapters"
         )
 
 

@@ -216,9 +216,9 @@ def kappa_objective(
         - ``cost(y, p) -> (value, derivative by p)``, arrays (n,) in and out, defined at module
           level if the objective is to be pickled; finite, and as smooth as it is.
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, at most 1000 different ones. They give pi and,
-        except for a matrix, ``label_range`` = (min, max). None: taken from the training data, of all workers if there
-        are several.
+        The labels of the training rows, at most 1000 different ones. They give pi and, except
+        for a matrix, ``label_range`` = (min, max). None: taken from the training data, of all
+        workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
