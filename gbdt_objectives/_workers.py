@@ -330,6 +330,8 @@ def describe(subject: object, depth: int = 6) -> str:
         return type(subject).__name__
     inner = partial(describe, depth=depth - 1)
     if dataclasses.is_dataclass(subject) and not isinstance(subject, type):
+        if hasattr(subject, "equations"):
+            return f"{repr(subject).partition('(')[0]}({inner(subject.equations)})"
         fields = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
         values = (f"{name}={inner(getattr(subject, name))}" for name in fields)
         return f"{type(subject).__name__}({', '.join(values)})"

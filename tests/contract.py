@@ -6,7 +6,7 @@ To add an objective or a metric, add a row here; all of its tests then exist.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy as np
 
 import gbdt_objectives as go
 from gbdt_objectives._domain import REAL
-from gbdt_objectives._rows import Rows
-from gbdt_objectives._workers import HEAD
+from gbdt_objectives._rows import Rows, RowsOfParts
+from gbdt_objectives._workers import HEAD, some_rows
+from gbdt_objectives.objectives.base import read_labels
 
 Array = np.ndarray[Any, Any]
 
@@ -60,6 +61,26 @@ def costly_error_loss(
 ) -> float:
     w = cost if sample_weight is None else cost * sample_weight
     return float(0.5 * (w * (margin - y_true - group) ** 2).sum())
+
+
+def measured_in_parts(objective: go.Objective, parts: list[tuple[Any, Any]]) -> go.Objective:
+    """The objective measured on the labels and weights of parts that lie elsewhere."""
+
+    def run(function: Callable[[Rows], Any]) -> list[Any]:
+        with some_rows():
+            return [function(read_labels(objective, y, w)) for y, w in parts]
+
+    return objective.measured_on(RowsOfParts(run=run))
+
+
+def own_sums(objective: go.Objective, y: Array, p: Array, w: Array | None) -> Array:
+    """What a coupled loss adds up, of these rows."""
+    return Rows(y, p, w).own_sum(objective.equations.terms)
+
+
+def with_fields(objective: go.Objective, **fields: Any) -> go.Objective:
+    """The objective of a loss with other fields."""
+    return go.Objective(replace(objective.equations, **fields))
 
 
 def sums_of_all(total: Array) -> Callable[[Array], Array]:

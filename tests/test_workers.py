@@ -19,6 +19,7 @@ import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives._domain import REAL
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
+from gbdt_objectives.objectives import Loss
 from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase
 from tests.workers import Failed, Workers
 
@@ -388,28 +389,22 @@ def test_an_error_on_one_worker_is_raised_on_all(pair: Workers, what: str, text:
     assert results[0].text.endswith("(worker 1)")
 
 
-class OwnSums(go.Objective):
+class OwnSums(Loss):
     """Forgets the other workers."""
 
-    hessian_kind = "constant"
-    label_domain = REAL
-    couples_rows = True
+    hessian = "constant"
+    labels = REAL
 
-    def _sums(self, constants: Any, f: Any, kept: Any) -> tuple[float, ...]:
-        kept[:] = f - constants[0]
-        return float(len(f)), float(kept.sum(dtype=np.float64))
+    def totals(self, rows: Any) -> Any:
+        return rows.own_sum(lambda y, f, xp: (1.0, f - y))
 
-    def _totals(self, sums: tuple[float, ...]) -> Any:
-        return sums
-
-    def _write(self, constants: Any, f: Any, totals: Any, gradient: Any, hessian: Any) -> None:
-        gradient[:] = f - totals[1] / totals[0] / 2
-        hessian[:] = 1
+    def gradient_hessian(self, y: Any, f: Any, totals: Any, xp: Any) -> Any:
+        return f - y - totals[1] / totals[0] / 2, 1.0
 
 
 def fit_with_own_sums(rank: int, world: int) -> None:
     X, y, w = rows()
-    train(PARAMS, matrix(X, y, w, share(rank, world)), 2, objective=OwnSums())
+    train(PARAMS, matrix(X, y, w, share(rank, world)), 2, objective=go.objective(OwnSums()))
 
 
 def test_an_objective_that_sums_its_own_rows_only_is_refused(pair: Workers) -> None:

@@ -18,7 +18,15 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import XGBClassifier, train as xgboost_train
-from tests.contract import COST, distance_from_one, log_cosh, sums_of_all
+from tests.contract import (
+    COST,
+    distance_from_one,
+    log_cosh,
+    measured_in_parts,
+    own_sums,
+    sums_of_all,
+    with_fields,
+)
 
 NAN, INF = float("nan"), float("inf")
 
@@ -128,7 +136,7 @@ def test_the_gradient_of_the_absolute_cost() -> None:
         expected = w[i] * w.sum() * (np.sign(q[i] - y[i]) / G - F * chance / G**2)
         assert obj.gradient_hessian(y, p, w)[0][i] == pytest.approx(expected, rel=1e-10, abs=1e-12)
     assert obj.loss(y, p, w) == pytest.approx(w.sum() * F / G, rel=1e-12)
-    residual = dataclasses.replace(obj, scale="residual")
+    residual = with_fields(obj, scale="residual")
     variance = np.average((y - np.average(y, weights=w)) ** 2, weights=w)
     best = min(np.average(np.abs(c - y), weights=w) for c in range(4))
     factor = residual.gradient_hessian(y, p, w)[0] / obj.gradient_hessian(y, p, w)[0]
@@ -215,7 +223,7 @@ def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None
     edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
     np.testing.assert_array_equal(beyond, edge)
     if cost is not COST:
-        unclipped = dataclasses.replace(obj, clip=False)
+        unclipped = with_fields(obj, clip=False)
         assert unclipped.loss(y, [-9.0, 1.0, 2.5, 40.0]) != obj.loss(y, [-9.0, 1.0, 2.5, 40.0])
 
 
@@ -355,10 +363,10 @@ def test_sums_add_up_over_parts() -> None:
     parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
     for cost in ("absolute", COST):
         obj = go.kappa_objective(cost, y, sample_weight=w)
-        total = sum(obj.sums(y[i], p[i], w[i]) for i in parts)
-        np.testing.assert_allclose(total, obj.sums(y, p, w), rtol=1e-13)
+        total = sum(own_sums(obj, y[i], p[i], w[i]) for i in parts)
+        np.testing.assert_allclose(total, own_sums(obj, y, p, w), rtol=1e-13)
         whole, _ = obj.gradient_hessian(y, p, w)
-        worker = dataclasses.replace(obj, reduce=sums_of_all(total))
+        worker = with_fields(obj, reduce=sums_of_all(total))
         for i in parts:
             part, _ = worker.gradient_hessian(y[i], p[i], w[i])
             np.testing.assert_allclose(part, whole[i], rtol=1e-12, atol=1e-13)
@@ -375,23 +383,21 @@ def test_parts_of_the_rows_measure_the_labels_of_all() -> None:
         for labels in (y,) if cost is COST else (y, y / 2):
             obj = go.kappa_objective(cost)
             cut = np.argsort(labels)[:25], np.argsort(labels)[25:]
-            parts = [obj.label_statistics(labels[i], w[i]) for i in cut]
-            together, alone = obj.from_label_statistics(parts), obj.measured(labels, w)
+            together = measured_in_parts(obj, [(labels[i], w[i]) for i in cut])
+            alone = obj.measured(labels, w)
             assert together.label_range == alone.label_range
             assert together.intercept == pytest.approx(alone.intercept, rel=1e-14)
             np.testing.assert_allclose(  # a few additions in another order
                 together.denominator.probabilities, alone.denominator.probabilities, rtol=1e-14
             )
     with pytest.raises(ValueError, match="y_true holds 1200 different labels"):
-        obj.from_label_statistics(
-            [obj.label_statistics(600.0 * i + np.arange(600)) for i in (0, 1)]
-        )
+        measured_in_parts(obj, [(600.0 * i + np.arange(600), None) for i in (0, 1)])
 
 
 def test_a_reduce_of_ones_own_needs_the_labels_of_all() -> None:
     y, p, _ = rows(60, 4, seed=10)
     for arguments in ({}, {"label_range": (0, 3)}):
-        with pytest.raises(ValueError, match=r"pass the labels of all.*kappa_objective\(labels"):
+        with pytest.raises(ValueError, match=r"pass the labels of all.*kappa_objective\(y_true"):
             go.kappa_objective("absolute", **arguments, reduce=of_two)
     given = go.kappa_objective("absolute", y, reduce=of_two)
     alone = go.kappa_objective("absolute", y)

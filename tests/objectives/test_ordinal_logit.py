@@ -16,8 +16,9 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
+from gbdt_objectives import _workers
 from gbdt_objectives._domain import Classes
-from gbdt_objectives.objectives import ordinal_logit
+from tests.contract import measured_in_parts
 
 INF = float("inf")
 
@@ -285,7 +286,7 @@ def test_several_workers_give_what_one_gives(monkeypatch) -> None:
     barrier, shared = threading.Barrier(2, timeout=60), {}
     found = {}
 
-    def all_sum(values):
+    def all_sum(values, **_):
         shared[threading.get_ident()] = np.asarray(values)
         barrier.wait()
         total = sum(shared[key] for key in sorted(shared))
@@ -296,21 +297,20 @@ def test_several_workers_give_what_one_gives(monkeypatch) -> None:
         found[own is first] = (
             obj.gradient_hessian(y[own], f[own], w[own]),
             obj.fitted(y[own], f[own], w[own]).thresholds,
-            go.ordinal_logit_objective(4).label_statistics(y[own], w[own]),
         )
 
     expected = obj.fitted(y, f, w).thresholds
-    monkeypatch.setattr(ordinal_logit, "all_sum", all_sum)
+    monkeypatch.setattr(_workers, "all_sum", all_sum)
     threads = [threading.Thread(target=work, args=(own,)) for own in (first, ~first)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    parts = [found[is_first][2] for is_first in (True, False)]
-    measured = go.ordinal_logit_objective(4, thresholds="fixed").from_label_statistics(parts)
+    parts = [(y[own], w[own]) for own in (first, ~first)]
+    measured = measured_in_parts(go.ordinal_logit_objective(4, thresholds="fixed"), parts)
     np.testing.assert_allclose(measured.thresholds, fixed.thresholds, rtol=1e-12)
     for is_first, own in ((True, first), (False, ~first)):
-        both, thresholds, _ = found[is_first]
+        both, thresholds = found[is_first]
         np.testing.assert_allclose(thresholds, expected, rtol=1e-11)
         for part, whole in zip(both, one, strict=True):
             np.testing.assert_allclose(part, whole[own], atol=1e-11)
@@ -319,7 +319,7 @@ def test_several_workers_give_what_one_gives(monkeypatch) -> None:
 def test_what_it_is() -> None:
     refit = go.ordinal_logit_objective(4)
     fixed = go.ordinal_logit_objective(4, thresholds="fixed")
-    assert refit.link == fixed.link == "score"
+    assert refit.link.name == fixed.link.name == "score"
     assert refit.n_classes == 4
     assert refit.intercept == 0.0
     assert refit.hessian_kind == "upper_bound"

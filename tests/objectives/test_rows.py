@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
+from gbdt_objectives.objectives.function import FunctionLoss
 from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 
 COST = np.array([1.0, 2.0, 4.0, 0.5])
@@ -60,7 +61,7 @@ def test_a_copy_that_nobody_writes_into() -> None:
 def pickle_rows(function):
     """An objective whose values were unpickled, where numpy forgets that they are read-only."""
     rows = pickle.loads(pickle.dumps(RowValues(COST)))
-    return go.objectives.base.FunctionObjective(function=function, row_values=(("cost", rows),))
+    return go.Objective(FunctionLoss(function=function, named=(("cost", rows),)))
 
 
 @given(st.integers(1, 9), st.lists(st.integers(0, 8), min_size=1), st.sampled_from([(), (2,)]))
