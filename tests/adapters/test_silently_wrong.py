@@ -848,8 +848,8 @@ def test_a_hundred_thousand_values_make_no_endless_message(ordinal) -> None:
         lambda lib: lib.train({"num_class": many}, lib.data(X, y), 2, objective=obj),
         lambda lib: go.qwk_objective(many, label_range=(0, 9)),
         lambda lib: xgboost_adapter.early_stopping(many, 10),
-        lambda lib: lib.train({}, lib.data(X, y), 2, objective=obj, metric=SMOOTH,
-                              evals=[(lib.data(X, y), "t" * 100_000 + " ")]),
+        lambda _: XGB.train({}, data, 2, objective=obj, metric=SMOOTH,
+                            evals=[(data, "t" * 100_000 + " ")]),
         lambda lib: lightgbm_adapter.LGBMClassifier(
             objective=go.offset_logloss_objective(0.1)).fit(np.zeros((100_000, 1)), many),
     ]  # fmt: skip
