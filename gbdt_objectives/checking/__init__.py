@@ -28,7 +28,8 @@ from gbdt_objectives.checking.probe import (
     on_other_labels,
 )
 from gbdt_objectives.checking.report import Finding, ObjectiveError, ObjectiveReport
-from gbdt_objectives.objectives.base import HessianKind, LossFunction
+from gbdt_objectives.objectives.base import HessianKind
+from gbdt_objectives.objectives.function import LossFunction
 
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective"]
 

@@ -189,6 +189,8 @@ class RenderedMetric:
         else:
             y_true, y_pred = a, b
         y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
+        if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
+            y_pred = np.reshape(y_pred, 0)
         metric, y_pred = as_passed(self.metric, y_pred)
         with _workers.together(self.metric):
             try:

@@ -15,8 +15,7 @@ from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics.base import Metric
-from gbdt_objectives.objectives.coupled import refuse_labels
-from gbdt_objectives.objectives.qwk import QWKLoss, qwk_objective
+from gbdt_objectives.objectives import qwk_objective
 
 
 def quadratic_weighted_kappa(
@@ -118,8 +117,8 @@ class ExtendedQWKMetric(Metric):
     spread: float | None = None
 
     def sums(self, rows: Rows) -> tuple[float, float]:
-        loss = QWKLoss(center=self.center, spread=self.spread, clip=False)
-        return loss.measured(replace(rows, f=None)).value(rows)
+        objective = qwk_objective(center=self.center, spread=self.spread, clip=False)
+        return objective.equations.measured(replace(rows, f=None)).value(rows)
 
     def of_sums(self, sums: tuple[float, float]) -> float:
         total, n = sums
@@ -171,6 +170,6 @@ def extended_qwk_metric(
     >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    refuse_labels("extended_qwk_metric", others)
+    _checks.refuse_labels("extended_qwk_metric", others)
     measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
     return ExtendedQWKMetric(center=measured.center, spread=measured.spread)

@@ -14,7 +14,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric
-from gbdt_objectives.objectives.logloss import LoglossLoss
+from gbdt_objectives.objectives import weighted_logloss_objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +31,8 @@ class WeightedLoglossMetric(MeanMetric):
         return replace(self, input_space="probability")
 
     @property
-    def logloss(self) -> LoglossLoss:
-        return LoglossLoss(negative_weight=1 / self.negative_keep_rate)
+    def logloss(self) -> Any:
+        return weighted_logloss_objective(self.negative_keep_rate).equations
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)

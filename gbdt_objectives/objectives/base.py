@@ -356,9 +356,12 @@ class Objective:
         link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")
-        f = _checks.real_array("margin", margin)
-        check_margin_shape(self, f)
-        _checks.finite("margin", f)
+        if self.equations.outputs == 1:
+            f = _checks.vector("margin", margin)
+        else:
+            f = _checks.real_array("margin", margin)
+            check_margin_shape(self, f)
+            _checks.finite("margin", f)
         return link.class_probability(f.astype(np.float64))
 
     def loss(

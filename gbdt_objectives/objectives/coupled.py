@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -34,18 +32,6 @@ def check_complete(loss: Loss, factory: str) -> None:
 def check_weights_have_labels(y_true: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
     if y_true is None and sample_weight is not None:
         raise ValueError("sample_weight is given without y_true: it would be ignored")
-
-
-def refuse_labels(function: str, others: Mapping[str, object]) -> None:
-    """Raise for arguments that there are not; for ``labels=`` it says which of two was meant."""
-    for name in others:
-        hint = (
-            ": write y_true= for the label of each row, or target_prior={label: probability} and "
-            "label_range=(lowest, highest) for the classes there are"
-            if name == "labels"
-            else ""
-        )
-        raise TypeError(f"{function}() has no argument {name!r}{hint}")
 
 
 def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:

@@ -153,8 +153,9 @@ class OrdinalLogitLoss(Loss):
 
         def terms(y: Array, f: Array, xp: Any) -> tuple[Any, ...]:
             low, high = self.around(y, theta, f.dtype)
-            none = -LARGEST_EXPONENT[8]  # without a threshold on that side
-            return softplus(np.maximum(low - f, none)) + softplus(np.maximum(f - high, none)), 1.0
+            # finite also without a threshold on a side, and where a class has no rows that count
+            below, above = (x.clip(-LARGEST_EXPONENT[8], 1e300) for x in (low - f, f - high))
+            return softplus(below) + softplus(above), 1.0
 
         W = class_weights(rows, self.n_classes)
         losses, n = rows.sum(terms).tolist()

@@ -30,7 +30,6 @@ from gbdt_objectives.objectives.coupled import (
     constant_labels,
     range_of_labels,
     read_training_labels,
-    refuse_labels,
 )
 from gbdt_objectives.objectives.logloss import check_finite
 
@@ -271,7 +270,7 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    refuse_labels("qwk_objective", others)
+    _checks.refuse_labels("qwk_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:

@@ -46,7 +46,6 @@ from gbdt_objectives.objectives.coupled import (
     check_weights_have_labels,
     range_of_labels,
     read_training_labels,
-    refuse_labels,
 )
 
 NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
@@ -288,7 +287,7 @@ def kappa_objective(
     >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    refuse_labels("kappa_objective", others)
+    _checks.refuse_labels("kappa_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:

@@ -263,6 +263,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "class_weight": ("class_weight=.* is refused", {"class_weight": "balanced"}),
     "ignored": ("scale_pos_weight", {"scale_pos_weight": 5}),
     "stopping": ("early stopping", {"early_stopping_round": 5}),
+    "linear trees": ("linear_tree.* = True is refused: .*leave it out", {"linear_tree": True}),
+    "their alias": ("linear_trees.* = True is refused: .*leave it out", {"linear_trees": True}),
+    "dart": ("boosting_type.* = 'dart' is refused: .*write 'gbdt'", {"boosting_type": "dart"}),
 }
 
 

@@ -55,7 +55,7 @@ def random_matrix(K: int, seed: int) -> np.ndarray:
 def test_the_squared_cost_is_qwk(scale, clip, prior, weighted, measured) -> None:
     y, p, w = rows(500, 4, seed=0)
     w = w if weighted else None
-    given = {"labels": y, "sample_weight": w} if measured else {}
+    given = {"y_true": y, "sample_weight": w} if measured else {}
     options = {"target_prior": prior, "scale": scale, "clip": clip} | given
     qwk, kappa = go.qwk_objective(**options), go.kappa_objective("squared", **options)
     for ours, theirs in zip(
@@ -583,7 +583,7 @@ def free(y, p):
     [
         ("linear", {}, ValueError, "cost must be 'squared' .* 'absolute' .linear kappa.*'linear'"),
         (None, {}, TypeError, "cost must hold real numbers"),
-        ([[0, 1], [1, 0]], {"labels": [0, 1, 2]}, ValueError, "2 classes of the cost matrix, 0 to"),
+        ([[0, 1], [1, 0]], {"y_true": [0, 1, 2]}, ValueError, "2 classes of the cost matrix, 0 to"),
         ([[0, 1, 2], [1, 0, 1]], {}, ValueError, r"shape \(K, K\).*found shape \(2, 3\)"),
         ([0, 1], {}, ValueError, r"shape \(K, K\) with K >= 2 classes, found shape \(2,\)"),
         ([[0]], {}, ValueError, r"found shape \(1, 1\)"),
@@ -595,31 +595,36 @@ def free(y, p):
         (COST, {"label_range": (0, 4)}, ValueError, r"shape \(4, 4\), but label_range is \(0"),
         (COST, {"label_range": (0.5, 3.5)}, ValueError, "give the 4 consecutive integers"),
         (COST, {"clip": False}, ValueError, "a cost matrix says nothing about predictions beyond"),
-        (COST, {"labels": [1, 2, 3]}, ValueError, "no label is 0, but .* classes 0 to 3"),
-        (COST, {"labels": [1, 2, 3, 4]}, ValueError, "classes .*0 to 3, found 4.0 at row 3"),
-        (COST, {"labels": [0, 0.5]}, ValueError, "found 0.5 at row 1"),
-        (COST, {"labels": [0, 0]}, ValueError, "constant, all 0: kappa is undefined"),
+        (COST, {"y_true": [1, 2, 3]}, ValueError, "no label is 0, but .* classes 0 to 3"),
+        (COST, {"y_true": [1, 2, 3, 4]}, ValueError, "classes .*0 to 3, found 4.0 at row 3"),
+        (COST, {"y_true": [0, 0.5]}, ValueError, "found 0.5 at row 1"),
+        (COST, {"y_true": [0, 0]}, ValueError, "constant, all 0: kappa is undefined"),
         (COST, {"target_prior": {0: 0.5, 7: 0.5}}, ValueError, "target_prior must be one of the 4"),
         (COST, {"target_prior": {1: 0.5, 2: 0.5}}, ValueError, "target_prior: no label is 0"),
-        ([[0, 0], [0, 0]], {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
-        ([[0, 1], [0, 0]], {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
-        ("absolute", {"labels": [2, 2]}, ValueError, "labels are constant, all 2"),
-        ("absolute", {"labels": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
-        ("absolute", {"labels": []}, ValueError, "labels is empty"),
-        ("absolute", {"labels": [0, NAN]}, ValueError, "labels must be finite, found nan"),
-        ("absolute", {"labels": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
-        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without labels"),
-        ("absolute", {"labels": np.arange(1001)}, ValueError, "1001 different labels.*at most"),
-        ("absolute", {"labels": np.sqrt(np.arange(1500))}, ValueError, "1500 different labels"),
+        ([[0, 0], [0, 0]], {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
+        ([[0, 1], [0, 0]], {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
         (
             "absolute",
-            {"labels": [0, 2], "target_prior": {0: 0.5, 1: 0.5}},
+            {"y_true": [2, 2]},
+            ValueError,
+            "labels of positive weight are constant, all 2",
+        ),
+        ("absolute", {"y_true": [2, 3], "sample_weight": [1, 0]}, ValueError, "constant, all 2"),
+        ("absolute", {"y_true": []}, ValueError, "y_true is empty"),
+        ("absolute", {"y_true": [0, NAN]}, ValueError, "y_true must be finite, found nan"),
+        ("absolute", {"y_true": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
+        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without labels"),
+        ("absolute", {"y_true": np.arange(1001)}, ValueError, "1001 different labels.*at most"),
+        ("absolute", {"y_true": np.sqrt(np.arange(1500))}, ValueError, "1500 different labels"),
+        (
+            "absolute",
+            {"y_true": [0, 2], "target_prior": {0: 0.5, 1: 0.5}},
             ValueError,
             "label 2 occurs",
         ),
         (
             "absolute",
-            {"labels": [0, 1], "target_prior": {0: 0.4, 1: 0.4, 5: 0.2}},
+            {"y_true": [0, 1], "target_prior": {0: 0.4, 1: 0.4, 5: 0.2}},
             ValueError,
             "a label of target_prior must lie in label_range",
         ),
@@ -627,14 +632,14 @@ def free(y, p):
         ("absolute", {"clip": 1}, TypeError, "clip must be True or False"),
         ("absolute", {"reduce": 3}, TypeError, "reduce must be callable"),
         (go.qwk_objective(), {}, TypeError, "cost is an objective"),
-        (go.threshold_metric("linear"), {"labels": [0, 1]}, TypeError, "must return a tuple"),
+        (go.threshold_metric("linear"), {"y_true": [0, 1]}, TypeError, "must return a tuple"),
         (lambda y: y, {}, TypeError, r"cost must take \(y, p\)"),
-        (with_diagonal, {"labels": [0, 1]}, ValueError, "cost with_diagonal must be 0 for agree"),
-        (negative, {"labels": [0, 1]}, ValueError, "cost negative must be >= 0, found -1"),
-        (nan, {"labels": [0, 1]}, ValueError, "cost nan must be finite"),
-        (only_value, {"labels": [0, 1]}, TypeError, "must return a tuple .value, derivative"),
-        (short, {"labels": [0, 1]}, ValueError, r"the value returned by short must hold"),
-        (free, {"labels": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
+        (with_diagonal, {"y_true": [0, 1]}, ValueError, "cost with_diagonal must be 0 for agree"),
+        (negative, {"y_true": [0, 1]}, ValueError, "cost negative must be >= 0, found -1"),
+        (nan, {"y_true": [0, 1]}, ValueError, "cost nan must be finite"),
+        (only_value, {"y_true": [0, 1]}, TypeError, "must return a tuple .value, derivative"),
+        (short, {"y_true": [0, 1]}, ValueError, r"the value returned by short must hold"),
+        (free, {"y_true": [0, 1]}, ValueError, "always predicting 0 costs nothing"),
     ],
 )
 def test_bad_arguments(cost, arguments, error, message) -> None:

@@ -136,7 +136,13 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     def load_model(self, fname: Any) -> None:
         load_classifier(self, super().load_model, fname)
         if trains_score(self.objective):
-            self.classes_ = np.arange(self.n_classes_)
+            _set_classes(self, self.n_classes_)
+
+
+def _set_classes(estimator: Any, K: int) -> None:
+    estimator.n_classes_ = K
+    if not hasattr(type(estimator), "classes_"):  # from XGBoost 3.4 on it follows from K
+        estimator.classes_ = np.arange(K)
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -179,7 +185,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             add_to_leaves(estimator.get_booster(), intercepts)
         estimator.objective_ = measured
         if scores and K is not None:
-            estimator.n_classes_, estimator.classes_ = K, np.arange(K)
+            _set_classes(estimator, K)
         if type(objective).fitted is not Objective.fitted:
             names = ("missing", "enable_categorical", "feature_types")
             data = xgb_dask.DaskDMatrix(
