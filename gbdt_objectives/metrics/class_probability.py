@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import Link, softmax
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import several
-from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric, counted_rows
+from gbdt_objectives.metrics.base import InputSpace, MeanMetric, counted_rows
 
 ENCODE = "encode the classes as 0..K-1 in the order of the columns"
 
@@ -29,10 +29,6 @@ class ClassProbabilityMetric(MeanMetric):
     def _row_values(self, y: Array, p: Array) -> Array:
         """The metric of each row, of margins or probabilities float64 (K, n): columns are fast."""
         raise NotImplementedError
-
-    @property
-    def takes_probabilities(self) -> Metric:
-        return replace(self, input_space="probability")
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         y = _checks.as_array("y_true", y_true)

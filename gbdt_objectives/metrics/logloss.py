@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import LOGIT, Link
 from gbdt_objectives._rows import Rows
-from gbdt_objectives.metrics.base import InputSpace, MeanMetric, Metric
+from gbdt_objectives.metrics.base import InputSpace, MeanMetric
 from gbdt_objectives.objectives import weighted_logloss_objective
 
 
@@ -25,10 +25,6 @@ class WeightedLoglossMetric(MeanMetric):
     greater_is_better: ClassVar[bool] = False
     link: ClassVar[Link | None] = LOGIT
     negative_keep_rate: float
-
-    @property
-    def takes_probabilities(self) -> Metric:
-        return replace(self, input_space="probability")
 
     @property
     def logloss(self) -> Any:

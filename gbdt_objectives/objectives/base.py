@@ -599,7 +599,7 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
         with _workers.summing(loss.name):
             totals = loss.totals(rows)
     if rows.place is not HOST:
-        (part,) = rows.stretches(rows.f.dtype if memory is None else dtype)
+        (part,) = rows.stretches(dtype)
         return on_device(loss, part, totals, dtype)
     gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
     first = 0

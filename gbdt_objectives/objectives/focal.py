@@ -217,7 +217,7 @@ def slopes(x: Any, g: float, xp: Any) -> Any:
     log(u)/(u-1), with the rounded u in both places, is right to a few roundings however small
     e^x, if only u is not 1. Beyond the largest x that is looked at, q is 1, and p 0.
     """
-    x = xp.minimum(x, xp.full_like(x, largest_exponent(x)))
+    x = xp.minimum(x, xp.full_like(x, largest_exponent(x, xp)))
     u = xp.exp(x) + (1 + float(xp.finfo(x.dtype).eps))
     log_u = xp.log(u)
     return (1 + g * (log_u / (u - 1))) * xp.exp((g + 1) * (x - log_u))

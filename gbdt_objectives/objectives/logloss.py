@@ -89,7 +89,7 @@ class LoglossLoss(Loss):
         half that probability."""
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
-        largest = largest_exponent(log_E)
+        largest = largest_exponent(log_E, xp)
         E = xp.exp(xp.minimum(log_E, xp.full_like(log_E, largest)))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
         c = self.class_factor(y)
@@ -100,10 +100,7 @@ class LoglossLoss(Loss):
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
         """The same in place, what depends on labels and weights computed once."""
-        offset = self.offset + np.asarray(start)
-        if self.named:
-            offset = rows.named["offset"] + start
-        offset = np.asarray(offset, gradient.dtype)
+        offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
         blocks = []
@@ -116,12 +113,14 @@ class LoglossLoss(Loss):
             added = offset[at] if offset.ndim else offset
             blocks.append((
                 at, right, slope, None if plain else c.astype(gradient.dtype),
-                added if offset.ndim or offset else None, gradient[at], hessian[at],
+                added if added.ndim or added else None, gradient[at], hessian[at],
             ))  # fmt: skip
 
         def write(f: Array) -> None:
             for at, right, slope, c, added, g, h in blocks:
                 s = check_finite(f, f[at])
+                if start:
+                    s = np.add(s, start, out=g, casting="same_kind")
                 if added is not None:
                     s = np.add(s, added, out=g, casting="same_kind")
                 log_E = np.multiply(s, right, out=g, casting="same_kind")
@@ -158,8 +157,8 @@ def class_weights(rows: Rows, K: int) -> list[float]:
     return found
 
 
-def largest_exponent(z: Any) -> float:
-    return LARGEST_EXPONENT[z.dtype.itemsize if hasattr(z.dtype, "itemsize") else 4]
+def largest_exponent(z: Any, xp: Any) -> float:
+    return LARGEST_EXPONENT[xp.finfo(z.dtype).bits // 8]
 
 
 def both_classes(weights: list[float]) -> tuple[float, float]:

@@ -170,7 +170,7 @@ class OrdinalLogitLoss(Loss):
     def gradient_hessian(self, y: Array, f: Array, totals: Array | None, xp: Any) -> Both:
         """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l)."""
         low, high = self.around(y, totals, f.dtype)
-        largest = largest_exponent(f)
+        largest = largest_exponent(f, xp)
         odds_l = np.exp(np.minimum(f - low, largest))
         odds_u = np.exp(np.minimum(f - high, largest))
         F_l, F_u = 1 / (1 + odds_l), 1 / (1 + odds_u)

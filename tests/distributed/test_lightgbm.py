@@ -20,6 +20,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import train
+from gbdt_objectives.objectives import LOGIT
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -205,7 +206,7 @@ def test_sums_of_each_worker_alone_train_another_model(
 )
 def test_other_objectives(client: Any, rows: Rows, objective: go.Objective) -> None:
     X, y, w = rows
-    columns = (X, (y > 1).astype(float) if objective.link == "logit" else y, w)
+    columns = (X, (y > 1).astype(float) if objective.link == LOGIT else y, w)
     model = fit_on(client, TWO, columns, objective)
     check_same(model, X, of_one_machine(columns, objective))
 

@@ -16,6 +16,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
+from gbdt_objectives.objectives import IDENTITY
 from tests.contract import METRICS, MetricCase
 
 every_metric = pytest.mark.parametrize("case", METRICS, ids=repr)
@@ -191,7 +192,7 @@ def test_integers_are_classes_and_floats_are_scores() -> None:
         bounded([0, 1], [0, 1], labels=[0, 1, 2])
     cut = go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-2.0])
     assert cut([0, 1], [-3, -2]) == 1  # integer scores are scores where there are thresholds
-    assert (cut.link, go.f_beta(1).link) == (None, "identity")  # log-odds are cut as well
+    assert (cut.link, go.f_beta(1).link) == (None, IDENTITY)  # log-odds are cut as well
     with pytest.raises(ValueError, match="the metric has thresholds to cut scores with"):
         cut([0, 1], [0, 1], labels=[0, 1])
 

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm, xgboost
+from gbdt_objectives.objectives import LOGIT
 from tests.contract import squared_error, squared_error_loss
 
 
@@ -104,7 +105,7 @@ def test_what_has_no_loss_is_refused():
     ids=["qwk", "logloss", "function"],
 )
 def test_training_stops_on_what_it_trains(objective, ordinal, rare):
-    X, y, w = rare if objective.link == "logit" else ordinal
+    X, y, w = rare if objective.link == LOGIT else ordinal
     train, stop = slice(0, 350), slice(350, None)
     metric = go.loss_metric(objective)
     settings = {"objective": objective, "metric": metric, "early_stopping_rounds": 20}

@@ -18,8 +18,9 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives import _devices
-from gbdt_objectives.objectives import device as device_module
+from gbdt_objectives import _devices, _places
+from gbdt_objectives._places import place_of
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import _float64
 
 pytest.importorskip("numpy", "2", reason="with numpy 1 array-api-strict cannot move arrays")
@@ -80,7 +81,6 @@ REFUSED = {
     "kappa": go.kappa_objective("absolute", GRADES),
     "ratio": go.kappa_objective("squared", GRADES),
     "ordinal": go.ordinal_logit_objective(4),
-    "multi-class focal": go.focal_objective(2.0, n_classes=3),
     "own": go.objective(lambda y, f, w: (f - y, np.ones_like(f))),
 }
 BOUND = {"float32": 3e-6, "float64": 1e-13}
@@ -148,6 +148,19 @@ def test_as_numpy(name, weighted, dtype, library) -> None:
         objective(there[0], library.send(f))
 
 
+@pytest.mark.parametrize("dtype", BOUND)
+def test_several_margins_a_row(dtype) -> None:
+    objective = go.focal_objective(1.5, (0.2, 0.5, 1), n_classes=3)
+    y, f, w = rows((0.0, 1.0, 2.0), dtype)
+    f = np.stack([f, -f, f[::-1]], axis=1)
+    there = send(y), send(f), send(w)
+    for ours, numpys in zip(
+        objective.gradient_hessian(*there), objective.gradient_hessian(y, f, w), strict=True
+    ):
+        assert_close(received(ours), numpys, "focal", dtype)
+    assert objective.loss(*there) == pytest.approx(objective.loss(y, f, w), rel=BOUND[dtype])
+
+
 @pytest.mark.parametrize("name", TAKEN)
 def test_called_with_a_dataset_whose_labels_are_there(name) -> None:
     objective, labels = TAKEN[name]
@@ -191,7 +204,9 @@ def test_the_sums_are_there_for_other_workers() -> None:
     y, f, w = rows(GRADES, "float64")
     objective = go.qwk_objective(GRADES)
     np.testing.assert_allclose(
-        objective.sums(send(y), send(f), send(w)), objective.sums(y, f, w), rtol=1e-13
+        Rows(send(y), send(f), send(w), place=place_of(send(y))).own_sum(objective.terms),
+        Rows(y, f, w).own_sum(objective.terms),
+        rtol=1e-13,
     )
 
 
@@ -298,7 +313,7 @@ def test_metrics_copy_what_a_booster_hands_out() -> None:
 
 def test_what_numpy_can_read_is_numpys(monkeypatch) -> None:
     """Arrays of other libraries in the host's memory: gradients are what boosters take."""
-    monkeypatch.setattr(device_module, "device_of", None)  # which would be an error
+    monkeypatch.setattr(_places, "Device", None)  # which would be an error
     y, f, w = rows(GRADES, "float32")
     host = [send(values, strict.Device("CPU_DEVICE")) for values in (y, f, w)]
     objective = go.qwk_objective(GRADES)

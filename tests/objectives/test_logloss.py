@@ -160,6 +160,11 @@ def test_intercept_of_rates_by_row_has_least_loss(seed: int, weighted: bool, lea
     assert hessian.sum() > 0
 
 
+def offsets(objective):
+    """-log rate of each row."""
+    return dict(objective.named)["offset"]
+
+
 def test_rates_by_row_make_a_value() -> None:
     given_rates = RATES.copy()
     obj = go.offset_logloss_objective(given_rates)
@@ -176,9 +181,9 @@ def test_rates_by_row_make_a_value() -> None:
     assert go.offset_logloss_objective(0.02).rows is None
     for each in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
         with pytest.raises(ValueError, match="read-only"):
-            each.offset.values[0] = 1
+            offsets(each).values[0] = 1
         with pytest.raises(AttributeError, match="cannot be changed"):
-            each.offset.values = RATES
+            offsets(each).values = RATES
 
 
 def test_pandas_rates_count_by_position() -> None:
@@ -239,4 +244,4 @@ def test_one_class_has_no_intercept_with_rates_by_row() -> None:
 
 def test_offsets_of_minus_zero_are_zero() -> None:
     assert hash(RowValues(np.array([-0.0]))) == hash(RowValues(np.array([0.0])))
-    assert repr(go.offset_logloss_objective([1.0, 0.5]).offset) == "RowValues(2 rows, 0 to 0.6931)"
+    assert repr(offsets(go.offset_logloss_objective([1.0, 0.5]))) == "Offsets(2 rows, 0 to 0.6931)"

@@ -212,7 +212,7 @@ NAN, INF = float("nan"), float("inf")
         ({"y_true": [0, 1], "sample_weight": [1]}, ValueError, "1 rows, but the labels have 2"),
         ({"y_true": [0, 1], "sample_weight": [1, -2]}, ValueError, "negative, found -2.0 at row 1"),
         ({"y_true": [0, 1], "sample_weight": [0, 0]}, ValueError, "0 in all 2 rows"),
-        ({"sample_weight": [1, 1]}, ValueError, "sample_weight is given without labels"),
+        ({"sample_weight": [1, 1]}, ValueError, "sample_weight is given without y_true"),
         ({"y_true": [0, 1], "label_range": (1, 1)}, ValueError, "single value 1"),
         ({"y_true": [0, 1], "label_range": (3, 0)}, ValueError, "swap the two"),
         ({"y_true": [0, 1], "label_range": 3}, TypeError, "label_range must be a pair"),

@@ -13,6 +13,7 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
+from gbdt_objectives.objectives import LOGIT
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -122,7 +123,7 @@ def lightgbm_margin(objective, X, y, w):
 @pytest.mark.parametrize("margin_of", [xgboost_margin, lightgbm_margin])
 def test_same_model(name, margin_of, ordinal, rare) -> None:
     ours, function, loss, hessian = CASES[name]
-    X, y, weight = rare if ours.link == "logit" else ordinal
+    X, y, weight = rare if ours.link == LOGIT else ordinal
     unweighted = None
     for w in (None, weight):
         intercept = ours.measured(y, w).intercept
@@ -144,7 +145,7 @@ def test_same_model(name, margin_of, ordinal, rare) -> None:
 def test_same_gradient_in_float64(name, weighted) -> None:
     ours, function, loss, hessian = CASES[name]
     rng = np.random.default_rng(5)
-    binary = ours.link == "logit"
+    binary = ours.link == LOGIT
     y = rng.integers(0, 2, 500) if binary else rng.integers(1, 5, 500)
     f = rng.uniform(-30, 30, 500) if binary else rng.uniform(0, 5, 500)
     w = rng.uniform(0.1, 5, 500) if weighted else None
