@@ -153,9 +153,9 @@ def _refuse_estimator(name: str, link: Link, estimator: object) -> None:
         _refuse_classifier_of_scores(name, link, estimator)
         return
     kind = "Classifier"
-    library = booster_kind(estimator, kind)
+    library = booster_kind(estimator, "Classifier")
     if library is None:
-        library, kind = booster_kind(estimator, "Regressor"), "Regressor"
+        kind, library = "Regressor", booster_kind(estimator, "Regressor")
         if library is None or link.n_classes or not link.is_transformed:
             return  # margins, as of any custom objective
     elif library == "xgboost" and link.is_transformed and link.n_classes == 2:

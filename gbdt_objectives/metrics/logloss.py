@@ -113,7 +113,8 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
                 f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
                 "divided by it: evaluate on rows of both"
             )
-        return total / n / -float(q * math.log(q) + (1 - q) * math.log1p(-q))
+        entropy = -(q * math.log(q) + (1 - q) * math.log1p(-q))
+        return float(total / n / entropy)
 
 
 def normalized_entropy_metric(

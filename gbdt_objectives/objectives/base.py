@@ -302,7 +302,7 @@ class Objective:
         return self._naming(tuple((name, None) for name, _ in self.equations.named))
 
     def _naming(self, named: Named) -> Objective:
-        return Objective(replace(self.equations, named=named))
+        return Objective(replace(self.equations, named=named))  # type: ignore[call-arg]
 
     def check_rows(self, n: int, of: str) -> None:
         """Raise unless it can be for n training rows; ``of`` is what has them."""
@@ -474,7 +474,7 @@ class BoundObjective:
         self._moves = bool(np.any(start))
         self._shape = margin_shape(loss, len(rows))
         self._write: Callable[[Array], None] | None = None
-        self._memory: Any = None
+        self._memory: Both | None = None
         if rows.place is HOST and not loss.whole:
             gradient, hessian = np.empty((2, *self._shape), FLOAT32)
             self._memory = gradient, hessian
@@ -499,7 +499,7 @@ class BoundObjective:
         return self._compute(margin)
 
     def _compute(self, margin: Any) -> Both:
-        if self._write is not None:
+        if self._write is not None and self._memory is not None:
             self._write(margin)
             return self._memory
         rows = replace(self._rows, f=margin + self._start if self._moves else margin)

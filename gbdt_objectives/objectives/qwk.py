@@ -87,7 +87,7 @@ class QWKLoss(Loss):
     def centered(self, y: Any, p: Any, xp: Any) -> tuple[Any, Any]:
         """y - a and t = p - a, with p clipped."""
         if self.clip:
-            p = xp.clip(p, *self.label_range)
+            p = xp.clip(p, *self.label_range)  # type: ignore[misc]
         return y - self.center, p - self.center
 
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:

@@ -129,7 +129,8 @@ class RatioLoss(Loss):
         return replace(self, denominator=expected, intercept=start, unit=unit)
 
     def clipped(self, p: Array) -> Array:
-        return read_only(p.clip(*self.label_range) if self.clip else p)  # type: ignore[misc]
+        own: Array = read_only(p.clip(*self.label_range) if self.clip else p)  # type: ignore[misc]
+        return own
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """What n, F and G add up."""
