@@ -49,6 +49,12 @@ def is_called() -> bool:
     return call_of(TRAINS + EVALUATES) is not None
 
 
+def training() -> Any:
+    """The booster that trains further up; None if none does."""
+    frame = call_of(TRAINS)
+    return None if frame is None else frame.f_locals["self"]
+
+
 def refuse_transform(name: str, link: Link) -> None:
     """Raise if the XGBoost booster that trains on a link would predict by another one."""
     frame = call_of(TRAINS)

@@ -331,7 +331,8 @@ def describe(subject: object, depth: int = 6) -> str:
     inner = partial(describe, depth=depth - 1)
     if dataclasses.is_dataclass(subject) and not isinstance(subject, type):
         if hasattr(subject, "equations"):
-            return f"{repr(subject).partition('(')[0]}({inner(subject.equations)})"
+            name, fields = repr(subject).partition("(")[0], inner(subject.equations)
+            return f"{name}({fields.partition('(')[2]}"
         fields = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
         values = (f"{name}={inner(getattr(subject, name))}" for name in fields)
         return f"{type(subject).__name__}({', '.join(values)})"

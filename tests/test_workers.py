@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from gbdt_objectives import _workers
 from gbdt_objectives._domain import REAL
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
 from gbdt_objectives.objectives import Loss
-from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase
+from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase, with_fields
 from tests.workers import Failed, Workers
 
 PARAMS = {"max_depth": 3, "nthread": 1}
@@ -139,7 +138,7 @@ def fit_naively(rank: int, world: int) -> Any:
     X, y, w = rows()
     at = share(rank, world)
     whole = go.qwk_objective(y, sample_weight=w)
-    own = replace(whole, reduce=lambda sums: sums)
+    own = with_fields(whole, reduce=lambda sums: sums)
     booster = train(PARAMS, matrix(X, y, w, at), 8, objective=own)
     return booster.predict(xgb.DMatrix(X))
 

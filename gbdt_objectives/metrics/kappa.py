@@ -92,7 +92,8 @@ def kappa_of_classes(rows: Rows, origin: float) -> float:
         return 1.0, u, v, u * u, v * v, d * d
 
     n, s_y, s_p, s_yy, s_pp, s_dd = rows.sum(terms).tolist()
-    expected = s_yy + s_pp - 2 * s_y * s_p / n
+    variances = (s_yy - s_y * s_y / n) + (s_pp - s_p * s_p / n)
+    expected = variances + (s_y - s_p) ** 2 / n
     if not expected > 1e-14 * (s_yy + s_pp):  # both are constant and equal: only rounding is left
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return 1 - float(s_dd / expected)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -416,7 +417,8 @@ class Objective:
         )  # fmt: skip
         with self._together():
             rows = read_rows(self, y, f, w)
-            loss = self._for(rows)
+            several = _workers.together_now() and self.equations.needs_labels
+            loss = measured_once(self, b, rows) if several else self._for(rows)
             warn_of_far_start(loss, rows)
             return compute(loss, rows, FLOAT32)
 
@@ -590,6 +592,30 @@ def read_start(loss: Loss, start: ArrayLike) -> Start:
             f"start must be one number, or one for each of the {K} outputs, found {len(added)}"
         )
     return added
+
+
+_measured: WeakKeyDictionary[Any, tuple[Objective, Loss, Any]] = WeakKeyDictionary()
+"""The loss as measured by several workers for a booster, whose data then was this."""
+
+
+def measured_once(objective: Objective, dataset: Any, rows: Rows) -> Loss:
+    """The loss measured with the other workers in the first call of a training only."""
+    booster = _boosters.training()
+    if booster is None or not hasattr(dataset, "get_label"):
+        return objective._for(rows)
+    sums = replace(rows, f=None).own_sum(lambda y, f, xp, **named: (y, 1.0))
+    seen = id(dataset), len(rows), *sums.tolist()
+    known, loss, data = _measured.get(booster, (None, None, None))
+    if loss is None or known != objective:
+        _measured[booster] = objective, objective._for(rows), seen
+        return _measured[booster][1]
+    if seen != data:
+        raise ValueError(
+            "the training data, or its labels or weights, have changed since an objective was "
+            "measured on them: train a new booster, or make the objective from the labels of all "
+            "rows"
+        )
+    return loss
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:

@@ -90,7 +90,7 @@ class LoglossLoss(Loss):
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
-        E = xp.exp(xp.minimum(log_E, xp.full_like(log_E, largest)))
+        E = xp.exp(xp.clip(log_E, None, largest))
         wrong = xp.where(log_E <= largest, 1 / (1 + E), xp.zeros_like(E))
         c = self.class_factor(y)
         hessian = 0.5 * wrong if self.hessian == "bounded" else E * wrong * wrong

@@ -146,7 +146,7 @@ class OrdinalLogitLoss(Loss):
         theta = np.array(self.thresholds) if totals is None else totals
         padded = np.concatenate([[-np.inf], theta, [np.inf]]).astype(dtype)
         label = y.astype(np.intp)
-        return padded.take(label), padded[1:].take(label)
+        return padded.take(label, mode="clip"), padded[1:].take(label, mode="clip")
 
     def value(self, rows: Rows) -> tuple[float, float]:
         theta = self.totals(rows)
@@ -170,12 +170,24 @@ class OrdinalLogitLoss(Loss):
     def gradient_hessian(self, y: Array, f: Array, totals: Array | None, xp: Any) -> Both:
         """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l)."""
         low, high = self.around(y, totals, f.dtype)
-        largest = largest_exponent(f, xp)
-        odds_l = np.exp(np.minimum(f - low, largest))
-        odds_u = np.exp(np.minimum(f - high, largest))
-        F_l, F_u = 1 / (1 + odds_l), 1 / (1 + odds_u)
-        above_u = odds_u * F_u
-        return above_u - F_l, F_u * above_u + F_l * F_l * odds_l
+        below_l, above_l = split(f, low, xp)
+        below_u, above_u = split(f, high, xp)
+        hessian = below_u * above_u
+        above_l *= below_l
+        hessian += above_l
+        above_u -= below_l
+        return above_u, hessian
+
+
+def split(f: Array, theta: Array, xp: Any) -> tuple[Array, Array]:
+    """F = sigma(theta - f) and 1 - F, both without cancellation."""
+    above = f - theta
+    np.minimum(above, largest_exponent(f, xp), out=above)
+    np.exp(above, out=above)
+    below = above + 1
+    np.reciprocal(below, out=below)
+    above *= below
+    return below, above
 
 
 def place(rows: Rows) -> list[Part]:

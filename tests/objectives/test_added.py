@@ -189,10 +189,6 @@ class NotConstant(Focal):
     hessian = "constant"
 
 
-class NotDeclared(Focal):
-    hessian = "undeclared"
-
-
 class NotStable(LogCosh):
     def row_loss(self, y, f, xp):
         return np.log(np.cosh(f - y))
@@ -226,7 +222,6 @@ class WritesToMargin(LogCosh):
         (TooSmallBound, LOG_COSH, checks.check_what_boosters_assume),
         (NotExact, LOG_COSH, checks.check_what_boosters_assume),
         (NotConstant, FOCAL, checks.check_what_boosters_assume),
-        (NotDeclared, FOCAL, checks.check_what_boosters_assume),
         (NotStable, LOG_COSH, checks.check_all_labels_of_its_domain_are_finite_in_both_tails),
         (UnweightedSums, COUPLED, checks.check_what_boosters_assume),
         (UnweightedSums, COUPLED, checks.check_factor_of_the_gradient),

@@ -613,7 +613,7 @@ def free(y, p):
         ("absolute", {"y_true": []}, ValueError, "y_true is empty"),
         ("absolute", {"y_true": [0, NAN]}, ValueError, "y_true must be finite, found nan"),
         ("absolute", {"y_true": [0, 4], "label_range": (0, 3)}, ValueError, "found 4.0 at row 1"),
-        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without labels"),
+        ("absolute", {"sample_weight": [1, 1]}, ValueError, "given without y_true"),
         ("absolute", {"y_true": np.arange(1001)}, ValueError, "1001 different labels.*at most"),
         ("absolute", {"y_true": np.sqrt(np.arange(1500))}, ValueError, "1500 different labels"),
         (
