@@ -84,19 +84,34 @@ def quadratic_weighted_kappa(
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """1 - F/G of classes, from additive sums around a common origin, the lowest class."""
+    """1 - F/G of classes, from the means and squared deviations of all parts of the rows.
+
+    ``origin``, the lowest class, keeps what is added up small.
+    """
+    parts = rows.parts(lambda part: deviations(part, origin))
+    n, y, p, yy, pp, observed = parts[parts[:, 0] > 0].T
+    N = float(n.sum())
+    mean_y, mean_p = float(n @ y) / N, float(n @ p) / N
+    within = yy.sum() + pp.sum() + n @ (y - mean_y) ** 2 + n @ (p - mean_p) ** 2
+    expected = float(within) + N * (mean_y - mean_p) ** 2
+    if not expected > 0:
+        return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
+    return 1 - float(observed.sum()) / expected
+
+
+def deviations(rows: Rows, origin: float) -> list[float]:
+    """n, the means of y and p above ``origin``, sums of their squared deviations from these, and of
+    (y-p)^2, of the rows at hand."""
+    n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
+    if n == 0:
+        return [0.0] * 6
+    mean_y, mean_p = s_y / n, s_p / n
 
     def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        u, v = y - origin, p - origin
-        d = u - v
-        return 1.0, u, v, u * u, v * v, d * d
+        u, v, d = y - origin - mean_y, p - origin - mean_p, y - p
+        return u * u, v * v, d * d
 
-    n, s_y, s_p, s_yy, s_pp, s_dd = rows.sum(terms).tolist()
-    variances = (s_yy - s_y * s_y / n) + (s_pp - s_p * s_p / n)
-    expected = variances + (s_y - s_p) ** 2 / n
-    if not expected > 1e-14 * (s_yy + s_pp):  # both are constant and equal: only rounding is left
-        return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
-    return 1 - float(s_dd / expected)
+    return [n, mean_y, mean_p, *rows.own_sum(terms).tolist()]
 
 
 def warn_undefined(reason: str) -> float:
