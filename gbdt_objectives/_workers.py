@@ -333,8 +333,8 @@ def describe(subject: object, depth: int = 6) -> str:
         if hasattr(subject, "equations"):
             name, fields = repr(subject).partition("(")[0], inner(subject.equations)
             return f"{name}({fields.partition('(')[2]}"
-        fields = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
-        values = (f"{name}={inner(getattr(subject, name))}" for name in fields)
+        names = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
+        values = (f"{name}={inner(getattr(subject, name))}" for name in names)
         return f"{type(subject).__name__}({', '.join(values)})"
     if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
         return repr(subject.item())

@@ -33,7 +33,6 @@ from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import (
     LARGEST_EXPONENT,
     class_weights,
-    largest_exponent,
     softplus,
 )
 
@@ -143,10 +142,14 @@ class OrdinalLogitLoss(Loss):
 
     def around(self, y: Any, totals: Array | None, dtype: Any) -> tuple[Array, Array]:
         """l and u, the thresholds below and above the class of each row."""
+        padded, label = self.padded(totals), y.astype(np.intp)
+        low, high = padded[:-1].astype(dtype), padded[1:].astype(dtype)
+        return low.take(label, mode="clip"), high.take(label, mode="clip")
+
+    def padded(self, totals: Array | None) -> Array:
+        """theta_0 to theta_K."""
         theta = np.array(self.thresholds) if totals is None else totals
-        padded = np.concatenate([[-np.inf], theta, [np.inf]]).astype(dtype)
-        label = y.astype(np.intp)
-        return padded.take(label, mode="clip"), padded[1:].take(label, mode="clip")
+        return np.concatenate([[-np.inf], theta, [np.inf]])
 
     def value(self, rows: Rows) -> tuple[float, float]:
         theta = self.totals(rows)
@@ -169,25 +172,31 @@ class OrdinalLogitLoss(Loss):
 
     def gradient_hessian(self, y: Array, f: Array, totals: Array | None, xp: Any) -> Both:
         """g = (1 - F_u) - F_l and h = F_u (1 - F_u) + F_l (1 - F_l)."""
-        low, high = self.around(y, totals, f.dtype)
-        below_l, above_l = split(f, low, xp)
-        below_u, above_u = split(f, high, xp)
-        hessian = below_u * above_u
-        above_l *= below_l
-        hessian += above_l
-        above_u -= below_l
-        return above_u, hessian
+        low, high = self.odds(y, f, totals)
+        above_l, below_u = low + 1, high + 1
+        np.reciprocal(above_l, out=above_l)
+        np.reciprocal(below_u, out=below_u)
+        low *= above_l  # F_l
+        high *= below_u  # 1 - F_u
+        above_l *= low
+        below_u *= high
+        below_u += above_l
+        high -= low
+        return high, below_u
 
-
-def split(f: Array, theta: Array, xp: Any) -> tuple[Array, Array]:
-    """F = sigma(theta - f) and 1 - F, both without cancellation."""
-    above = f - theta
-    np.minimum(above, largest_exponent(f, xp), out=above)
-    np.exp(above, out=above)
-    below = above + 1
-    np.reciprocal(below, out=below)
-    above *= below
-    return below, above
+    def odds(self, y: Array, f: Array, totals: Array | None) -> tuple[Array, Array]:
+        """exp(l - f), of a class below l, and exp(f - u), of one above u."""
+        theta = self.padded(totals)
+        if max(-float(f.min()), float(f.max()), np.abs(theta[1:-1]).max()) <= FAR:
+            E, label = np.exp(f), y.astype(np.intp)
+            high = np.exp(-theta[1:]).astype(f.dtype).take(label, mode="clip")
+            high *= E
+            low = np.exp(theta[:-1]).astype(f.dtype).take(label, mode="clip")
+            low /= E
+            return low, high
+        largest = LARGEST_EXPONENT[f.itemsize]
+        l, u = self.around(y, totals, f.dtype)
+        return np.exp(np.minimum(l - f, largest)), np.exp(np.minimum(f - u, largest))
 
 
 def place(rows: Rows) -> list[Part]:
