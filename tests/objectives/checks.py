@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 import gbdt_objectives as go
 from gbdt_objectives._domain import REAL, Interval, Values
-from gbdt_objectives._links import IDENTITY, LOGIT
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from tests.contract import Array, ObjectiveCase
@@ -261,8 +261,18 @@ def num_class(case: ObjectiveCase) -> dict[str, int]:
     return {} if case.outputs == 1 else {"num_class": case.outputs}
 
 
+def check_plain_regressors_are_refused(obj: go.Objective, y: Array) -> None:
+    """They would return margins as predictions."""
+    for plain in (xgb.XGBRegressor(objective=obj), lgb.LGBMRegressor(objective=obj, verbose=-1)):
+        with pytest.raises(TypeError, match="import .*Regressor from gbdt_objectives.adapters"):
+            plain.fit(X, y)
+
+
 def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
     y, obj = training_labels(case), case.on(len(X))
+    if obj.link == LOG:
+        check_plain_regressors_are_refused(obj, y)
+        return
     classes = num_class(case)
     params = {"num_leaves": 7, "verbose": -1, "seed": 0, "deterministic": True, **classes}
     params |= {"metric": "None"}  # LGBMRegressor's own is not for several outputs
