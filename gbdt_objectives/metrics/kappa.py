@@ -81,7 +81,7 @@ def quadratic_weighted_kappa(
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
-    return kappa_of_classes(y, p, w, float(min(y[counts].min(), p[counts].min())))
+    return kappa_of_classes(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
