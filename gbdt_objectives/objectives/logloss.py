@@ -103,7 +103,8 @@ class LoglossLoss(Loss):
         offset = self.offset + np.asarray(start)
         if self.named:
             offset = rows.named["offset"] + start
-        offset = np.asarray(offset, gradient.dtype)
+        alone = np.ndim(offset) == 0  # it is added to margins in their own precision
+        offset = float(offset) if alone else np.asarray(offset, gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
         blocks = []
@@ -113,10 +114,10 @@ class LoglossLoss(Loss):
             right = 2 * part.y - 1
             c = self.class_factor(part.y) if part.w is None else self.class_factor(part.y) * part.w
             slope = -right if plain else -right * c.astype(gradient.dtype)
-            added = offset[at] if offset.ndim else offset
+            added = offset[at] if isinstance(offset, np.ndarray) else offset or None
             blocks.append((
                 at, right, slope, None if plain else c.astype(gradient.dtype),
-                added if offset.ndim or offset else None, gradient[at], hessian[at],
+                added, gradient[at], hessian[at],
             ))  # fmt: skip
 
         def write(f: Array) -> None:
