@@ -125,6 +125,12 @@ class Link:
         return self.name == "score"
 
     @property
+    def is_read_by_objective(self) -> bool:
+        """Whether classifiers ask the objective for probabilities: a library's own would not know
+        of a class that does not occur."""
+        return self.is_of_objective or self.takes_several
+
+    @property
     def is_label_unit(self) -> bool:
         """Whether margins are in label units, or may be."""
         return self.name in ("identity", "undeclared")

@@ -189,8 +189,9 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     if classifier and not has_classes:
         raise TypeError(
             f"objective={objective!r} trains {objective.link.margins}, not log-odds: use "
-            f"{name.replace('Classifier', 'Regressor')}, and turn its scores into classes with "
-            "apply_thresholds"
+            f"{name.replace('Classifier', 'Regressor')}"
+            + ", and turn its scores into classes with apply_thresholds"
+            * objective.link.is_label_unit
         )
     library = library_of(estimator)
     if has_classes and not classifier and library is not None:

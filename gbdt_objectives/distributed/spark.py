@@ -21,6 +21,7 @@ except ImportError as error:
     ) from error
 
 from gbdt_objectives import _checks
+from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import WorkersDisagree, some_rows
 from gbdt_objectives.adapters import _arguments
@@ -132,6 +133,12 @@ def spark_regressor(
         raise TypeError(
             f"{objective!r} trains log-odds of label 1: write spark_classifier(objective, ...), "
             "whose models predict probabilities"
+        )
+    if objective.link.is_transformed:
+        raise TypeError(
+            f"{objective!r} trains {objective.link.margins}, which Spark's models would return as "
+            "predictions: use XGBRegressor of gbdt_objectives.adapters.xgboost on one machine, or "
+            "DaskXGBRegressor of gbdt_objectives.distributed.dask"
         )
     estimator = _Regressor(objective, metric, kwargs)
     _check_parameters(estimator)
@@ -270,24 +277,25 @@ def _fit(estimator: Any, plain: Any, dataset: Any) -> Any:
     return estimator._copyValues(model)
 
 
-def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, and the base_score to start at, in the units of a prediction."""
+def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, Any]]:
+    """The objective, and the parameters with which boosting starts where it should."""
     objective, base_score = estimator.trained_on, _get(estimator, "base_score")
     earlier = {"xgb_model": _get(estimator, "xgb_model")}
-    if continues({"base_score": base_score}, earlier, objective):
-        return StartedObjective(objective, None), {}
+    named = LOGIT if objective.link.n_classes else IDENTITY
+    if continues({"base_score": base_score}, earlier, objective, named):
+        return StartedObjective(objective, None), earlier
     if _get(estimator, "base_margin_col"):
         if base_score is not None:
             raise ValueError(
                 "base_score and base_margin_col are both given: XGBoost would ignore the first; "
                 "leave one of them out"
             )
-        return StartedObjective(objective, None), {"base_score": prediction(0.0, objective)}
+        return StartedObjective(objective, None), {"base_score": prediction(0.0, named)}
     measured = _measured(objective, estimator, dataset)
     if base_score is not None:
         return StartedObjective(measured, margin(base_score, objective)), {}
     intercept = float(start_margin(measured))
-    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, objective)}
+    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, named)}
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

@@ -544,7 +544,10 @@ def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
     named = {name: values for name, values in loss.named if values is not None}
     rows = Rows(
         y=y, w=w, place=place, reduce=loss.reduce, whole=loss.whole,
-        named={name: place.real_array(name, values.values) for name, values in named.items()},
+        named={
+            name: values.values if loss.whole else place.real_array(name, values.values)
+            for name, values in named.items()
+        },
     )  # fmt: skip
     check_labels(rows, loss.labels)
     for values in named.values():

@@ -119,7 +119,7 @@ class LoglossLoss(Loss):
         def write(f: Array) -> None:
             for at, right, slope, c, added, g, h in blocks:
                 s = check_finite(f, f[at])
-                if start:
+                if start or s.dtype != g.dtype:  # in the margin's precision, before it is cast
                     s = np.add(s, start, out=g, casting="same_kind")
                 if added is not None:
                     s = np.add(s, added, out=g, casting="same_kind")

@@ -52,8 +52,8 @@ def test_probabilities_are_those_of_the_objective_fitted_to_the_training_rows(
     np.testing.assert_allclose(margin, lib.predict(trained, X), atol=CLOSE)
     measured = objective.measured(y[TRAIN], w[TRAIN])
     fitted = measured.fitted(y[TRAIN], margin[TRAIN], w[TRAIN])
-    assert type(model.objective_) is type(objective)
-    for name, value in vars(fitted).items():  # thresholds, intercept: of float32 margins
+    assert type(model.objective_.equations) is type(objective.equations)
+    for name, value in vars(fitted.equations).items():  # thresholds, intercept: of float32 margins
         np.testing.assert_allclose(getattr(model.objective_, name), value, rtol=1e-5)
     p = model.predict_proba(X[TEST])
     K = objective.n_classes

@@ -793,7 +793,7 @@ def test_objectives_of_the_wrong_kind_are_refused_with_the_right_estimator(
     prefix = "XGB" if lib is XGB else "LGBM"
     cases = [
         (False, go.offset_logloss_objective(0.5), f"trains log-odds .*use {prefix}Classifier"),
-        (True, go.qwk_objective(), f"trains a score in label units.*use {prefix}Regressor"),
+        (True, go.qwk_objective(), f"trains scores in label units.*use {prefix}Regressor"),
         (True, go.objective(squared), f"{prefix}Classifier cannot turn .*use {prefix}Regressor"),
     ]
     for classifier, objective, message in cases:

@@ -19,6 +19,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
+from tests.adapters.test_links import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
 
@@ -249,6 +250,47 @@ def test_margins_per_row_and_an_earlier_model(client) -> None:
                 evals=[(matrix(client, parts), "v")],
             )
         )
+
+
+def test_an_earlier_model_of_another_unit(client) -> None:
+    """Its margins are kept, as on one machine."""
+    objective, parts = go.qwk_objective(), thirds(3)
+    first = xgb.train({**PARAMETERS, "objective": "binary:logistic"}, alone(RARE), 5)
+    slow = {**PARAMETERS, "learning_rate": 1e-9}
+    further = within(
+        lambda: ours.train(
+            client, slow, matrix(client, parts), 1, objective=objective, xgb_model=first
+        )
+    )
+    model = ours.DaskXGBRegressor(objective=objective, n_estimators=1, learning_rate=1e-9)
+    model.client = client
+    within(
+        lambda: model.fit(
+            da.from_array(X, (400, 4)), da.from_array(Y, 400), xgb_model=bytes(first.save_raw())
+        )
+    )
+    margin = first.predict(alone(), output_margin=True)
+    for booster in (further, model.get_booster()):
+        # base_score is float32
+        np.testing.assert_allclose(booster.predict(alone()), margin, rtol=0, atol=1e-5)
+
+
+def test_means_by_the_log_link(client) -> None:
+    objective, parts = go.objective(poisson, link="log"), thirds(3)
+    one = train(PARAMETERS, alone(), 8, objective=objective)
+    many = within(
+        lambda: ours.train(client, PARAMETERS, matrix(client, parts), 8, objective=objective)
+    )
+    assert many.get_dump() == one.get_dump()
+    expected = one.predict(alone())
+    assert expected.min() > 0
+    np.testing.assert_array_equal(many.predict(alone()), expected)
+    model = ours.DaskXGBRegressor(objective=objective, n_estimators=8, **PARAMETERS)
+    model.client = client
+    x, y, w = da.from_array(X, (400, 4)), da.from_array(Y, 400), da.from_array(W, 400)
+    found = within(lambda: model.fit(x, y, sample_weight=w).predict(x).compute())
+    # the estimator's margins start at 0, the others at a base_score of 1
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 # The drop-in estimators.

@@ -16,6 +16,7 @@ from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
     check_whole,
     explain_errors,
+    find_earlier,
     finish,
     in_file,
     init_score,
@@ -100,7 +101,8 @@ def cv(
     check(params, from_file=data.data is None or in_file(data))
     check_label(data, "data")
     check_whole(objective, data)
-    continues = kwargs.get("init_model") is not None
+    init_model = find_earlier(kwargs)
+    continues = init_model is not None
     folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
     def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -112,7 +114,6 @@ def cv(
         folds.add(start_objective(of_fold, score, continues), train, test)
         return train, test, given
 
-    init_model = kwargs.get("init_model")
     with explain_errors(), without_traces([data], init_model, objective.outputs):
         history: dict[str, Any] = lgb.cv(
             {

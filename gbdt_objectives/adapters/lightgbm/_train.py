@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -137,7 +137,7 @@ def train(
         own_start = {name: init_score(dataset, K) for name, dataset in datasets.items()}
         has_score = {name: score is not None for name, score in own_start.items()}
         _arguments.check_same_starts("init_score", has_score)
-        continues = kwargs.get("init_model") is not None
+        continues = find_earlier(kwargs) is not None
         started = start_objective(objective, own_start["data"], continues)
 
         def shift(evaluated: lgb.Dataset) -> Start:
@@ -166,12 +166,23 @@ def train(
     return finish(booster, objective, started.shift)
 
 
+def find_earlier(kwargs: MutableMapping[str, Any]) -> Any:
+    """The earlier model that training goes on from; a fitted estimator is replaced by its booster,
+    which is what LightGBM's own train takes."""
+    model = kwargs.get("init_model")
+    if isinstance(model, lgb.LGBMModel):
+        model = kwargs["init_model"] = model.booster_
+    return model
+
+
 _construction = RLock()
 
 
 def _renew_construction() -> None:
     global _construction
-    _construction = RLock()
+
+
+_construction = RLock()
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of the threads that could release it

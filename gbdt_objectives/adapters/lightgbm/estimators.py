@@ -214,7 +214,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         with set_temporarily(estimator, parameters):
             return library_fit(**given)
     classes = None
-    if objective.link.is_of_objective:
+    if objective.link.is_read_by_objective:
         classes = find_classes(given["y"], objective, any_two=True)
         parameters |= _encode(estimator, given, classes)
         library_fit = MethodType(lgb.LGBMModel.fit, estimator)
@@ -227,7 +227,7 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     parameters |= dict.fromkeys(written)  # of the two names LightGBM would use the main one
     said = {name: v for name, v in found.items() if name not in written.values()}
     table.check(said, objective, stops_early=stops_early)
-    if classifier:
+    if objective.link.is_transformed or objective.link.is_of_objective:
         refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
     if metric is None and _stops_on_names(estimator, given):

@@ -115,7 +115,7 @@ def cv(
         return train, test, {**given, **base_score}
 
     history: Any = xgb.cv(
-        {**params, **as_custom(objective)},
+        as_custom(params, objective),
         data,
         num_boost_round,
         obj=folds,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from scipy.special import logit
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters.xgboost import parameters
@@ -18,6 +21,7 @@ from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
     add_to_leaves,
     count_outputs,
+    read_learner,
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
     STOPPING,
@@ -127,7 +131,7 @@ def train(
         exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
         callbacks = exact.with_callbacks(callbacks)
     booster = xgb.train(
-        {**params, **as_custom(objective), **base_score},
+        {**as_custom(params, objective), **base_score},
         data,
         num_boost_round,
         obj=started,
@@ -167,11 +171,13 @@ def find_callbacks(
     return callbacks
 
 
-def as_custom(objective: Objective) -> dict[str, Any]:
+def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
     """The parameters of a training on the objective, whatever it starts at."""
     return {
+        **params,
         **_arguments.several_outputs(objective),
         "objective": objective.link.xgboost,
+        "max_delta_step": params.get("max_delta_step") or 0,  # .7 for the name count:poisson
         "disable_default_eval_metric": 1,
     }
 
@@ -207,22 +213,42 @@ def is_empty(matrix: xgb.DMatrix) -> bool:
     return _workers.several() and matrix.num_row() == 0
 
 
-def continues(params: Mapping[str, Any], kwargs: Mapping[str, Any], objective: Objective) -> bool:
-    """Whether training continues an earlier model, which has its intercept already."""
-    earlier = kwargs.get("xgb_model")
-    if earlier is None:
+def continues(
+    params: Mapping[str, Any],
+    given: MutableMapping[str, Any],
+    objective: Objective,
+    named: Link | None = None,
+) -> bool:
+    """Whether training continues an earlier model, ``given["xgb_model"]``, which is read then, and
+    replaced by one of the same margins under the name of ``named``; see :func:`start_at`."""
+    model = given.get("xgb_model")
+    if model is None:
         return False
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
-    if isinstance(earlier, xgb.XGBModel):
-        earlier = earlier.get_booster()
-    outputs = count_outputs(xgb.Booster(model_file=earlier))
+    booster = read_booster(model)
+    outputs = count_outputs(booster)
     if outputs != objective.outputs:  # XGBoost would add the trees up
         raise ValueError(
             f"xgb_model has {outputs} outputs, but {objective!r} has {objective.outputs}: train on "
             "with a model of the same objective"
         )
+    given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
+
+
+def read_booster(model: Any) -> xgb.Booster:
+    """A model in any form: XGBoost itself does not take all of them everywhere."""
+    if isinstance(model, xgb.XGBModel):
+        return model.get_booster()
+    if isinstance(model, xgb.Booster):
+        return model
+    if not isinstance(model, str | os.PathLike | bytes | bytearray):
+        raise TypeError(
+            "xgb_model must be a Booster, a fitted estimator, a path or bytes of save_raw(), found "
+            f"{_checks.shown(model)}"
+        )
+    return xgb.Booster(model_file=bytearray(model) if isinstance(model, bytes) else model)
 
 
 def start_objective(
@@ -235,25 +261,32 @@ def start_objective(
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
     _arguments.check_same_starts("base_margin", {**has, first: has_margin})
     own_start = margins[first] if has_margin else None
-    label_weight = _checks.label_weight(matrices[first])
-    return start_at(objective, label_weight, own_start, params.get("base_score"))
+    label_weight, base_score = _checks.label_weight(matrices[first]), params.get("base_score")
+    return start_at(objective, label_weight, own_start, base_score, objective.link)
 
 
 def start_at(
-    objective: Objective, label_weight: tuple[Any, Any], base_margin: Any, base_score: Any
+    objective: Objective,
+    label_weight: tuple[Any, Any],
+    base_margin: Any,
+    base_score: Any,
+    named: Link,
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, measured, and the base_score to start at, in the units of a prediction,
-    unless it is given."""
+    """The objective, measured, and the base_score to start at.
+
+    ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
+    ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
+    """
     if base_margin is not None:
         rows = len(label_weight[0])
-        return start_at_margins(objective, base_margin, base_score, rows)
+        return start_at_margins(objective, base_margin, base_score, rows, named)
     if objective.outputs == 1:
         objective = objective.measured(*label_weight)
-    return start_measured(objective, base_score)
+    return start_measured(objective, base_score, named)
 
 
 def start_measured(
-    objective: Objective, base_score: Any
+    objective: Objective, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The same for an objective that is measured; if of several outputs, it may be later."""
     if objective.outputs > 1:
@@ -265,9 +298,9 @@ def start_measured(
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
     if base_score is not None:
         start = margin(_checks.number("base_score", _as_number(base_score)), objective)
-        return StartedObjective(objective, start), {}
-    intercept = float(start_margin(objective))
-    return StartedObjective(objective, intercept), {"base_score": prediction(intercept, objective)}
+    else:
+        start = float(start_margin(objective))
+    return StartedObjective(objective, start), {"base_score": prediction(start, named)}
 
 
 def _as_number(value: Any) -> Any:
@@ -279,7 +312,7 @@ def _as_number(value: Any) -> Any:
 
 
 def start_at_margins(
-    objective: Objective, base_margin: Any, base_score: Any, rows: int
+    objective: Objective, base_margin: Any, base_score: Any, rows: int, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The same where each row has a start, or None if they were read elsewhere."""
     if base_score is not None:
@@ -288,7 +321,7 @@ def start_at_margins(
             "one of them out"
         )
     starts = None if base_margin is None else read_base_margin(base_margin, rows, objective.outputs)
-    return StartedObjective(objective, starts), {"base_score": prediction(0.0, objective)}
+    return StartedObjective(objective, starts), {"base_score": prediction(0.0, named)}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
@@ -307,19 +340,18 @@ def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
     return start.reshape(rows, outputs)  # a DMatrix returns it flat
 
 
-def prediction(intercept: float, objective: Objective) -> float:
+def prediction(intercept: float, link: Link) -> float:
     """The base_score that is this margin."""
-    p = float(objective.link.inverse(np.float64(intercept)))
-    if objective.link.n_classes != 2:
+    p = float(link.inverse(np.array(intercept)))
+    if is_base_score(p, link):
         return p
-    if not LEAST_PROBABILITY <= p <= 1 - LEAST_PROBABILITY:
-        raise ValueError(
-            f"training cannot start at {intercept:g} log-odds: XGBoost limits a logistic "
-            f"base_score to +-{-logit(LEAST_PROBABILITY):.4g}. Start at a base_margin, "
-            f"data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, and put it "
-            "into the trained model with shift_intercept"
-        )
-    return p
+    limit = f"a logistic base_score to +-{-logit(LEAST_PROBABILITY):.4g}"
+    raise ValueError(
+        f"training cannot start at {intercept:g} {'log-odds' if link.n_classes else link.margins}: "
+        f"XGBoost limits {limit if link.n_classes else 'base_score to float32'}. Start at a "
+        f"base_margin, data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, "
+        "and put it into the trained model with shift_intercept"
+    )
 
 
 def margin(base_score: float, objective: Objective) -> float:
@@ -331,4 +363,43 @@ def margin(base_score: float, objective: Objective) -> float:
             f"base_score must be {what}, found {base_score:g}: {objective!r} predicts "
             f"{'probabilities' if link.n_classes else 'positive means'}"
         )
-    return float(link.forward(np.float64(base_score)))
+    return float(link.forward(np.array(base_score)))
+
+
+def is_base_score(value: float, link: Link) -> bool:
+    """Whether XGBoost keeps it, in float32, as it is."""
+    if np.isfinite(link.highest):
+        return LEAST_PROBABILITY <= value <= 1 - LEAST_PROBABILITY
+    limits = np.finfo(np.float32)
+    least = limits.tiny if np.isfinite(link.lowest) else limits.min
+    return bool(least <= value <= limits.max)
+
+
+def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
+    """Let a model predict by this link, of the same margins: XGBoost keeps the number that is its
+    base_score, and reads it in the unit of the new name."""
+    learner = read_learner(booster)
+    trained = learner["objective"]["name"]
+    if trained == link.xgboost:
+        return booster
+    instead = (
+        "start at its margins instead, data.set_base_margin(model.predict(data, "
+        "output_margin=True)) for data and evals"
+    )
+    if trained not in OF_XGBOOST:
+        raise ValueError(
+            f"xgb_model was trained on {trained!r}, whose base_score has a unit of its own: "
+            f"{instead}"
+        )
+    numbers = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
+    margins = OF_XGBOOST[trained].forward(numbers)
+    base_score: Any = margins.tolist()
+    if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
+        base_score = float(link.inverse(margins)[0])
+        if not is_base_score(base_score, link):
+            raise ValueError(
+                f"xgb_model starts at a margin of {margins[0]:g}, which XGBoost cannot hold as the "
+                f"base_score of {link.margins}: {instead}"
+            )
+    booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
+    return booster

@@ -13,6 +13,7 @@ import xgboost as xgb
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import (
     check_held_out_sets,
@@ -33,7 +34,7 @@ from gbdt_objectives.adapters._estimators import (
 )
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import parameters as table
-from gbdt_objectives.adapters.xgboost._train import continues, start_at
+from gbdt_objectives.adapters.xgboost._train import continues, name_link, start_at
 from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import (
     STOPPING,
@@ -158,7 +159,8 @@ class XGBClassifier(xgb.XGBClassifier):
 
 def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: Any) -> None:
     """Save what its predictions are: of scores XGBClassifier would make probabilities."""
-    if not trains_score(getattr(estimator, "objective_", None)):
+    objective = getattr(estimator, "objective_", None)
+    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
         library_save(fname)
         return
     margins = xgb.XGBRegressor()
@@ -170,7 +172,7 @@ def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: 
     """Load what :func:`save_classifier` saved."""
     objective = estimator.objective
     estimator.__dict__.pop("objective_", None)
-    if not trains_score(objective):
+    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
         try:
             library_load(fname)
         except TypeError as error:
@@ -261,7 +263,9 @@ def read_fit(
         table.check(found, objective, stops_early=stops_early)
         if estimator.eval_metric is None and _stops_on_default(estimator):
             refuse_default_metric(objective, "XGBoost")
-        if trains_score(objective):
+        if trained_link(objective, classifier=classifier).xgboost != objective.link.xgboost or (
+            objective.link.is_of_objective
+        ):
             refuse_built_in_metrics(metrics, objective, "XGBoost")
             parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
     return Reading(objective, metrics, given, parameters)
@@ -308,15 +312,17 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             y, w = labels_weights(
                 given["y"], given.get("sample_weight"), classifier=classifier and not scores
             )
-            started, start = _start(estimator, objective, given, y, w)
+            named = trained_link(objective, classifier=classifier)
+            started, start = _start(estimator, objective, given, y, w, named)
             _workers.agree()
-        parameters |= {"objective": started, **start, **_arguments.several_outputs(objective)}
+        parameters |= {"objective": started, **start, **as_parameters(estimator, objective)}
     run_fit(estimator, library_fit, reading)
     if objective is None:
         return estimator
     if objective.outputs > 1 and own_margins is None and started.start is not None:
         intercepts = np.broadcast_to(start_margin(started.objective), objective.outputs)
         add_to_leaves(estimator.get_booster(), intercepts)
+    name_link(estimator.get_booster(), objective.link)
     estimator.objective_ = started.objective  # for no margin to be read otherwise, whatever fails
     if scores:
         estimator.n_classes_ = objective.n_classes
@@ -331,7 +337,19 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
 
 
 def trains_score(objective: object) -> TypeGuard[Objective]:
-    return isinstance(objective, Objective) and objective.link.is_of_objective
+    """Whether it is the objective that turns its margins into the probabilities of classes."""
+    return isinstance(objective, Objective) and objective.link.is_read_by_objective
+
+
+def as_parameters(estimator: Any, objective: Objective) -> dict[str, Any]:
+    """The parameters of an estimator that trains on the objective, whatever it starts at."""
+    step = estimator.max_delta_step or 0  # an earlier model of counts has .7
+    return {**_arguments.several_outputs(objective), "max_delta_step": step}
+
+
+def trained_link(objective: Objective, *, classifier: bool) -> Link:
+    """The link by whose name XGBoost's estimators train on an objective, whatever its own is."""
+    return LOGIT if classifier and not trains_score(objective) else IDENTITY
 
 
 def _encode(given: dict[str, Any], classes: Array) -> None:
@@ -374,17 +392,22 @@ def _check_eval_set(eval_set: Any) -> None:
 
 
 def _start(
-    estimator: Any, objective: Objective, given: dict[str, Any], y: Array, w: Array | None
-) -> tuple[StartedObjective, dict[str, float]]:
+    estimator: Any,
+    objective: Objective,
+    given: dict[str, Any],
+    y: Array,
+    w: Array | None,
+    named: Link,
+) -> tuple[StartedObjective, dict[str, Any]]:
     """The objective, and the parameters with which boosting starts where it should.
 
     Several outputs start at the intercept in each row, for all metrics to see it.
     """
     base_score, margins = estimator.base_score, given.get("base_margin")
-    if continues({"base_score": base_score}, given, objective):
+    if continues({"base_score": base_score}, given, objective, named):
         return StartedObjective(objective, None), {}
     check_margins(given)
-    started, parameters = start_at(objective, (y, w), margins, base_score)
+    started, parameters = start_at(objective, (y, w), margins, base_score, named)
     if started.shifts:
         measured = objective.measured(y, w)
         started = StartedObjective(measured, start_margin(measured))

@@ -64,7 +64,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     >>> (moved.predict(data) - booster.predict(data)).round(4)
     array([10., 10., 10.], dtype=float32)
     """
-    learner = _read_learner(booster)
+    learner = read_learner(booster)
     name = learner["objective"]["name"]
     if name not in SHIFTABLE_OBJECTIVES:
         _arguments.refuse_margin(name)
@@ -121,7 +121,7 @@ def imbalance_shift(
     >>> round(imbalance_shift(booster), 4)
     -2.0794
     """
-    objective = _read_learner(booster)["objective"]
+    objective = read_learner(booster)["objective"]
     if objective["name"] not in LOGISTIC_OBJECTIVES:
         _arguments.refuse_no_log_odds(objective["name"])
     if X is not None:
@@ -148,7 +148,7 @@ def _predict_margin(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | Non
 
 def count_outputs(booster: xgb.Booster) -> int:
     """How many margins it predicts for a row."""
-    shape = _read_learner(booster)["learner_model_param"]
+    shape = read_learner(booster)["learner_model_param"]
     return max(1, int(shape["num_class"]), int(shape["num_target"]))
 
 
@@ -160,7 +160,7 @@ def leaves(booster: xgb.Booster, X: Any) -> Array:
     return np.asarray(booster.predict(data, pred_leaf=True, iteration_range=rounds))
 
 
-def _read_learner(booster: xgb.Booster) -> dict[str, Any]:
+def read_learner(booster: xgb.Booster) -> dict[str, Any]:
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     learner: dict[str, Any] = json.loads(booster.save_config())["learner"]
     return learner

@@ -88,13 +88,13 @@ def fitted_objective(
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     _arguments.check_data("data", data, xgb_dask.DaskDMatrix)
     config = find_config(timeout, None)
-    if type(objective).fitted is Objective.fitted:
+    if not objective.fits_margins:
         return objective
     fitting = Fitting(objective)
     with explained(client, workers_of(data), timeout) as interruptible:
         trained = xgb_dask.train(
             client,
-            {**as_custom(objective), "max_depth": 1},
+            as_custom({"max_depth": 1}, objective),
             data,
             1,
             obj=fitting,

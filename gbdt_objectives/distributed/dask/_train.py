@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
+from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
@@ -134,9 +135,8 @@ def train(
     earlier = continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
-        started, base_score = start(measured, earlier, has_margin, params.get("base_score"))
-        if earlier:
-            kwargs["xgb_model"] = as_booster(kwargs["xgb_model"])
+        base_score = params.get("base_score")
+        started, base_score = start(measured, earlier, has_margin, base_score, objective.link)
         shift = start_margin(measured) if started.shifts else 0.0
         exact = None
         if metric is not None:
@@ -144,7 +144,7 @@ def train(
             callbacks = exact.with_callbacks(callbacks)
         trained = xgb_dask.train(
             client,
-            {**params, **as_custom(objective), **base_score},
+            {**as_custom(params, objective), **base_score},
             data,
             num_boost_round,
             obj=started,
@@ -211,21 +211,19 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
 
 
 def start(
-    measured: Objective, earlier: bool, has_margin: bool, base_score: Any
+    measured: Objective,
+    earlier: bool,
+    has_margin: bool,
+    base_score: Any,
+    named: Link,
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective as workers call it, and the base_score to start at."""
+    """The objective as workers call it, and the base_score to start at, in the unit of the link by
+    whose name they train."""
     if earlier:
         return StartedObjective(measured, None), {}
     if has_margin:
-        return start_at_margins(measured, None, base_score, 0)
-    return start_measured(measured, base_score)
-
-
-def as_booster(model: Any) -> xgb.Booster:
-    """An earlier model, read here: workers may not see the file."""
-    if isinstance(model, xgb.XGBModel):
-        return model.get_booster()
-    return model if isinstance(model, xgb.Booster) else xgb.Booster(model_file=model)
+        return start_at_margins(measured, None, base_score, 0, named)
+    return start_measured(measured, base_score, named)
 
 
 # Labels, measured where they are.

@@ -14,16 +14,17 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import copy_signature, name_arguments
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
-from gbdt_objectives.adapters.xgboost._train import continues
+from gbdt_objectives.adapters.xgboost._train import continues, name_link
 from gbdt_objectives.adapters.xgboost.estimators import (
+    as_parameters,
     check_margins,
     load_classifier,
     read_fit,
     run_fit,
     save_classifier,
+    trained_link,
     trains_score,
 )
 from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
@@ -165,28 +166,30 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
             run_fit(estimator, library_fit, reading)
             return estimator
         own_margin = given.get("base_margin")
-        earlier = continues({"base_score": estimator.base_score}, given, objective)
+        named = trained_link(objective, classifier=classifier)
+        earlier = continues({"base_score": estimator.base_score}, given, objective, named)
         if not earlier:
             check_margins(given)
         measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-        started, base_score = start(measured, earlier, own_margin is not None, estimator.base_score)
+        started, base_score = start(
+            measured, earlier, own_margin is not None, estimator.base_score, named
+        )
         moves = started.shifts  # several outputs start at the intercept in each row
         if moves:
             started.start, started.shifts = start_margin(measured), False
             margins = [_start_of_rows(measured, y) for _, y in sets]
             given |= {"base_margin": margins[0], "base_margin_eval_set": margins[1:] or None}
-        parameters |= {
-            "objective": started, **base_score, **_arguments.several_outputs(objective)
-        }  # fmt: skip
+        parameters |= {"objective": started, **base_score, **as_parameters(estimator, objective)}
         K, scores = objective.n_classes, classifier and trains_score(objective)
         run_fit(estimator, _fit_margins(estimator) if scores else library_fit, reading)
         if moves:
             intercepts = np.broadcast_to(start_margin(measured), objective.outputs)
             add_to_leaves(estimator.get_booster(), intercepts)
+        name_link(estimator.get_booster(), objective.link)
         estimator.objective_ = measured
         if scores and K is not None:
             _set_classes(estimator, K)
-        if type(objective).fitted is not Objective.fitted:
+        if objective.fits_margins:
             names = ("missing", "enable_categorical", "feature_types")
             data = xgb_dask.DaskDMatrix(
                 client, given["X"], given["y"], weight=given.get("sample_weight"),
