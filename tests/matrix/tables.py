@@ -453,9 +453,10 @@ DOORS = [
 # --- refusals, and a library that is patched
 
 REMEDY = re.compile(
-    r"\b(import|pass|use|write|make|leave|declare|name no|remove|train|start)\b", re.I
-)
-"""What a refusal says to do."""
+    r"\b(import|pass|use|write|make|leave|declare|name no|remove|train|start|encode|must be|"
+    r"but \w+ is (None|empty))\b", re.I,
+)  # fmt: skip
+"""What a refusal says to do, or what is missing."""
 
 LIBRARIES_OWN = (xgb.core.XGBoostError, lgb.basic.LightGBMError)
 
