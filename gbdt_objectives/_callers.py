@@ -18,13 +18,8 @@ from gbdt_objectives._library import booster_kind
 from gbdt_objectives._links import Link
 
 
-def refuse_objective(name: str, link: Link, *, reduces: bool = False) -> None:
-    """Raise if the library that calls an objective would misinterpret it.
-
-    ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
-    """
-    if not reduces:
-        refuse_alone(name)
+def refuse_objective(name: str, link: Link) -> None:
+    """Raise if the library that calls an objective would misinterpret it."""
     _refuse_estimator(name, link, estimator_above())
     _boosters.refuse_transform(name, link)
 
