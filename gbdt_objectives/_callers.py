@@ -18,16 +18,9 @@ from gbdt_objectives._library import booster_kind
 from gbdt_objectives._links import Link
 
 
-def refuse_objective(name: str, link: Link, *, reduces: bool = False) -> None:
-    """Raise if the library that calls an objective would misinterpret it.
-
-    ``reduces``: whether it has a ``reduce`` of the user's own, to sum over workers.
-    """
-    if not reduces:
-        refuse_alone(name)
-    for frame in library_frames():
-        if frame.f_code.co_name == "fit":
-            _refuse_estimator(name, link, frame.f_locals.get("self"))
+def refuse_objective(name: str, link: Link) -> None:
+    """Raise if the library that calls an objective would misinterpret it."""
+    _refuse_estimator(name, link, estimator_above())
     _boosters.refuse_transform(name, link)
 
 
@@ -145,6 +138,21 @@ def library_frames() -> Iterator[FrameType]:
             yield frame
         elif room(frame) != "gbdt_objectives":
             return
+
+
+def estimator_above() -> object:
+    """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training;
+    None of a training by itself, be it within another one."""
+    trainings = 0
+    for frame in _boosters.frames():
+        if room(frame) not in LIBRARIES:
+            continue
+        if frame.f_code.co_name == "fit":
+            return frame.f_locals.get("self")
+        trainings += frame.f_code.co_name in ("train", "cv")
+        if trainings > 1:
+            return None
+    return None
 
 
 def _refuse_estimator(name: str, link: Link, estimator: object) -> None:

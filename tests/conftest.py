@@ -21,6 +21,8 @@ SLOW = (
     "distributed",
     "engines",
     "gbdt_objectives/distributed/dask",
+    "matrix/test_dask.py",
+    "matrix/test_engines.py",
     "estimators/test_calibrated_classifier.py",
     "estimators/test_downsampled_classifier.py",
     "estimators/test_qwk_classifier.py",

@@ -411,10 +411,7 @@ class Objective:
         else:
             y, f, w = a, b, sample_weight
         _versions.check_loaded()
-        _callers.refuse_objective(
-            self.equations.name, self.equations.link,
-            reduces=self.equations.reduce is not None or _workers.workers(),
-        )  # fmt: skip
+        _callers.refuse_objective(self.equations.name, self.equations.link)
         with self._together():
             rows = read_rows(self, y, f, w)
             several = _workers.together_now() and self.equations.needs_labels
@@ -455,7 +452,11 @@ class Objective:
 
     def _together(self) -> AbstractContextManager[None]:
         """With the other workers, if a booster that several train is what calls."""
-        if not _workers.workers() or _workers.together_now() or not _boosters.is_called():
+        if not _workers.workers():
+            if self.equations.reduce is None:
+                _callers.refuse_alone(self.equations.name)
+            return nullcontext()
+        if _workers.together_now() or not _boosters.is_called():
             return nullcontext()
         return _workers.together(self)
 

@@ -1,0 +1,201 @@
+"""Training that continues an earlier model starts at its margins, or is refused.
+
+The earlier model is anybody's, of any transform. One round of a tiny step follows, so that the
+margins of the two models must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import lightgbm as lgb
+import numpy as np
+import pytest
+import xgboost as xgb
+
+from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
+from tests.matrix.tables import (
+    BY_NAME,
+    LGB,
+    LGB_SKLEARN,
+    ROWS,
+    WEIGHT,
+    XGB,
+    XGB_SKLEARN,
+    Array,
+    Row,
+    X,
+    dataset,
+    matrix,
+    poisson,
+    right_or_refused,
+    several,
+)  # fmt: skip
+
+EARLIER = {
+    "identity": ("reg:squarederror", "regression"),
+    "logit": ("binary:logistic", "binary"),
+    "log": ("count:poisson", "poisson"),
+    "softmax": ("multi:softprob", "multiclass"),
+    "custom": (None, None),
+}
+"""The transform of the earlier model: the names of the libraries' own objectives."""
+
+SAME = 2e-5
+"""Of margins: XGBoost keeps them in float32, and LightGBM's start in the leaves of a tree."""
+
+TINY = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How to continue: the margins of the new model, given an earlier booster."""
+
+    library: str
+    name: str
+    go_on: Callable[[Row, Any], Array]
+    ours: bool
+
+    def __repr__(self) -> str:
+        return f"{self.library}-{self.name}"
+
+
+@cache
+def earlier(library: str, transform: str) -> Any:
+    """A model of a few rounds."""
+    row = BY_NAME["logit" if transform == "custom" else transform]
+    name = EARLIER[transform][library == "lightgbm"]
+    K = several(row)
+    if library == "xgboost":
+        step = {**XGB, "eta": 0.3, **K}
+        if name is None:
+            return xgb.train(step, matrix(row), 4, obj=of_library(poisson))
+        return xgb.train({**step, "objective": name}, matrix(row), 4)
+    step = {**LGB, "learning_rate": 0.3, **K, "objective": name or of_library(poisson)}
+    return lgb.train(step, dataset(row), 4)
+
+
+def of_library(function: Any) -> Any:
+    """As the libraries call their users' functions."""
+    return lambda f, data: function(data.get_label(), f, data.get_weight())
+
+
+def margins(booster: Any) -> Array:
+    if isinstance(booster, xgb.Booster):
+        return booster.predict(xgb.DMatrix(X), output_margin=True)
+    return booster.predict(X, raw_score=True)
+
+
+def natural(booster: Any) -> Array:
+    return booster.predict(xgb.DMatrix(X) if isinstance(booster, xgb.Booster) else X)
+
+
+def xgboost_train(row: Row, model: Any) -> Any:
+    params = {**XGB, "eta": TINY}
+    return our_xgboost.train(params, matrix(row), 1, objective=row.objective, xgb_model=model)
+
+
+def xgboost_native(row: Row, model: Any) -> Any:
+    params = {**XGB, "eta": TINY, **several(row)}
+    return xgb.train(params, matrix(row), 1, obj=row.objective, xgb_model=model)
+
+
+def xgboost_estimator(row: Row, model: Any) -> Any:
+    kind = our_xgboost.XGBRegressor if row.n_classes is None else our_xgboost.XGBClassifier
+    found = kind(
+        objective=row.objective, **{**XGB_SKLEARN, "learning_rate": TINY, "n_estimators": 1}
+    )
+    y = row.y if row.n_classes is None else row.y.astype(int)
+    return found.fit(X, y, sample_weight=WEIGHT, xgb_model=model).get_booster()
+
+
+def lightgbm_train(row: Row, model: Any) -> Any:
+    params = {**LGB, "learning_rate": TINY}
+    return our_lightgbm.train(params, dataset(row), 1, objective=row.objective, init_model=model)
+
+
+def lightgbm_native(row: Row, model: Any) -> Any:
+    params = {**LGB, "learning_rate": TINY, "objective": row.objective, **several(row)}
+    return lgb.train(params, dataset(row), 1, init_model=model)
+
+
+def lightgbm_estimator(row: Row, model: Any) -> Any:
+    kind = our_lightgbm.LGBMRegressor if row.n_classes is None else our_lightgbm.LGBMClassifier
+    found = kind(
+        objective=row.objective, **{**LGB_SKLEARN, "learning_rate": TINY, "n_estimators": 1}
+    )
+    y = row.y if row.n_classes is None else row.y.astype(int)
+    return found.fit(X, y, sample_weight=WEIGHT, init_model=model).booster_
+
+
+WAYS = [
+    Way("xgboost", "train", xgboost_train, True),
+    Way("xgboost", "native", xgboost_native, False),
+    Way("xgboost", "estimator", xgboost_estimator, True),
+    Way("lightgbm", "train", lightgbm_train, True),
+    Way("lightgbm", "native", lightgbm_native, False),
+    Way("lightgbm", "estimator", lightgbm_estimator, True),
+]
+
+
+MOVES = "base_score is read anew in the unit of the new objective, which moves the earlier margins"
+
+
+def moves(row: Row, way: Way, transform: str) -> bool:
+    """Whether the names of the two XGBoost objectives differ, so the units of base_score do."""
+    name = EARLIER[transform][0] or "reg:squarederror"
+    if not way.ours or way.library != "xgboost" or name == "multi:softprob":
+        return False
+    if row.objective.outputs > 1 or (
+        row.name.startswith("logit") and transform in ("identity", "log")
+    ):
+        return False  # refused: another number of outputs, or a mean that is no probability
+    if row.name == "log" and way.name == "estimator":
+        return True  # whose booster is not named for its transform
+    return name != row.objective.link.xgboost
+
+
+def reason_of(row: Row, way: Way, transform: str) -> str | None:
+    if row.name == transform == "softmax" and way.name == "estimator":
+        return "the drop-in classifiers know two classes of a link, or a score"
+    return MOVES if moves(row, way, transform) else None
+
+
+def is_the_librarys(row: Row, way: Way, transform: str) -> bool:
+    """Whether XGBoost itself adds trees of several outputs to a model of one, whatever trains."""
+    single = way.name == "native" and way.library == "xgboost" and transform != "softmax"
+    return single and row.objective.outputs > 1
+
+
+def cells() -> list[Any]:
+    found = []
+    for row in ROWS:
+        for transform in EARLIER:
+            for way in WAYS:
+                if is_the_librarys(row, way, transform):
+                    continue
+                reason = reason_of(row, way, transform)
+                marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+                name = f"{row}-after-{transform}-{way}"
+                found.append(pytest.param(row, transform, way, id=name, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("row", "transform", "way"), cells())
+def test_a_continued_training_starts_where_the_earlier_model_ended(row, transform, way) -> None:
+    model = earlier(way.library, transform)
+    before = margins(model)
+    found = right_or_refused(lambda: way.go_on(row, model))
+    if found is None:
+        assert row.name != transform or not way.ours, "refused, though of the same link"
+        return
+    np.testing.assert_allclose(margins(found), before, rtol=SAME, atol=SAME)
+    if way.ours and row.objective.link.is_declared and not row.objective.link.is_of_objective:
+        expected = row.inverse(before)
+        if expected.ndim == 2 and np.ndim(natural(found)) == 1:
+            expected = expected[:, 1]
+        np.testing.assert_allclose(natural(found), expected, rtol=10 * SAME)
+    np.testing.assert_array_equal(margins(model), before)
