@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,12 +22,14 @@ TRAINS = ("update", "boost")
 EVALUATES = ("eval_set", "__inner_eval")
 
 
-def frames() -> Iterator[FrameType]:
+def frames() -> list[FrameType]:
     """All frames above our own, the nearest first."""
+    found: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        yield frame
+        found.append(frame)
         frame = frame.f_back
+    return found
 
 
 def room(frame: FrameType) -> str:

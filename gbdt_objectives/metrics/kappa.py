@@ -84,32 +84,33 @@ def quadratic_weighted_kappa(
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """1 - F/G of classes, from the means and squared deviations of all parts of the rows.
+    """1 - F/G = 2 C / G of classes, C the sum of products of deviations from the means: exactly 0
+    for a constant prediction.
 
     ``origin``, the lowest class, keeps what is added up small.
     """
     parts = rows.parts(lambda part: deviations(part, origin))
-    n, y, p, yy, pp, observed = parts[parts[:, 0] > 0].T
+    n, y, p, yy, pp, yp = parts[parts[:, 0] > 0].T
     N = float(n.sum())
-    mean_y, mean_p = float(n @ y) / N, float(n @ p) / N
-    within = yy.sum() + pp.sum() + n @ (y - mean_y) ** 2 + n @ (p - mean_p) ** 2
-    expected = float(within) + N * (mean_y - mean_p) ** 2
-    if not expected > 0:
+    u, v = y - float(n @ y) / N, p - float(n @ p) / N
+    within = yy.sum() + pp.sum() + n @ (u * u) + n @ (v * v)
+    G = float(within) + N * (float(n @ y) / N - float(n @ p) / N) ** 2
+    if not G > 0:
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
-    return 1 - float(observed.sum()) / expected
+    return 2 * float(yp.sum() + n @ (u * v)) / G
 
 
 def deviations(rows: Rows, origin: float) -> list[float]:
-    """n, the means of y and p above ``origin``, sums of their squared deviations from these, and of
-    (y-p)^2, of the rows at hand."""
+    """n, the means of y and p above ``origin``, and sums of squares and products of the deviations
+    from them, of the rows at hand."""
     n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
     if n == 0:
         return [0.0] * 6
     mean_y, mean_p = s_y / n, s_p / n
 
     def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        u, v, d = y - origin - mean_y, p - origin - mean_p, y - p
-        return u * u, v * v, d * d
+        u, v = y - origin - mean_y, p - origin - mean_p
+        return u * u, v * v, u * v
 
     return [n, mean_y, mean_p, *rows.own_sum(terms).tolist()]
 
