@@ -180,9 +180,7 @@ _construction = RLock()
 
 def _renew_construction() -> None:
     global _construction
-
-
-_construction = RLock()
+    _construction = RLock()
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of the threads that could release it
