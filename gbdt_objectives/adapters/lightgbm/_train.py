@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._start import StartedObjective, lost_start
+from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
@@ -156,7 +156,7 @@ def train(
                 },
                 data,
                 num_boost_round,
-                feval=None if metric is None else shift_metric(metric, shift),
+                feval=None if metric is None else shift_metric(metric.lightgbm, shift),
                 valid_sets=[dataset for dataset, _ in evals] or None,
                 valid_names=[name for _, name in evals] or None,
                 callbacks=[first_round, *callbacks],
@@ -218,15 +218,6 @@ def start_objective(objective: Objective, score: Array | None, continues: bool) 
     if score is not None:
         return StartedObjective(objective, score)
     return StartedObjective(objective, 0.0, shifts=True)
-
-
-def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Array, Any], Any]:
-    """The metric of LightGBM's scores plus what the objective adds to them."""
-
-    def measure(score: Array, data: Any) -> tuple[str, float, bool]:
-        return metric.lightgbm(score + shift(data), data)
-
-    return measure
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
