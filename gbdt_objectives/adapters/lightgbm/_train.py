@@ -64,19 +64,20 @@ def train(
         Stop on the last of ``evals`` after this many rounds without improvement, and keep
         the rounds up to the best one only; needs ``metric``.
     **kwargs
-        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``.
+        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, of any objective: its margins
+        are kept.
 
     Returns
     -------
     lightgbm.Booster
         A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
-        also after saving and loading without this package. Of a link "score" it gives the
+        link, the mean for a log link, the probability of label 1 for logloss
+        (``raw_score=True`` for margins), also after saving and loading without this package. Of a link "score" it gives the
         margin, (n,) or (n, K), for ``objective.class_probability``. Predict from the first
         iteration on: ``start_iteration`` > 0 leaves the intercept out.
-        Its objective is called ``regression`` or ``binary``, so that converters accept it
-        and ``refit`` works: on squared error, or on plain logloss without the objective's
-        rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
+        Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
+        converters accept it and ``refit`` works: on squared error, or on plain logloss without
+        the objective's rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
         the score, and refuses.
 
     Raises

@@ -73,7 +73,8 @@ def train(
         Stop on the last of ``evals`` after this many rounds without improvement, and keep
         the rounds up to the best one only; needs ``metric``.
     **kwargs
-        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
+        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model`` (a booster,
+        fitted estimator, path or bytes, of any objective: its margins are kept), and
         ``verbose_eval`` (False by default). XGBoost's ``EarlyStopping`` among the callbacks is on
         ``metric`` and keeps the best rounds, as ``early_stopping_rounds`` does, whatever its
         ``save_best``; of a class of your own, derived from it, all is kept, ``save_best`` too.
@@ -86,8 +87,8 @@ def train(
     -------
     xgboost.Booster
         A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the probability of label 1 for logloss (``output_margin=True`` for
-        log-odds), also after saving and loading without this package. Of a link "score" it
+        link, the mean for a log link, the probability of label 1 for logloss
+        (``output_margin=True`` for margins), also after saving and loading without this package. Of a link "score" it
         gives the margin, (n,) or (n, K), for ``objective.class_probability``.
 
     Raises
