@@ -70,15 +70,15 @@ def train(
     Returns
     -------
     lightgbm.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the mean for a log link, the probability of label 1 for logloss
-        (``raw_score=True`` for margins), also after saving and loading without this package. Of a link "score" it gives the
-        margin, (n,) or (n, K), for ``objective.class_probability``. Predict from the first
-        iteration on: ``start_iteration`` > 0 leaves the intercept out.
+        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
+        for a log link, the probability of label 1 for logloss (``raw_score=True`` for margins),
+        also after saving and loading without this package. Of a link "score" it gives the margin,
+        (n,) or (n, K), for ``objective.class_probability``. Predict from the first iteration on:
+        ``start_iteration`` > 0 leaves the intercept out.
         Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
-        converters accept it and ``refit`` works: on squared error, or on plain logloss without
-        the objective's rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
-        the score, and refuses.
+        converters accept it and ``refit`` works: on squared error, or on plain logloss without the
+        objective's rate. Of a link "score" there is neither: LightGBM would refit on the squared
+        error of the score, and refuses.
 
     Raises
     ------

@@ -86,10 +86,10 @@ def train(
     Returns
     -------
     xgboost.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the mean for a log link, the probability of label 1 for logloss
-        (``output_margin=True`` for margins), also after saving and loading without this package. Of a link "score" it
-        gives the margin, (n,) or (n, K), for ``objective.class_probability``.
+        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
+        for a log link, the probability of label 1 for logloss (``output_margin=True`` for margins),
+        also after saving and loading without this package. Of a link "score" it gives the margin,
+        (n,) or (n, K), for ``objective.class_probability``.
 
     Raises
     ------
