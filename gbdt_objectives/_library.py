@@ -12,6 +12,9 @@ ESTIMATORS: dict[str, tuple[Library, str]] = {
     "XGBClassifier": ("xgboost", "Classifier"),
 }
 
+MARGIN_FLAG = {"lightgbm": "raw_score", "xgboost": "output_margin"}
+"""The argument of an estimator's predict that asks for margins."""
+
 
 def library_of(thing: object) -> Library | None:
     """The library of a booster or estimator, also of a subclass; None for anything else."""

@@ -16,12 +16,17 @@ direction, and the model holds the rounds up to the best one only. A metric of c
 ``qwk_metric()``, does not move while all rows are in one class; such rounds at the beginning use
 up no patience, and a best round among the first few gives a warning.
 
-Predict: in natural units, the label's for an identity link and the probability of label 1 for
-logloss, also after saving and loading without this package. Of an objective with the link
-"score", such as ``focal_objective(2)``, a booster predicts the score itself, the margin, (n,) or
-for K outputs (n, K). Its probabilities are ``objective.class_probability(margin)``, after
-``objective = objective.fitted(y, booster.predict(training_rows))`` if it fits thresholds, as
-``ordinal_logit_objective(K)`` does. The classifiers do both: their ``objective_`` is fitted.
+Predict: in natural units, the label's for an identity link, the mean for "log", the probability of
+label 1 for "logit" and of each class for "softmax", also after saving and loading without this
+package. Of an objective with the link "score", such as ``focal_objective(2)``, a booster predicts
+the score itself, the margin, (n,) or for K outputs (n, K). Its probabilities are
+``objective.class_probability(margin)``, after ``objective = objective.fitted(y,
+booster.predict(training_rows))`` if it fits thresholds, as ``ordinal_logit_objective(K)`` does. The
+classifiers do both: their ``objective_`` is fitted.
+
+Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model``, starts
+at its margins, whatever it was trained on: they are the same numbers, which now mean what the
+objective says. The model may be a booster, a fitted estimator or a path.
 
 Outputs: an objective with K outputs sets ``num_class``; another one is refused. Its intercepts,
 one for each output, are in the first K trees.

@@ -15,9 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import library_of
+from gbdt_objectives._library import MARGIN_FLAG, library_of
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._wrapped import MARGIN_FLAG
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._wrapped import predict_probability
+from gbdt_objectives._library import MARGIN_FLAG, booster_kind
+from gbdt_objectives._links import LOGIT
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.priors import LogOddsShift
 
@@ -82,3 +83,19 @@ def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) 
     variance = dot(w * w, (labels - p) ** 2)
     shift.standard_error = float(np.divide(np.sqrt(variance), dot(w, p * (1 - p))))
     return shift
+
+
+def predict_probability(model: Any, X: Any) -> Array:
+    """(n, K) in float64; from the margin where a float32 probability would round to 1."""
+    kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
+    link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
+    if kind and link is not None and LOGIT.name == link.name:
+        margin = _checks.vector("margin", model.predict(X, **{MARGIN_FLAG[kind]: True}))
+        return link.class_probability(margin.astype(np.float64))
+    p = np.asarray(model.predict_proba(X), np.float64)
+    name = f"predict_proba of {type(model).__name__}"
+    if objective is not None:
+        name += f" with objective={objective!r}"
+    if p.ndim != 2:
+        raise ValueError(f"{name} must be (n, K), a column per class, found shape {p.shape}")
+    return _checks.probabilities(name, p)

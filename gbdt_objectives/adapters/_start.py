@@ -112,41 +112,46 @@ def lost_start(found: str) -> RuntimeError:
     )
 
 
-def run_fpreproc(
-    own: Callable[..., Any] | None,
-    check: Callable[[dict[str, Any]], None],
-    train: Any,
-    test: Any,
-    params: dict[str, Any],
-) -> Any:
-    """The user's own fpreproc, if there is one; the parameters that it changes are checked."""
-    if own is None:
-        return train, test, params
-    train, test, given = own(train, test, dict(params))
-    check({name: value for name, value in given.items() if params.get(name) is not value})
-    return train, test, given
-
-
-def check_same_rows(objective: Objective, fold: object, returned: object) -> None:
-    """Raise if fpreproc returned other data than the fold whose rows the objective is taken for."""
-    if objective.rows is not None and returned is not fold:
-        raise ValueError(
-            f"fpreproc returned other training data than it got, but {objective!r} is for rows in "
-            "their order: change the data before cv()"
-        )
+Place = Callable[[Any, Any, dict[str, Any], Objective], tuple[StartedObjective, dict[str, Any]]]
+"""(train, test, params, objective) -> the objective of a fold, and the parameters that start it."""
 
 
 class StartedFolds:
-    """The objectives of a cross-validation, one per fold, looked up by their data."""
+    """The objectives of a cross-validation, one per fold, looked up by their data.
 
-    def __init__(self) -> None:
+    ``own`` is the user's fpreproc, if there is one, whose changes of the parameters are checked,
+    and ``take`` gives the objective for the rows of a fold.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        own: Callable[..., Any] | None,
+        check: Callable[[dict[str, Any]], None],
+        take: Callable[[Any], Objective],
+        place: Place,
+    ) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
+        self._objective, self._own, self._check = objective, own, check
+        self._take, self._place = take, place
         self.folds: list[StartedObjective] = []
 
-    def add(self, fold: StartedObjective, *datasets: Any) -> None:
-        self.folds.append(fold)
-        for dataset in datasets:
-            self._of[dataset] = fold
+    def start(self, train: Any, test: Any, params: dict[str, Any]) -> Any:
+        """The fpreproc of the libraries' cv: data and parameters of a fold."""
+        of_fold, given = self._take(train), params
+        if self._own is not None:
+            fold = train
+            train, test, given = self._own(train, test, dict(params))
+            self._check({name: v for name, v in given.items() if params.get(name) is not v})
+            if self._objective.rows is not None and train is not fold:
+                raise ValueError(
+                    f"fpreproc returned other training data than it got, but {self._objective!r} "
+                    "is for rows in their order: change the data before cv()"
+                )
+        started, start = self._place(train, test, given, of_fold)
+        self.folds.append(started)
+        self._of[train] = self._of[test] = started
+        return train, test, {**given, **start}
 
     def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
         return self._of[data](margin, data)
@@ -156,3 +161,13 @@ class StartedFolds:
 
     def shift(self, data: Any) -> Start:
         return self._of[data].shift
+
+
+def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) -> Callable[..., Any]:
+    """A rendered metric of a booster's margins plus what the objective adds to them."""
+
+    def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
+        moved = margin + shift(data) if len(margin) else margin  # of no rows it is flat
+        return rendered(moved, data)
+
+    return measure

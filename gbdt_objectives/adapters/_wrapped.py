@@ -12,7 +12,6 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
-from gbdt_objectives._links import LOGIT
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -32,9 +31,6 @@ CORRECTABLE_OBJECTIVES = {
     "xgboost": (None, "binary:logistic", "reg:logistic", "multi:softprob", "multi:softmax"),
 }
 """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
-
-MARGIN_FLAG = {"lightgbm": "raw_score", "xgboost": "output_margin"}
-"""The argument of an estimator's predict that asks for margins."""
 
 OWN_STOPPING = (
     "early_stopping_rounds",
@@ -192,19 +188,3 @@ def count_rounds(estimator: Any) -> int:
     if hasattr(estimator, "best_iteration_"):  # LightGBM's
         return int(estimator.best_iteration_)
     return int(estimator.get_booster().num_boosted_rounds())
-
-
-def predict_probability(model: Any, X: Any) -> Array:
-    """(n, K) in float64; from the margin where a float32 probability would round to 1."""
-    kind, objective = booster_kind(model, "Classifier"), getattr(model, "objective", None)
-    link = LOGIT if objective == "binary:logistic" else getattr(objective, "link", None)
-    if kind and link is not None and LOGIT.name == link.name:
-        margin = _checks.vector("margin", model.predict(X, **{MARGIN_FLAG[kind]: True}))
-        return link.class_probability(margin.astype(np.float64))
-    p = np.asarray(model.predict_proba(X), np.float64)
-    name = f"predict_proba of {type(model).__name__}"
-    if objective is not None:
-        name += f" with objective={objective!r}"
-    if p.ndim != 2:
-        raise ValueError(f"{name} must be (n, K), a column per class, found shape {p.shape}")
-    return _checks.probabilities(name, p)

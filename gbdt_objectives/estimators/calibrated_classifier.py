@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
-from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds, predict_probability
+from gbdt_objectives.adapters._imbalance import predict_probability
+from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_classifier,

@@ -17,6 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
@@ -27,7 +28,6 @@ from gbdt_objectives.adapters._wrapped import (
     find_stopping_rounds,
     fit,
     lightgbm_aliases,
-    predict_probability,
     refuse_parameters,
 )
 from gbdt_objectives.estimators._base import (

@@ -19,6 +19,7 @@ from scipy.special import logit
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.adapters.test_links import CASES as LINKS, X as LINK_ROWS
 from tests.contract import squared_error
 
 LABELS = [11, 12, 13, 14]  # far from 0, so that a lost intercept cannot be overlooked
@@ -134,6 +135,17 @@ def test_the_intercept_and_a_shift_survive(converted, lib: Library, loss: str, w
             assert likely.any()
             expected, found = expected[likely], found[likely]
         np.testing.assert_allclose(found, expected, rtol=SMALL)
+
+
+@both
+@pytest.mark.parametrize("link", list(LINKS))
+@converters
+def test_links_of_functions_survive(converted, lib: Library, link: str) -> None:
+    objective, y, _ = LINKS[link]
+    X = LINK_ROWS.astype(np.float32)
+    booster = lib.train(lib.params, lib.data(X, y), 8, objective=objective)
+    # means of up to 8, exponentials of sums of float32
+    np.testing.assert_allclose(converted(lib, booster, X), lib.predict(booster, X), atol=1e-5)
 
 
 @both

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass, replace
 
 import lightgbm as lgb
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.special import expit, softmax
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as ours_lgb, xgboost as ours_xgb
 from gbdt_objectives.metrics import loss_metric
+from gbdt_objectives.objectives import LOG as LOG_LINK, Interval, Loss
 from tests.adapters.library import LGB, XGB, Library, both
 
 N = 600
@@ -80,6 +82,28 @@ LOGIT = go.objective(logistic, loss=logistic_loss, link="logit", intercept=-0.5)
 SOFTMAX = go.objective(
     multinomial, loss=multinomial_loss, link="softmax", outputs=3, intercept=[0.1, 0.2, -0.3]
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoissonLoss(Loss):
+    """exp(f) - y f, measured."""
+
+    labels = Interval(0.0)
+    link = LOG_LINK
+    hessian = "exact"
+    intercept: float | None = None
+
+    def row_loss(self, y, f, xp):
+        return xp.exp(f) - y * f
+
+    def gradient_hessian(self, y, f, totals, xp):
+        return xp.exp(f) - y, xp.exp(f)
+
+    def measured(self, rows):
+        total, n = rows.sum(lambda y, f, xp: (y, 1.0))
+        return replace(self, intercept=float(np.log(total / n)))
+
+
 SQUARED = go.objective(squared, loss=squared_loss, link="identity")
 CASES = {
     "log": (LOG, COUNTS, np.exp),
@@ -167,6 +191,25 @@ def test_a_regressor_predicts_means(lib: Library, weighted: bool, tmp_path) -> N
         plain.load_model(path)
         np.testing.assert_array_equal(plain.predict(X), found)
         np.testing.assert_allclose(np.exp(model.predict(X, output_margin=True)), found, rtol=1e-6)
+
+
+@both
+def test_a_loss_is_its_function_through_all_doors(lib: Library) -> None:
+    objective, data = go.objective(PoissonLoss()), lib.data(X_TRAIN, COUNTS[TRAIN])
+    evals = [(lib.data(X[TEST], COUNTS[TEST], reference=data), "v")]
+    one, other = (
+        lib.train(
+            lib.params, data, 50, objective=its, metric=loss_metric(its), evals=evals,
+            early_stopping_rounds=5,
+        )
+        for its in (objective, LOG)
+    )  # fmt: skip
+    assert lib.rounds(one) == lib.rounds(other)
+    expected = lib.predict(other, X)
+    np.testing.assert_allclose(lib.predict(one, X), expected, rtol=CLOSE)
+    rounds = lib.rounds(one)
+    model = make(lib, False, objective=objective, n_estimators=rounds)
+    np.testing.assert_allclose(model.fit(X_TRAIN, COUNTS[TRAIN]).predict(X), expected, rtol=1e-4)
 
 
 @both

@@ -10,7 +10,7 @@ import lightgbm as lgb
 import numpy as np
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, check_same_rows, run_fpreproc
+from gbdt_objectives.adapters._start import StartedFolds, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm._train import (
     check_label,
@@ -20,7 +20,6 @@ from gbdt_objectives.adapters.lightgbm._train import (
     finish,
     in_file,
     init_score,
-    shift_metric,
     start_objective,
     without_traces,
 )
@@ -102,18 +101,13 @@ def cv(
     check_label(data, "data")
     check_whole(objective, data)
     init_model = find_earlier(kwargs)
-    continues = init_model is not None
-    folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
 
-    def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        of_fold = take_fold(objective, data, train)
-        fold = train
-        train, test, given = run_fpreproc(own, check, train, test, given)
-        check_same_rows(objective, fold, train)
+    def place(train: Any, test: Any, given: dict[str, Any], of_fold: Objective) -> Any:
         score = init_score(train, objective.outputs)
-        folds.add(start_objective(of_fold, score, continues), train, test)
-        return train, test, given
+        return start_objective(of_fold, score, init_model is not None), {}
 
+    own = kwargs.pop("fpreproc", None)
+    folds = StartedFolds(objective, own, check, partial(take_fold, objective, data), place)
     with explain_errors(), without_traces([data], init_model, objective.outputs):
         history: dict[str, Any] = lgb.cv(
             {
@@ -124,8 +118,8 @@ def cv(
             },
             data,
             num_boost_round,
-            feval=shift_metric(metric, folds.shift),
-            fpreproc=start,
+            feval=shift_metric(metric.lightgbm, folds.shift),
+            fpreproc=folds.start,
             callbacks=callbacks,
             **kwargs,
         )

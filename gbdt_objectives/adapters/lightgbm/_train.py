@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._start import StartedObjective, lost_start
+from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
@@ -64,20 +64,21 @@ def train(
         Stop on the last of ``evals`` after this many rounds without improvement, and keep
         the rounds up to the best one only; needs ``metric``.
     **kwargs
-        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``.
+        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, of any objective: its margins
+        are kept.
 
     Returns
     -------
     lightgbm.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the probability of label 1 for logloss (``raw_score=True`` for log-odds),
-        also after saving and loading without this package. Of a link "score" it gives the
-        margin, (n,) or (n, K), for ``objective.class_probability``. Predict from the first
-        iteration on: ``start_iteration`` > 0 leaves the intercept out.
-        Its objective is called ``regression`` or ``binary``, so that converters accept it
-        and ``refit`` works: on squared error, or on plain logloss without the objective's
-        rate. Of a link "score" there is neither: LightGBM would refit on the squared error of
-        the score, and refuses.
+        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
+        for a log link, the probability of label 1 for logloss (``raw_score=True`` for margins),
+        also after saving and loading without this package. Of a link "score" it gives the margin,
+        (n,) or (n, K), for ``objective.class_probability``. Predict from the first iteration on:
+        ``start_iteration`` > 0 leaves the intercept out.
+        Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
+        converters accept it and ``refit`` works: on squared error, or on plain logloss without the
+        objective's rate. Of a link "score" there is neither: LightGBM would refit on the squared
+        error of the score, and refuses.
 
     Raises
     ------
@@ -156,7 +157,7 @@ def train(
                 },
                 data,
                 num_boost_round,
-                feval=None if metric is None else shift_metric(metric, shift),
+                feval=None if metric is None else shift_metric(metric.lightgbm, shift),
                 valid_sets=[dataset for dataset, _ in evals] or None,
                 valid_names=[name for _, name in evals] or None,
                 callbacks=[first_round, *callbacks],
@@ -218,15 +219,6 @@ def start_objective(objective: Objective, score: Array | None, continues: bool) 
     if score is not None:
         return StartedObjective(objective, score)
     return StartedObjective(objective, 0.0, shifts=True)
-
-
-def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[[Array, Any], Any]:
-    """The metric of LightGBM's scores plus what the objective adds to them."""
-
-    def measure(score: Array, data: Any) -> tuple[str, float, bool]:
-        return metric.lightgbm(score + shift(data), data)
-
-    return measure
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:

@@ -80,7 +80,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one in label units; for log-odds use :class:`LGBMClassifier`.
+        An Objective must predict numbers: its link is "identity" or "log", whose models
+        predict means, or is not declared. For probabilities use :class:`LGBMClassifier`.
         What LightGBM would silently ignore under it is refused. ``fit`` takes what
         ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs

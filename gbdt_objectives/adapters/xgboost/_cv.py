@@ -13,13 +13,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedFolds, check_same_rows, run_fpreproc
+from gbdt_objectives.adapters._start import StartedFolds, shift_metric
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     as_custom,
     check_checkpoints,
     check_labels,
-    shift_metric,
     start_objective,
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
@@ -98,29 +97,25 @@ def cv(
     stops_early = any_stops_early(callbacks)
     check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params)
-    folds, own = StartedFolds(), kwargs.pop("fpreproc", None)
-    exact = Exact(shift_metric(metric, folds.shift), metric)
     of_folds: Iterator[Objective] = repeat(objective)
     if objective.rows is not None:
         objective.check_rows(data.num_row(), "data")
         kwargs["folds"] = splits = split_rows(data, **kwargs)
         of_folds = map(objective.take, (rows for rows, _ in splits))
 
-    def start(train: Any, test: Any, given: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-        of_fold, fold = next(of_folds), train
-        train, test, given = run_fpreproc(own, check, train, test, given)
-        check_same_rows(objective, fold, train)
-        started, base_score = start_objective(given, {"train": train, "test": test}, of_fold)
-        folds.add(started, train, test)
-        return train, test, {**given, **base_score}
+    def place(train: Any, test: Any, given: dict[str, Any], of_fold: Objective) -> Any:
+        return start_objective(given, {"train": train, "test": test}, of_fold)
 
+    own = kwargs.pop("fpreproc", None)
+    folds = StartedFolds(objective, own, check, lambda train: next(of_folds), place)
+    exact = Exact(shift_metric(metric.xgboost, folds.shift), metric)
     history: Any = xgb.cv(
         as_custom(params, objective),
         data,
         num_boost_round,
         obj=folds,
         custom_metric=exact,
-        fpreproc=start,
+        fpreproc=folds.start,
         callbacks=exact.with_callbacks(callbacks),
         **kwargs,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
@@ -32,7 +32,6 @@ from gbdt_objectives.adapters.xgboost.stopping import (
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 
 def train(
@@ -74,7 +73,8 @@ def train(
         Stop on the last of ``evals`` after this many rounds without improvement, and keep
         the rounds up to the best one only; needs ``metric``.
     **kwargs
-        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model``,
+        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model`` (a booster,
+        fitted estimator, path or bytes, of any objective: its margins are kept), and
         ``verbose_eval`` (False by default). XGBoost's ``EarlyStopping`` among the callbacks is on
         ``metric`` and keeps the best rounds, as ``early_stopping_rounds`` does, whatever its
         ``save_best``; of a class of your own, derived from it, all is kept, ``save_best`` too.
@@ -86,10 +86,10 @@ def train(
     Returns
     -------
     xgboost.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity
-        link, the probability of label 1 for logloss (``output_margin=True`` for
-        log-odds), also after saving and loading without this package. Of a link "score" it
-        gives the margin, (n,) or (n, K), for ``objective.class_probability``.
+        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
+        for a log link, the probability of label 1 for logloss (``output_margin=True`` for margins),
+        also after saving and loading without this package. Of a link "score" it gives the margin,
+        (n,) or (n, K), for ``objective.class_probability``.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def train(
         _workers.agree()
     exact = None
     if metric is not None:
-        exact = Exact(shift_metric(metric, lambda data: started.shift), metric)
+        exact = Exact(shift_metric(metric.xgboost, lambda data: started.shift), metric)
         callbacks = exact.with_callbacks(callbacks)
     booster = xgb.train(
         {**as_custom(params, objective), **base_score},
@@ -180,16 +180,6 @@ def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]
         "max_delta_step": params.get("max_delta_step") or 0,  # .7 for the name count:poisson
         "disable_default_eval_metric": 1,
     }
-
-
-def shift_metric(metric: Metric, shift: Callable[[Any], Start]) -> Callable[..., Any]:
-    """The metric of XGBoost's margins plus what the objective adds to them."""
-
-    def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
-        moved = margin + shift(data) if len(margin) else margin  # of no rows it is flat
-        return metric.xgboost(moved, data)
-
-    return measure
 
 
 def check_checkpoints(callbacks: Sequence[Any], objective: Objective) -> None:

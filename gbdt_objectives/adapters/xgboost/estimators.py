@@ -69,7 +69,8 @@ class XGBRegressor(xgb.XGBRegressor):
     Parameters
     ----------
     objective : str, callable or Objective
-        An Objective must be one in label units; for log-odds use :class:`XGBClassifier`.
+        An Objective must predict numbers: its link is "identity" or "log", whose models
+        predict means, or is not declared. For probabilities use :class:`XGBClassifier`.
         What XGBoost would silently ignore under it is refused. ``fit`` takes what
         ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
     **kwargs

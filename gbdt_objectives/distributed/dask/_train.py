@@ -20,7 +20,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
@@ -29,7 +29,6 @@ from gbdt_objectives.adapters.xgboost._train import (
     continues,
     find_callbacks,
     read_base_margin,
-    shift_metric,
     start_at_margins,
     start_measured,
 )
@@ -140,7 +139,7 @@ def train(
         shift = start_margin(measured) if started.shifts else 0.0
         exact = None
         if metric is not None:
-            exact = Exact(shift_metric(metric, lambda data: shift), metric)
+            exact = Exact(shift_metric(metric.xgboost, lambda data: shift), metric)
             callbacks = exact.with_callbacks(callbacks)
         trained = xgb_dask.train(
             client,
