@@ -84,11 +84,6 @@ class Metric:
         raise NotImplementedError
 
     @property
-    def takes_probabilities(self) -> Metric | None:
-        """The same metric of probabilities, if it has one."""
-        return None
-
-    @property
     def xgboost(self) -> XGBoostMetric:
         """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
 
@@ -189,11 +184,13 @@ class RenderedMetric:
         else:
             y_true, y_pred = a, b
         y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
-        metric, y_pred = as_passed(self.metric, y_pred)
+        if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
+            y_pred = np.reshape(y_pred, 0)
+        refuse_predictions(self.metric)
         with _workers.together(self.metric):
             try:
-                with _workers.summing(metric.name):
-                    value = metric.score(y_true, y_pred, sample_weight)
+                with _workers.summing(self.metric.name):
+                    value = self.metric.score(y_true, y_pred, sample_weight)
             except ZeroDivisionError:
                 raise ValueError(
                     f"{self.metric.name} is undefined: no row of the evaluation set counts on any "
@@ -207,25 +204,18 @@ class RenderedMetric:
         return value
 
 
-def as_passed(metric: Metric, y_pred: Any) -> tuple[Metric, Any]:
-    """The metric, and the predictions, for what the booster that calls passes: margins, or what a
-    built-in objective makes of them. Raises if they are not what the metric reads."""
+def refuse_predictions(metric: Metric) -> None:
+    """Raise for a metric of margins where a booster passes what its built-in objective makes of
+    them, which the booster says itself."""
     link = _boosters.link_of_predictions()
-    if link is None:
-        return metric, y_pred
-    if metric.input_space == "probability" or metric.link is None or metric.link.is_label_unit:
-        return metric, y_pred
-    if metric.link.reads(link) and metric.link.is_transformed:
-        of_probability = metric.takes_probabilities
-        if of_probability is not None:
-            return of_probability, y_pred
-        margin = link.forward(np.asarray(y_pred, np.float64))
-        if np.isfinite(margin).all():
-            return metric, margin
+    if link is None or metric.input_space == "probability":
+        return
+    if metric.link is None or metric.link.is_label_unit:
+        return
     raise ValueError(
         f"{metric.name} takes {metric.link.margins}, but under its built-in objective the booster "
-        'passes predictions: make it with input_space="probability" if there is one, or train on '
-        "an objective of gbdt_objectives"
+        'passes predictions: make it with input_space="probability" if it has that, or train on an '
+        "objective of gbdt_objectives"
     )
 
 
