@@ -192,8 +192,7 @@ def score(reader: Transform, n_classes: int | None) -> Link:
 
 
 _SOFTMAX = Link(
-    "softmax", "margins of a softmax", _softmax, _log,
-    xgboost="multi:softprob", lightgbm="multiclass",
+    "softmax", "margins of a softmax", _softmax, xgboost="multi:softprob", lightgbm="multiclass",
     refits="multiclass", metric="pass class_logloss_metric(...)", lowest=0.0, highest=1.0,
 )  # fmt: skip
 
