@@ -141,29 +141,6 @@ WAYS = [
 ]
 
 
-MOVES = "base_score is read anew in the unit of the new objective, which moves the earlier margins"
-
-
-def moves(row: Row, way: Way, transform: str) -> bool:
-    """Whether the names of the two XGBoost objectives differ, so the units of base_score do."""
-    name = EARLIER[transform][0] or "reg:squarederror"
-    if not way.ours or way.library != "xgboost" or name == "multi:softprob":
-        return False
-    if row.objective.outputs > 1 or (
-        row.name.startswith("logit") and transform in ("identity", "log")
-    ):
-        return False  # refused: another number of outputs, or a mean that is no probability
-    if row.name == "log" and way.name == "estimator":
-        return True  # whose booster is not named for its transform
-    return name != row.objective.link.xgboost
-
-
-def reason_of(row: Row, way: Way, transform: str) -> str | None:
-    if row.name == transform == "softmax" and way.name == "estimator":
-        return "the drop-in classifiers know two classes of a link, or a score"
-    return MOVES if moves(row, way, transform) else None
-
-
 def is_the_librarys(row: Row, way: Way, transform: str) -> bool:
     """Whether XGBoost itself adds trees of several outputs to a model of one, whatever trains."""
     single = way.name == "native" and way.library == "xgboost" and transform != "softmax"
@@ -177,10 +154,8 @@ def cells() -> list[Any]:
             for way in WAYS:
                 if is_the_librarys(row, way, transform):
                     continue
-                reason = reason_of(row, way, transform)
-                marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
                 name = f"{row}-after-{transform}-{way}"
-                found.append(pytest.param(row, transform, way, id=name, marks=marks))
+                found.append(pytest.param(row, transform, way, id=name))
     return found
 
 

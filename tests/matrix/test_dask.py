@@ -111,15 +111,8 @@ DOORS = {
 }
 
 
-SCORE = "a score of two classes is started as if it were log-odds, whose base_score has limits"
-KNOWN = {
-    ("our-train", "score"): SCORE,
-    ("our-classifier", "score"): SCORE,
-    ("our-regressor", "log"): "the booster of the estimator is not named for its transform",
-    ("our-regressor", "identity-outputs"): "it predicts the class of the largest output",
-    ("regressor", "log"): "on a worker nothing tells a regressor from a training by itself",
-}
-"""Cells that are still to be mended, each with the reason; the last one nobody can."""
+KNOWN = {("regressor", "log"): "on a worker nothing tells a regressor from a training by itself"}
+"""Cells that cannot be told, with the reason."""
 
 CELLS = [
     pytest.param(door, row, id=f"{row}-{door}", marks=[

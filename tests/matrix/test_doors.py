@@ -10,14 +10,7 @@ import pytest
 from gbdt_objectives import _boosters, _callers
 from tests.matrix.tables import DOORS, GROUP, ROWS, WEIGHT, Door, Row, patch_train, right_or_refused
 
-SCORE = "a score of two classes is started as if it were log-odds, whose base_score has limits"
-SEVERAL = "the drop-in classifiers know two classes of a link, or a score"
 KNOWN = {
-    **{("score", f"xgboost-{door}"): SCORE for door in ("train", "cv", "reloaded")},
-    ("score", "xgboost-our-classifier"): SCORE,
-    ("log", "xgboost-our-regressor"): "the booster of the estimator is not named for its transform",
-    ("softmax", "xgboost-our-classifier"): SEVERAL,
-    ("softmax", "lightgbm-our-classifier"): SEVERAL,
     ("identity-outputs", "lightgbm-our-regressor"): "its default metric is one of a single output",
 }
 """Cells that are still to be mended, each with the reason."""

@@ -309,21 +309,6 @@ RIGHT = [
 ]  # fmt: skip
 """Metrics of the margins of objectives of ours, which our own training must measure."""
 
-NAMED = "the booster of the estimator is not named for its transform"
-MARGINS = "LightGBM's own metrics, and its default, take log-means for means"
-SEVERAL = "the drop-in classifiers know two classes of a link, or a score"
-SCORE = "a score of two classes is started as if it were log-odds, whose base_score has limits"
-KNOWN = {
-    **{("log", m, "xgboost-our-estimator"): NAMED
-       for m in ("none", "loss", "loss-rendered", "own-rmse", "own-poisson-nloglik")},
-    **{("log", m, "lightgbm-our-estimator"): MARGINS
-       for m in ("none", "loss", "loss-rendered", "own-l2", "own-poisson")},
-    **{("softmax", m, f"{library}-our-estimator"): SEVERAL
-       for m in ("classes", "loss") for library in ("xgboost", "lightgbm")},
-    **{("score", "loss", f"xgboost-{door}"): SCORE for door in ("train", "our-estimator")},
-}  # fmt: skip
-"""Cells that are still to be mended, each with the reason."""
-
 
 def cells() -> list[Any]:
     found = []
@@ -331,10 +316,8 @@ def cells() -> list[Any]:
         for model in MODELS:
             for measure in measures(place.library):
                 if is_asked(model, measure, place):
-                    reason = KNOWN.get((repr(model), repr(measure), repr(place)))
-                    marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
                     name = f"{model}-{measure}-{place}"
-                    found.append(pytest.param(model, measure, place, id=name, marks=marks))
+                    found.append(pytest.param(model, measure, place, id=name))
     return found
 
 
@@ -366,6 +349,5 @@ def check(model: Model, measure: Measure, place: Place) -> None:
 def test_the_same_under_a_patched_library(model, place, monkeypatch) -> None:
     patch_train(monkeypatch)
     for measure in measures(place.library):
-        known = (repr(model), repr(measure), repr(place)) in KNOWN
-        if is_asked(model, measure, place) and not known:
+        if is_asked(model, measure, place):
             check(model, measure, place)
