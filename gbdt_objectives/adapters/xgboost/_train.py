@@ -382,8 +382,7 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
             f"{instead}"
         )
     numbers = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
-    unit = OF_XGBOOST[trained]
-    margins = numbers if unit.takes_several else unit.forward(numbers)
+    margins = OF_XGBOOST[trained].forward(numbers)
     base_score: Any = margins.tolist()
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
         base_score = float(link.inverse(margins)[0])
