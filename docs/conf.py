@@ -137,10 +137,12 @@ def check_names(app: Sphinx, env: BuildEnvironment) -> None:
 def find_public_name(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, contnode: nodes.TextElement
 ) -> nodes.Element | None:
-    """A name of gbdt_objectives that a docstring of one of its modules uses without it."""
-    name = f"gbdt_objectives.{node['reftarget']}"
+    """A name of gbdt_objectives, or of its objectives, that a docstring uses without the module."""
     domain = env.domains["py"]
-    if node.get("refdomain") != "py" or name not in domain.objects:
+    rooms = ("gbdt_objectives", "gbdt_objectives.objectives")
+    names = [f"{room}.{node['reftarget']}" for room in rooms]
+    name = next((name for name in names if name in domain.objects), None)
+    if node.get("refdomain") != "py" or name is None:
         return None
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
 
