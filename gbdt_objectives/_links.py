@@ -100,10 +100,12 @@ class Link:
         return f"Link({self.name!r})"
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):  # objective.link == "logit"
+            return self.name == other
         return isinstance(other, Link) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash(self.name)
 
     @property
     def _key(self) -> tuple[Any, ...]:
