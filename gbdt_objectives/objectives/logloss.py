@@ -100,7 +100,7 @@ class LoglossLoss(Loss):
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
         """The same in place, what depends on labels and weights computed once."""
-        offset = self.offset + np.asarray(start)
+        offset: Any = self.offset + np.asarray(start)
         if self.named:
             offset = rows.named["offset"] + start
         alone = np.ndim(offset) == 0  # it is added to margins in their own precision
