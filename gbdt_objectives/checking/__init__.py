@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 from gbdt_objectives.checking.checks import (
     CHECKS,
     ON_OTHER_LABELS,
-    Failure,
-    Skipped,
     check_returned,
 )
 from gbdt_objectives.checking.probe import (
@@ -27,7 +25,13 @@ from gbdt_objectives.checking.probe import (
     make_probe,
     on_other_labels,
 )
-from gbdt_objectives.checking.report import Finding, ObjectiveError, ObjectiveReport
+from gbdt_objectives.checking.report import (
+    Failure,
+    Finding,
+    ObjectiveError,
+    ObjectiveReport,
+    Skipped,
+)
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
