@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from gbdt_objectives.checking.report import Failure, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
-T = TypeVar("T")
+Found = tuple[float, Array]
+"""Mean loss, and gradient of the rows at hand."""
 
 PARTS = np.split(np.arange(ROWS), [ROWS // 3])
 """The rows of each worker, not alike."""
@@ -37,16 +38,16 @@ def check_workers(probe: Probe) -> str | None:
         raise Skipped("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
-    if target.has_loss:
-        expected, (found, _) = _of_one(probe, _mean_loss), _of_two(probe, _mean_loss)
-        if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
-            raise Failure(
-                f"the mean loss of two workers is {found:.4g}, where one machine with their rows "
-                f"finds {expected:.4g}: value must give the loss and the weight of everybody's "
-                "rows, counted once; add up with rows.sum(terms)"
-            )
-    whole, parts = _of_one(probe, _gradient), np.concatenate(_of_two(probe, _gradient))
-    if not np.allclose(parts, whole, rtol=CLOSE, atol=CLOSE * float(np.abs(whole).max())):
+    expected, whole = _of_one(probe)
+    (found, first), (_, second) = _of_two(probe)
+    if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
+        raise Failure(
+            f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
+            f"{expected:.4g}: value must give the loss and the weight of everybody's rows, counted "
+            "once; add up with rows.sum(terms)"
+        )
+    off = np.abs(np.concatenate([first, second]) - whole)
+    if off.max() > CLOSE * np.abs(whole).max():
         raise Failure(
             "the gradient of two workers is not that of one machine with their rows: measured and "
             "totals must be of everybody's rows; add up with rows.sum(terms)"
@@ -54,14 +55,12 @@ def check_workers(probe: Probe) -> str | None:
     return None
 
 
-def _mean_loss(objective: Objective, rows: Rows) -> float:
-    total, n = objective.equations.value(rows)
-    return total / n
-
-
-def _gradient(objective: Objective, rows: Rows) -> Array:
-    gradient: Array = compute(objective.equations, rows, FLOAT64)[0]
-    return gradient
+def _computed(objective: Objective, rows: Rows) -> Found:
+    if objective.needs_labels:
+        objective = objective.measured_on(replace(rows, f=None))
+    loss = objective.equations
+    total, n = loss.value(rows) if loss.has_loss else (0.0, 1.0)
+    return total / n, compute(loss, rows, FLOAT64)[0]
 
 
 class Asked(BaseException):
@@ -93,37 +92,30 @@ class RowsOfWorker(Rows):
         return said
 
 
-def _of_one(probe: Probe, compute: Callable[[Objective, Rows], T]) -> T:
-    """What is computed of all rows."""
-    return _measured(probe.target, read_rows(probe.target, probe.y, probe.f, probe.w), compute)
+def _of_one(probe: Probe) -> Found:
+    """What one machine finds that has all rows."""
+    return _computed(probe.target, read_rows(probe.target, probe.y, probe.f, probe.w))
 
 
-def _of_two(probe: Probe, compute: Callable[[Objective, Rows], T]) -> Sequence[T]:
-    """What each of two workers computes, run again from its start with each sum that is known."""
+def _of_two(probe: Probe) -> list[Found]:
+    """What each of two workers finds, run again from its start with each sum that is known."""
     known: list[Array] = []
     while True:
-        asked, computed = [], []
+        asked, found = [], []
         for at in PARTS:
             objective = probe.target.take(at)
             with some_rows():
                 rows = read_rows(objective, probe.y[at], probe.f[at], probe.w[at])
                 values = {part.name: getattr(rows, part.name) for part in fields(Rows)}
                 try:
-                    own = RowsOfWorker(**values, known=iter(known))
-                    computed.append(_measured(objective, own, compute))
+                    found.append(_computed(objective, RowsOfWorker(**values, known=iter(known))))
                 except Asked as more:
                     asked.append(more.own)
         if not asked:
-            return computed
-        if computed or len({own.shape for own in asked}) > 1:
+            return found
+        if found or asked[0].shape != asked[1].shape:
             raise Failure(
                 "one of two workers asks for sums that the other does not ask for: each would "
                 "wait for ever; call rows.sum as often, whatever the labels are"
             )
         known.append(np.stack(asked))
-
-
-def _measured(objective: Objective, rows: Rows, compute: Callable[[Objective, Rows], T]) -> T:
-    if objective.needs_labels:
-        objective = objective.measured_on(replace(rows, f=None))
-    return compute(objective, rows)

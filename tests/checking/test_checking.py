@@ -655,7 +655,7 @@ def test_the_decorator_makes_tests(check) -> None:
 
 @parametrize_with_checks([hessian_zero], margins=(-2, 2))
 def test_the_decorator_makes_tests_that_fail(check) -> None:
-    with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 13"):
+    with pytest.raises(ObjectiveError, match="hessian_zero: 4 of 16"):
         check()
 
 

@@ -180,5 +180,18 @@ def test_without_boosters_the_rest_is_checked() -> None:
         assert f"pip install 'gbdt_objectives[{library}]'" in line
 
 
+def squared_columns(y, f, w=None):
+    v = np.ones(len(y)) if w is None else w
+    return v[:, None] * (f - y[:, None]), v[:, None] * np.ones_like(f)
+
+
+def test_several_outputs_in_label_units_pass() -> None:
+    made = go.objective(squared_columns, outputs=3, link="identity")
+    assert finding(made, "predictions").status == "passed"
+    undeclared = finding(go.objective(squared_columns), "predictions", n_classes=3)
+    assert undeclared.status == "not tested"
+    assert "outputs=3" in undeclared.message
+
+
 def test_a_loss_is_taken_as_it_is() -> None:
     assert check_objective(PoissonLoss(), **MARGINS).name.startswith("PoissonObjective(")
