@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike
 from gbdt_objectives.checking.checks import (
     CHECKS,
     ON_OTHER_LABELS,
-    Failure,
-    Skipped,
     check_returned,
 )
 from gbdt_objectives.checking.probe import (
@@ -27,7 +25,13 @@ from gbdt_objectives.checking.probe import (
     make_probe,
     on_other_labels,
 )
-from gbdt_objectives.checking.report import Finding, ObjectiveError, ObjectiveReport
+from gbdt_objectives.checking.report import (
+    Failure,
+    Finding,
+    ObjectiveError,
+    ObjectiveReport,
+    Skipped,
+)
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
@@ -60,10 +64,18 @@ def check_objective(
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
       state between calls; the order of rows does not matter; pickling and deep copies.
     - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
+    - **workers**: mean loss and gradient of two workers, each with some of the rows, are those of
+      one machine with all of them.
+    - **link**: rows that are all of one label, or of a share of label 1, are best predicted as
+      that by the declared link; it fails if another link does so instead.
+    - **predictions**: what ``train`` and the drop-in estimator of each library that is installed
+      predict is what the link makes of their margins.
+
+    The last three need to know more than a function tells, and are made of an Objective.
 
     Parameters
     ----------
-    obj : callable or Objective
+    obj : callable, Objective or Loss
         In any form that boosters call: ``(margin, DMatrix)``, ``(margin, Dataset)``,
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional

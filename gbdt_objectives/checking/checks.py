@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.checking.doors import check_link, check_predictions
 from gbdt_objectives.checking.probe import ROWS, Probe, as_sklearn
+from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 
 LEAVES = 40
@@ -27,14 +30,6 @@ NEGLIGIBLE = 1e-12
 
 LEAF_ROWS = 20
 """LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
-
-
-class Failure(Exception):
-    """Raised by a check."""
-
-
-class Skipped(Exception):
-    """Raised by a check that cannot be made."""
 
 
 def check_returned(probe: Probe) -> None:
@@ -519,9 +514,11 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "tails": check_tails,
     "copies": check_copies,
     "scale": check_scale,
+    "workers": check_workers,
+    "link": check_link,
+    "predictions": check_predictions,
 }
-"""By the name in the report, in the order in which they run. A check of the doors through which a
-model predicts would be a file of its own beside this one, and a row here."""
+"""By the name in the report, in the order in which they run."""
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
 """Checks that are made on labels besides 0 and 1, of an objective that does not say its labels."""

@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import Values
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import HessianKind
+from gbdt_objectives.objectives.base import HessianKind, Loss
 from gbdt_objectives.objectives.function import LossFunction
 
 Api = Literal["xgboost", "lightgbm", "sklearn"]
@@ -120,6 +120,8 @@ def make_probe(
     n_classes: int | None,
     api: Api | None,
 ) -> Probe:
+    if isinstance(obj, Loss):
+        obj = Objective(obj)
     if not callable(obj) or isinstance(obj, type):
         raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
     _checks.check_called("obj", obj)
@@ -217,7 +219,11 @@ def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe 
     grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
     if margins is not None:
         grid = np.linspace(*margins, len(grid))
-    found = {label: around for label in OTHER_LABELS if (around := _best(probe, label, grid))}
+    found = {
+        label: around
+        for label in OTHER_LABELS
+        if (around := margins_around_best(probe, label, grid))
+    }
     if not found:
         return None
     low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
@@ -227,13 +233,16 @@ def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe 
     return replace(probe, y=y, f=f)
 
 
-def _best(probe: Probe, label: float, grid: Array) -> tuple[float, float] | None:
-    """Neighbours in the grid between which the gradient of this label changes its sign."""
+def margins_around_best(
+    probe: Probe, labels: float | Array, grid: Array
+) -> tuple[float, float] | None:
+    """Neighbours in the grid between which the gradient of rows changes its sign, whose labels are
+    this one, or these."""
     below: list[float] = []
     above: list[float] = []
     y, f = probe.y.copy(), probe.f.copy()
     half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
-    y[half] = label
+    y[half] = labels
     for margin in grid:
         f[half] = margin
         try:

@@ -8,6 +8,14 @@ from typing import Literal
 Status = Literal["passed", "FAILED", "note", "not tested"]
 
 
+class Failure(Exception):
+    """Raised by a check."""
+
+
+class Skipped(Exception):
+    """Raised by a check that cannot be made."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one check found; ``message`` says what is wrong and what it does to training."""

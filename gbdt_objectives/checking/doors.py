@@ -1,0 +1,214 @@
+"""The doors through which a model predicts: what its objective declares a margin to be is so.
+
+In the code: y labels, f margins, p predictions.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives._library import Library
+from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
+from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Probe, margins_around_best
+from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.objectives import Objective
+
+LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
+
+ROUNDS = 3
+
+CLOSE = 1e-3
+"""How near a prediction must come to a label to be it: gradients may be of float32."""
+
+FLOAT32 = 1e-4
+"""How near predictions of two doors must be: XGBoost adds up and transforms in float32."""
+
+STEPS = 200
+"""Half steps of Newton's method to the best margins of several outputs."""
+
+SHARES = (0.2, 0.6)
+"""Shares of label 1 whose best margin is looked for, where a label alone has none."""
+
+
+def check_link(probe: Probe) -> str | None:
+    """At the best margin of rows that are all alike, the link predicts their label."""
+    target = probe.target
+    if not isinstance(target, Objective):
+        raise Skipped("a function says nothing of its margins: objective(function, link=...) does")
+    link = target.link
+    if link.is_of_objective and None in (link.n_classes, link.reader):
+        raise Failure(
+            "its link is a score, but nobody can read it: declare link = score(reader, n_classes), "
+            "with the function that turns margins into the probability of each class, (n, "
+            "n_classes), or IDENTITY, LOG or LOGIT if that is what a margin is"
+        )
+    if probe.by_row or probe.couples_rows:  # there a label alone has no best margin
+        return None
+    if probe.f.ndim > 1:
+        known, named = [softmax(probe.f.shape[1])], ["softmax(K)"]
+        what, (y, f) = "the shares of the classes", _of_shares(probe)
+    elif link.n_classes in (None, 2):
+        known, named = [IDENTITY, LOG, LOGIT], ["IDENTITY", "LOG", "LOGIT"]
+        what, (y, f) = "the mean label", _of_labels(probe)
+    else:  # a score of several classes
+        return None
+    if y.size < 2 or _fits(link, y, f):
+        return None
+    found = f"where {what} is {_last(y)}, the best margin is {_last(f)}"
+    predicted = f"which models predict as {_last(_prediction(link, f))}"
+    k = next((k for k, other in enumerate(known) if _fits(other, y, f)), None)
+    if k is None:
+        corrects = "right if the loss corrects for sampling or weights, or is not one of a mean"
+        return f"{found}, {predicted}: {corrects}" if link.is_declared else None
+    remedy = (
+        f"margins are {known[k].margins}, so declare link={known[k].name!r} in objective(), or "
+        f"link = {named[k]} in a Loss"
+    )
+    if not link.is_declared:
+        return f"{found}, {predicted}: {remedy}"
+    raise Failure(f"{found}, {predicted}, as it declares {link!r}: {remedy}")
+
+
+def _last(values: Array) -> str:
+    """The last of these numbers, or the last row of them."""
+    return ", ".join(f"{value:.4g}" for value in np.atleast_1d(values[-1]))
+
+
+def _of_labels(probe: Probe) -> tuple[Array, Array]:
+    """Mean labels and the margin at which rows of that label, or that share of 1, lose least."""
+    labels = np.unique(probe.y)
+    around = labels[0] - 1, labels[-1] + 1, *labels[:-1] + 0.5
+    grid = np.unique([*-OTHER_MARGINS, *OTHER_MARGINS, *around])
+    half = np.arange(ROWS // 2)
+    alone = [np.full(len(half), label) for label in np.union1d(labels, (2.5, 10.0))]
+    mixed = [(half < share * len(half)).astype(float) for share in SHARES]
+    for trials in alone, mixed:
+        found = [(y.mean(), f) for y in trials if (f := _best_margin(probe, y, grid)) is not None]
+        if found:
+            means, best = np.array(found).T
+            return means, best
+    return np.empty(0), np.empty(0)
+
+
+def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
+    """The margin at which the gradients of the first rows, with these labels, sum to 0."""
+    from scipy.optimize import brentq
+
+    around = margins_around_best(probe, labels, grid)
+    if around is None:
+        return None
+    y, f, half = probe.y.copy(), probe.f.copy(), slice(len(labels))
+    y[half] = labels
+
+    def slope(margin: float) -> float:
+        f[half] = margin
+        return float(probe.both(f, None, y)[0][half].sum())
+
+    return float(brentq(slope, *around, xtol=CLOSE / 1000))
+
+
+def _of_shares(probe: Probe) -> tuple[Array, Array]:
+    """Shares of classes 0 to K-1, (1, K), and the margins at which all rows together lose least."""
+    K = probe.f.shape[1]
+    y = np.floor(K * ((np.arange(ROWS) + 0.5) / ROWS) ** 2)  # fewer and fewer of each class
+    f = np.zeros((1, K))
+    try:
+        for _ in range(STEPS):
+            g, h = (part.sum(axis=0) for part in probe.both(np.repeat(f, ROWS, axis=0), None, y))
+            f = f - 0.5 * g / h
+    except Exception:  # refused there
+        return np.empty(0), np.empty(0)
+    return np.bincount(y.astype(int), minlength=K)[np.newaxis] / ROWS, f
+
+
+def _prediction(link: Link, f: Array) -> Array:
+    """What models predict; of two classes the probability of 1."""
+    if not link.is_of_objective:
+        return link.inverse(f)
+    p = link.class_probability(f)
+    return p[:, 1] if f.ndim == 1 else p
+
+
+def _fits(link: Link, y: Array, f: Array) -> bool:
+    with np.errstate(over="ignore"):
+        return np.allclose(_prediction(link, f), y, rtol=CLOSE, atol=CLOSE)
+
+
+def check_predictions(probe: Probe) -> None:
+    """``train`` and the drop-in estimator of each library predict what the link says."""
+    target = probe.target
+    if not isinstance(target, Objective):
+        raise Skipped("a function says nothing of its margins: objective(function, link=...) does")
+    if probe.f.ndim > 1 and target.outputs == 1:
+        K = probe.f.shape[1]
+        raise Skipped(f"no library would train {K} margins a row: objective(function, outputs={K})")
+    missing = []
+    for library in LIBRARIES:
+        try:
+            adapter = import_module(f"gbdt_objectives.adapters.{library}")
+        except ImportError as error:
+            missing.append(str(error))
+        else:
+            _check_doors(probe, library, adapter)
+    if len(missing) == len(LIBRARIES):
+        raise Skipped("; ".join(missing))
+
+
+def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
+    """The same of one library, on a few rounds that have the labels to learn from."""
+    target, y = probe.target, probe.y
+    X = np.column_stack([y, np.arange(ROWS)])  # LightGBM refuses rows that are all alike
+    link = target.link
+    flag = {"xgboost": "output_margin", "lightgbm": "raw_score"}[library]
+    kind = "Regressor" if link.n_classes is None else "Classifier"
+    name = {"xgboost": "XGB", "lightgbm": "LGBM"}[library] + kind
+    quiet = {"xgboost": {"verbosity": 0}, "lightgbm": {"verbosity": -1}}[library]
+
+    def trained() -> tuple[Any, Any, Any]:
+        module = import_module(library)
+        params = {"num_threads" if library == "lightgbm" else "nthread": 1, "max_depth": 2, **quiet}
+        data = module.DMatrix(X, y) if library == "xgboost" else module.Dataset(X, y)
+        booster = adapter.train(params, data, ROUNDS, objective=target)
+        rows = data if library == "xgboost" else X
+        return booster.predict(rows, **{flag: True}), booster.predict(rows), link.inverse
+
+    def fitted() -> tuple[Any, Any, Any]:
+        estimator = getattr(adapter, name)(
+            objective=target, n_estimators=ROUNDS, max_depth=2, n_jobs=1, **quiet
+        ).fit(X, y.astype(int) if kind == "Classifier" else y)
+        predict = estimator.predict_proba if kind == "Classifier" else estimator.predict
+        reader = estimator.objective_.class_probability if kind == "Classifier" else link.inverse
+        return estimator.predict(X, **{flag: True}), predict(X), reader
+
+    doors = {"train": trained, name: fitted}
+    if name == "LGBMRegressor" and target.outputs > 1:  # for which LightGBM knows no default metric
+        del doors[name]
+    for last, run in doors.items():
+        door = f"adapters.{library}.{last}"
+        try:
+            f, p, reader = run()
+        except Exception as error:
+            raise Failure(f"{door} raises {type(error).__name__}: {error}") from error
+        _check_prediction(door, link, np.asarray(p), np.asarray(reader(np.asarray(f, np.float64))))
+
+
+def _check_prediction(door: str, link: Link, p: Array, expected: Array) -> None:
+    if p.shape != expected.shape:
+        raise Failure(f"{door} predicts shape {p.shape}, not {expected.shape}")
+    outside = ~((p >= link.lowest) & (p <= link.highest))
+    if outside.any():
+        raise Failure(
+            f"{door} predicts {p[outside][0]:.4g}, outside of the range of {link!r}, from "
+            f"{link.lowest:g} to {link.highest:g}"
+        )
+    off = np.abs(p - expected) - FLOAT32 * np.maximum(1, np.abs(expected))
+    if off.max() > 0:
+        row = np.unravel_index(int(off.argmax()), off.shape)
+        raise Failure(
+            f"{door} predicts {p[row]:.4g} where {link!r} makes {expected[row]:.4g} of the margin: "
+            "name the library's objective that transforms margins as the link does"
+        )

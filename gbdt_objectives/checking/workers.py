@@ -1,0 +1,121 @@
+"""Two workers that train together, without a cluster: sums of everybody, and own gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from gbdt_objectives._checks import Array
+from gbdt_objectives._rows import FLOAT64, Rows
+from gbdt_objectives._workers import some_rows
+from gbdt_objectives.checking.probe import ROWS, Probe
+from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import compute, read_rows
+
+Found = tuple[float, Array]
+"""Mean loss, and gradient of the rows at hand."""
+
+PARTS = np.split(np.arange(ROWS), [ROWS // 3])
+"""The rows of each worker, not alike."""
+
+CLOSE = 1e-6
+"""How near sums must be, which are of float64."""
+
+COUPLED = (
+    "the gradient of a row depends on other rows: several workers refuse to train on it, as they "
+    "would not on ratio_objective(...), or on a Loss with totals"
+)
+
+
+def check_workers(probe: Probe) -> str | None:
+    """The mean loss and the gradient of each worker are those of one machine with all rows."""
+    target = probe.target
+    if not isinstance(target, Objective):
+        raise Skipped("a function knows its own rows only: a Loss adds up everybody's")
+    if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
+        return COUPLED if probe.couples_rows else None
+    expected, whole = _of_one(probe)
+    (found, first), (_, second) = _of_two(probe)
+    if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
+        raise Failure(
+            f"the mean loss of two workers is {found:.4g}, where one machine with their rows finds "
+            f"{expected:.4g}: value must give the loss and the weight of everybody's rows, counted "
+            "once; add up with rows.sum(terms)"
+        )
+    off = np.abs(np.concatenate([first, second]) - whole)
+    if off.max() > CLOSE * np.abs(whole).max():
+        raise Failure(
+            "the gradient of two workers is not that of one machine with their rows: measured and "
+            "totals must be of everybody's rows; add up with rows.sum(terms)"
+        )
+    return None
+
+
+def _computed(objective: Objective, rows: Rows) -> Found:
+    if objective.needs_labels:
+        objective = objective.measured_on(replace(rows, f=None))
+    loss = objective.equations
+    total, n = loss.value(rows) if loss.has_loss else (0.0, 1.0)
+    return total / n, compute(loss, rows, FLOAT64)[0]
+
+
+class Asked(BaseException):
+    """A sum that is asked for and not known yet; ``own`` is this worker's part of it.
+
+    No Exception, so that a loss that handles its own errors does not handle this one.
+    """
+
+    def __init__(self, own: Array) -> None:
+        self.own = own
+
+
+@dataclass(frozen=True, eq=False)
+class RowsOfWorker(Rows):
+    """Rows of one worker of several: ``known`` has what all of them said, message by message."""
+
+    known: Iterator[Array] = field(default_factory=lambda: iter(()))
+
+    def total(self, own: Any) -> Array:
+        return np.asarray(self._said_by_all(own).sum(axis=0))
+
+    def parts(self, statistics: Callable[[Rows], Any]) -> Array:
+        return self._said_by_all(statistics(self))
+
+    def _said_by_all(self, own: Any) -> Array:
+        said = next(self.known, None)
+        if said is None:
+            raise Asked(np.asarray(own, np.float64))
+        return said
+
+
+def _of_one(probe: Probe) -> Found:
+    """What one machine finds that has all rows."""
+    return _computed(probe.target, read_rows(probe.target, probe.y, probe.f, probe.w))
+
+
+def _of_two(probe: Probe) -> list[Found]:
+    """What each of two workers finds, run again from its start with each sum that is known."""
+    known: list[Array] = []
+    while True:
+        asked, found = [], []
+        for at in PARTS:
+            objective = probe.target.take(at)
+            with some_rows():
+                rows = read_rows(objective, probe.y[at], probe.f[at], probe.w[at])
+                values = {part.name: getattr(rows, part.name) for part in fields(Rows)}
+                try:
+                    found.append(_computed(objective, RowsOfWorker(**values, known=iter(known))))
+                except Asked as more:
+                    asked.append(more.own)
+        if not asked:
+            return found
+        if found or asked[0].shape != asked[1].shape:
+            raise Failure(
+                "one of two workers asks for sums that the other does not ask for: each would "
+                "wait for ever; call rows.sum as often, whatever the labels are"
+            )
+        known.append(np.stack(asked))
