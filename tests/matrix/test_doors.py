@@ -10,11 +10,6 @@ import pytest
 from gbdt_objectives import _boosters, _callers
 from tests.matrix.tables import DOORS, GROUP, ROWS, WEIGHT, Door, Row, patch_train, right_or_refused
 
-KNOWN = {
-    ("identity-outputs", "lightgbm-our-regressor"): "its default metric is one of a single output",
-}
-"""Cells that are still to be mended, each with the reason."""
-
 
 def cells(doors: list[Door], *, patched: bool) -> list[Any]:
     """A test for each row and door."""
@@ -23,10 +18,8 @@ def cells(doors: list[Door], *, patched: bool) -> list[Any]:
         for door in doors:
             if row.name == "undeclared" and door.name == "native-multi:softprob":
                 continue  # the table's function is one of a single margin
-            reason = KNOWN.get((row.name, repr(door)))
-            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
             name = f"{row}-{door}{'-patched' * patched}"
-            found.append(pytest.param(row, door, patched, id=name, marks=marks))
+            found.append(pytest.param(row, door, patched, id=name))
     return found
 
 

@@ -231,6 +231,8 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
     if objective.link.is_transformed or objective.link.is_of_objective:
         refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
         parameters["metric"] = "None"  # the default would interpret margins as predictions
+    if objective.outputs > 1 and not [*metrics, *_named_metrics(estimator)]:
+        parameters["metric"] = "None"  # the default is one of a single output
     if metric is None and _stops_on_names(estimator, given):
         if not metrics and not _named_metrics(estimator):
             refuse_default_metric(objective, "LightGBM")
