@@ -236,6 +236,13 @@ class Objective:
 
     equations: Loss
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.equations, Loss):
+            raise TypeError(
+                f"equations must be a Loss, found {_checks.shown(self.equations)}: make an instance "
+                "of your class, or wrap a gradient function, objective(function)"
+            )
+
     def __repr__(self) -> str:
         kind = type(self.equations)
         return f"{shown_name(kind)}{repr(self.equations).removeprefix(kind.__qualname__)}"

@@ -253,6 +253,12 @@ def test_nothing_is_trained_without_a_declaration() -> None:
             labels = BINARY
 
 
+@pytest.mark.parametrize("wrong", [Focal, np.exp, None], ids=["class", "function", "nothing"])
+def test_an_objective_is_made_of_an_instance(wrong) -> None:
+    with pytest.raises(TypeError, match="equations must be a Loss, found .*: make an instance"):
+        Objective(wrong)
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_a_loss_without_checks_never_sees_what_is_not_finite(bad: float) -> None:
     focal = Objective(Focal())
