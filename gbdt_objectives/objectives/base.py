@@ -239,8 +239,8 @@ class Objective:
     def __post_init__(self) -> None:
         if not isinstance(self.equations, Loss):
             raise TypeError(
-                f"equations must be a Loss, found {_checks.shown(self.equations)}: make an instance "
-                "of your class, or wrap a gradient function, objective(function)"
+                f"equations must be a Loss, found {_checks.shown(self.equations)}: make an "
+                "instance of your class, or wrap a gradient function, objective(function)"
             )
 
     def __repr__(self) -> str:

@@ -255,7 +255,7 @@ def test_nothing_is_trained_without_a_declaration() -> None:
 
 @pytest.mark.parametrize("wrong", [Focal, np.exp, None], ids=["class", "function", "nothing"])
 def test_an_objective_is_made_of_an_instance(wrong) -> None:
-    with pytest.raises(TypeError, match="equations must be a Loss, found .*: make an instance"):
+    with pytest.raises(TypeError, match="equations must be a Loss, found .*: make an instance of"):
         Objective(wrong)
 
 
