@@ -111,11 +111,6 @@ class Link:
     def _key(self) -> tuple[Any, ...]:
         return self.name, self.n_classes, self.reader
 
-    def __reduce__(self) -> Any:
-        if self.name == "score":
-            return score, (self.reader, self.n_classes)
-        return read_link, ("link", self.name, self.n_classes)
-
     @property
     def is_declared(self) -> bool:
         """Whether anybody but the author of a function knows what a margin is."""
