@@ -90,7 +90,7 @@ for weighted in (False, True):
         f"qwk_objective-given-{tag}": call(
             "qwk_objective", weighted, "grade", center=2.0, label_range=(0, 5), scale="kappa"
         ),
-        f"kappa_objective-{tag}": call("kappa_objective", weighted, labels="$grade",
+        f"kappa_objective-{tag}": call("kappa_objective", weighted, y_true="$grade",
                                        cost="absolute"),
         f"ratio-{tag}": call("calibration_ratio", weighted, "y", "p"),
         f"segments-{tag}": call("calibration_ratio_by_segment", weighted, "y", "p", "country"),

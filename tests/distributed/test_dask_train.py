@@ -531,6 +531,7 @@ def test_a_hung_worker_is_named_and_restarted(client) -> None:
     found = re.search(r"restart it, client.restart_workers\(\['(\S+)'\]\)", str(error))
     assert found, str(error)
     client.restart_workers([found[1]], timeout=faults.DEADLINE)  # as the message says
+    client.wait_for_workers(3, timeout=faults.DEADLINE)  # the scheduler may still be told of it
     check_exact(client)
 
 
