@@ -278,7 +278,6 @@ def _fit_with(lib: Library, metric, **parameters):
     if lib is XGB:
         model = make(lib, False, objective=LOG, eval_metric=metric, **parameters)
         return model.fit(X_TRAIN, COUNTS[TRAIN], verbose=False, **sets)
-    sets = {"eval_X": X[TEST], "eval_y": COUNTS[TEST]}
     model = make(lib, False, objective=LOG, **parameters)
     return model.fit(X_TRAIN, COUNTS[TRAIN], eval_metric=metric, **sets)
 

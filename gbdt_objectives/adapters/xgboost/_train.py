@@ -383,7 +383,7 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
         )
     numbers = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
     margins = OF_XGBOOST[trained].forward(numbers)
-    base_score: Any = margins.tolist()
+    base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin
         base_score = float(link.inverse(margins)[0])
         if not is_base_score(base_score, link):
