@@ -236,7 +236,6 @@ def fit_thresholds(rows: Rows, n_classes: int) -> Array:
     """
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
-    spare = np.empty((3, max((len(part.f) for part in parts), default=0)), dtype)
     W = total(weights_of(parts, n_classes))
     present = present_classes(W)
     position = np.cumsum(present) - 1
