@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,10 @@ def block_rows(array: Array) -> int:
     return max(1, BLOCK_BYTES // (array.itemsize * math.prod(array.shape[1:])))
 
 
-def blocks(array: Array) -> Iterator[slice]:
+def blocks(array: Array) -> list[slice]:
     """Slices of rows, of at most ``BLOCK_BYTES`` each, that cover an array."""
-    size = block_rows(array)
-    for start in range(0, len(array), size):
-        yield slice(start, min(start + size, len(array)))
+    size, n = block_rows(array), len(array)
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 CHUNK = 16 * STRETCH

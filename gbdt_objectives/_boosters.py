@@ -22,44 +22,43 @@ TRAINS = ("update", "boost")
 EVALUATES = ("eval_set", "__inner_eval")
 
 
-def frames() -> list[FrameType]:
-    """All frames above our own, the nearest first."""
-    found: list[FrameType] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        found.append(frame)
-        frame = frame.f_back
+Stack = list[tuple[str, FrameType]]
+"""Frames, the nearest first, each with the package that its code belongs to; "" if to none."""
+
+
+def stack() -> Stack:
+    """All frames above the caller's."""
+    found: Stack = []
+    frame = sys._getframe(1)
+    while (above := frame.f_back) is not None:
+        frame = above
+        found.append((str(frame.f_globals.get("__name__") or "").partition(".")[0], frame))
     return found
 
 
-def room(frame: FrameType) -> str:
-    """The package that a frame's code belongs to; code without a module belongs to none."""
-    return str(frame.f_globals.get("__name__") or "").partition(".")[0]
-
-
-def call_of(methods: tuple[str, ...]) -> FrameType | None:
-    """The frame of a booster that calls us in one of its methods, whatever is between."""
-    for frame in frames():
-        if frame.f_code.co_name in methods and room(frame) in LIBRARIES:
-            return frame
-    return None
+def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
+    """The booster that calls us in one of its methods, whatever is between: library and frame."""
+    for room, frame in stack:
+        if frame.f_code.co_name in methods and room in LIBRARIES:
+            return room, frame
+    return None, None
 
 
 def is_called() -> bool:
     """Whether a booster trains or evaluates further up."""
-    return call_of(TRAINS + EVALUATES) is not None
+    return call_of(TRAINS + EVALUATES, stack())[1] is not None
 
 
 def training() -> Any:
     """The booster that trains further up; None if none does."""
-    frame = call_of(TRAINS)
+    _, frame = call_of(TRAINS, stack())
     return None if frame is None else frame.f_locals["self"]
 
 
-def refuse_transform(name: str, link: Link) -> None:
+def refuse_transform(name: str, link: Link, stack: Stack) -> None:
     """Raise if the XGBoost booster that trains on a link would predict by another one."""
-    frame = call_of(TRAINS)
-    if frame is None or room(frame) != "xgboost":
+    library, frame = call_of(TRAINS, stack)
+    if frame is None or library != "xgboost":
         return
     trained = xgboost_objective(frame.f_locals["self"])
     transform = OF_XGBOOST.get(trained, IDENTITY)
@@ -75,13 +74,13 @@ def refuse_transform(name: str, link: Link) -> None:
     )
 
 
-def link_of_predictions() -> Link | None:
+def link_of_predictions(stack: Stack) -> Link | None:
     """The link that turned the predictions which a booster passes to a metric; None for margins."""
-    frame = call_of(EVALUATES)
+    library, frame = call_of(EVALUATES, stack)
     if frame is None:
         return None
     booster = frame.f_locals["self"]
-    if room(frame) == "xgboost":
+    if library == "xgboost":
         if frame.f_locals.get("output_margin", True):
             return None
         return OF_XGBOOST.get(xgboost_objective(booster))

@@ -9,42 +9,45 @@ no booster is imported here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any
 
 from gbdt_objectives import _boosters
-from gbdt_objectives._boosters import LIBRARIES, room
+from gbdt_objectives._boosters import LIBRARIES, Stack
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives._links import Link
 
 
-def refuse_objective(name: str, link: Link) -> None:
+def refuse_objective(name: str, link: Link, stack: Stack) -> None:
     """Raise if the library that calls an objective would misinterpret it."""
-    _refuse_estimator(name, link, estimator_above())
-    _boosters.refuse_transform(name, link)
+    _refuse_estimator(name, link, estimator_above(stack))
+    _boosters.refuse_transform(name, link, stack)
 
 
-def refuse_alone(name: str) -> None:
+def refuse_alone(name: str, stack: Stack) -> None:
     """Raise for an objective on one worker of several in LightGBM."""
     _refuse_alone(
-        name, "train a different model: train on one machine, with XGBoost, or on Dask within "
+        name,
+        stack,
+        "train a different model: train on one machine, with XGBoost, or on Dask within "
         "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
-    )  # fmt: skip
+    )
 
 
-def _refuse_alone(name: str, would: str) -> None:
+def _refuse_alone(name: str, stack: Stack, would: str) -> None:
     """Raise for one worker of several in LightGBM, which has no sums over them for us."""
-    if free_network():
+    if free_network(stack):
         raise ValueError(
             f"{name} is called in distributed LightGBM, where each worker would see the sums of "
             f"its own rows only and {would}"
         )
 
 
-def free_network() -> bool:
+def free_network(stack: Stack) -> bool:
     """Whether a booster of distributed LightGBM calls us, whose network is freed then: other
     workers fail at once, and it cannot free that of the next training when it is deleted."""
-    for frame in enclosing_frames():
+    for _, frame in enclosing_frames(stack):
         booster: Any = frame.f_locals.get("self")
         if getattr(booster, "_network", None) is True:
             booster.free_network()
@@ -52,13 +55,16 @@ def free_network() -> bool:
     return False
 
 
-def refuse_metric(name: str, y_pred: object) -> None:
+def caller_of(stack: Stack) -> str | None:
+    """The library whose code stands directly above ours."""
+    return next((library for library, _ in library_frames(stack)), None)
+
+
+def refuse_metric(name: str, y_pred: object, stack: Stack) -> None:
     """Raise if a booster calls a metric itself instead of its rendering for the library."""
-    caller = next(library_frames(), None)
-    given_data = hasattr(y_pred, "get_label")
-    if given_data:
+    if hasattr(y_pred, "get_label"):
         library = type(y_pred).__module__.partition(".")[0]
-    elif caller is not None and room(caller) == "lightgbm":  # XGBoost's estimators take a float
+    elif caller_of(stack) == "lightgbm":  # XGBoost's estimators take a float
         library = "lightgbm"
     else:
         return
@@ -68,16 +74,14 @@ def refuse_metric(name: str, y_pred: object) -> None:
     )
 
 
-def refuse_rendering(name: str, library: str, *, reduces: bool) -> None:
+def refuse_rendering(name: str, library: str, stack: Stack, *, reduces: bool) -> None:
     """Raise if a metric's rendering for one library is called by the other, or would be the number
     of one worker's rows, as nothing ``reduces`` it."""
     if library == "lightgbm" and not reduces:
-        _refuse_alone(name, "stop in another round: measure on one machine, or with XGBoost")
-    caller = next(library_frames(), None)
-    if caller is not None and room(caller) != library:
-        raise TypeError(
-            f"{name}.{library} is called by {room(caller)}: pass {_rendering(room(caller))}"
-        )
+        _refuse_alone(name, stack, "stop in another round: measure on one machine, or with XGBoost")
+    caller = caller_of(stack)
+    if caller is not None and caller != library:
+        raise TypeError(f"{name}.{library} is called by {caller}: pass {_rendering(caller)}")
 
 
 def _rendering(library: str) -> str:
@@ -85,9 +89,9 @@ def _rendering(library: str) -> str:
     return f"metric.{library} as {argument}"
 
 
-def refuse_direction(name: str, greater_is_better: bool) -> None:
+def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
     """Raise if XGBoost's early stopping would keep the metric's worst round instead of its best."""
-    for frame in library_frames():
+    for _, frame in library_frames(stack):
         if frame.f_code.co_name != "after_iteration":
             continue
         for callback in getattr(frame.f_locals.get("self"), "callbacks", ()):
@@ -110,42 +114,34 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
     return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
-def refuse_wrapped_metric(name: str) -> None:
+def refuse_wrapped_metric(name: str, stack: Stack) -> None:
     """Raise for a metric that a booster's own call reaches through a function of the user's: of
     several workers each would see the number of its own rows, and XGBoost their mean."""
-    if next(enclosing_frames(), None) is not None:
+    if next(enclosing_frames(stack), None) is not None:
         raise ValueError(
             f"{name} is called on the rows of one worker of several: pass metric.xgboost "
             "itself for custom_metric= or eval_metric=, which sums over all workers"
         )
 
 
-def enclosing_frames() -> Iterator[FrameType]:
+def enclosing_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     """The frames of XGBoost or LightGBM that stand above our own, whatever is between."""
-    inside = False
-    for frame in _boosters.frames():
-        if room(frame) in LIBRARIES:
-            inside = True
-            yield frame
-        elif inside:
-            return
+    within = dropwhile(lambda at: at[0] not in LIBRARIES, stack)
+    return takewhile(lambda at: at[0] in LIBRARIES, within)
 
 
-def library_frames() -> Iterator[FrameType]:
+def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
     """The frames of XGBoost or LightGBM that stand directly above our own."""
-    for frame in _boosters.frames():
-        if room(frame) in LIBRARIES:
-            yield frame
-        elif room(frame) != "gbdt_objectives":
-            return
+    above = takewhile(lambda at: at[0] in (*LIBRARIES, "gbdt_objectives"), stack)
+    return (at for at in above if at[0] in LIBRARIES)
 
 
-def estimator_above() -> object:
+def estimator_above(stack: Stack) -> object:
     """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training;
     None of a training by itself, be it within another one."""
     trainings = 0
-    for frame in _boosters.frames():
-        if room(frame) not in LIBRARIES:
+    for room, frame in stack:
+        if room not in LIBRARIES:
             continue
         if frame.f_code.co_name == "fit":
             return frame.f_locals.get("self")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +45,9 @@ class Host:
         """A quick look, a block at a time, which may say False when in doubt."""
         return all(domain.contains(values[at].ravel()) for at in blocks(values))
 
-    def slices(self, values: Any) -> Iterator[slice]:
+    def slices(self, values: Any) -> list[slice]:
         """The stretches to work on; at least one, if only of no rows."""
-        return blocks(values) if len(values) else iter([slice(0, 0)])
+        return blocks(values) or [slice(0, 0)]
 
 
 @dataclass(frozen=True)
@@ -113,9 +112,9 @@ class Device:
             found = found | (values == value)
         return bool(self.xp.all(found))
 
-    def slices(self, values: DeviceArray) -> Iterator[Any]:
+    def slices(self, values: DeviceArray) -> list[Any]:
         """All rows at once."""
-        return iter([...])
+        return [...]
 
 
 Place = Host | Device

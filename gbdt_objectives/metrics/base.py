@@ -52,10 +52,11 @@ class Metric:
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        _callers.refuse_metric(self.name, y_pred)
+        stack = _boosters.stack()
+        _callers.refuse_metric(self.name, y_pred, stack)
         if _workers.workers():
-            _callers.refuse_wrapped_metric(self.name)
-        _callers.refuse_direction(self.name, self.greater_is_better)
+            _callers.refuse_wrapped_metric(self.name, stack)
+        _callers.refuse_direction(self.name, self.greater_is_better, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -178,7 +179,8 @@ class RenderedMetric:
         return self.metric.name
 
     def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
-        _callers.refuse_rendering(self.metric.name, self.library, reduces=_workers.workers())
+        stack = _boosters.stack()
+        _callers.refuse_rendering(self.metric.name, self.library, stack, reduces=_workers.workers())
         if hasattr(b, "get_label"):
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
@@ -186,7 +188,7 @@ class RenderedMetric:
         y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
         if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
             y_pred = np.reshape(y_pred, 0)
-        refuse_predictions(self.metric)
+        refuse_predictions(self.metric, stack)
         with _workers.together(self.metric):
             try:
                 with _workers.summing(self.metric.name):
@@ -204,10 +206,10 @@ class RenderedMetric:
         return value
 
 
-def refuse_predictions(metric: Metric) -> None:
+def refuse_predictions(metric: Metric, stack: _boosters.Stack) -> None:
     """Raise for a metric of margins where a booster passes what its built-in objective makes of
     them, which the booster says itself."""
-    link = _boosters.link_of_predictions()
+    link = _boosters.link_of_predictions(stack)
     if link is None or metric.input_space == "probability":
         return
     if metric.link is None or metric.link.is_label_unit:
@@ -228,7 +230,8 @@ class XGBoostMetric(RenderedMetric):
     def __call__(
         self, a: Any, b: Any, sample_weight: ArrayLike | None = None
     ) -> tuple[str, float] | float:
-        _callers.refuse_direction(self.metric.name, self.metric.greater_is_better)
+        stack, metric = _boosters.stack(), self.metric
+        _callers.refuse_direction(metric.name, metric.greater_is_better, stack)
         value = self._evaluate(a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 

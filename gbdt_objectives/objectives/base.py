@@ -418,8 +418,9 @@ class Objective:
         else:
             y, f, w = a, b, sample_weight
         _versions.check_loaded()
-        _callers.refuse_objective(self.equations.name, self.equations.link)
-        with self._together():
+        stack = _boosters.stack()
+        _callers.refuse_objective(self.equations.name, self.equations.link, stack)
+        with self._together(stack):
             rows = read_rows(self, y, f, w)
             several = _workers.together_now() and self.equations.needs_labels
             loss = measured_once(self, b, rows) if several else self._for(rows)
@@ -457,11 +458,11 @@ class Objective:
         loss = self.equations
         return loss.measured(replace(rows, f=None)) if loss.needs_labels else loss
 
-    def _together(self) -> AbstractContextManager[None]:
+    def _together(self, stack: _boosters.Stack | None = None) -> AbstractContextManager[None]:
         """With the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
-                _callers.refuse_alone(self.equations.name)
+                _callers.refuse_alone(self.equations.name, stack or _boosters.stack())
             return nullcontext()
         if _workers.together_now() or not _boosters.is_called():
             return nullcontext()
@@ -528,16 +529,20 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
     check_margin_shape(objective, f)
     if y.ndim == 1:
         _checks.same_length("y_true", y, "the margins", f.shape[0])
-    rows = replace(read_labels(objective, y, sample_weight), f=f)
+    rows = rows_of(objective, place, y, f, sample_weight)
     check_margins(rows)
     return rows
 
 
 def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
     """Labels and weights of matching shape, checked."""
-    loss = objective.equations
     place = place_for(objective, y_true, sample_weight)
-    y = place.real_array("y_true", y_true)
+    return rows_of(objective, place, place.real_array("y_true", y_true), None, sample_weight)
+
+
+def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
+    """Rows of labels and margins that are arrays already; all but the margins is checked."""
+    loss = objective.equations
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
     n = y.shape[0]
@@ -551,7 +556,7 @@ def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
             _checks.weights("sample_weight", to_host(w), n)  # says what is wrong, if anything
     named = {name: values for name, values in loss.named if values is not None}
     rows = Rows(
-        y=y, w=w, place=place, reduce=loss.reduce, whole=loss.whole,
+        y=y, f=f, w=w, place=place, reduce=loss.reduce, whole=loss.whole,
         named={
             name: values.values if loss.whole else place.real_array(name, values.values)
             for name, values in named.items()
