@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+# Before the boosters are imported: xdist gives each core a process already, and threads of several
+# processes that wait for each other in a spin cost a quarter of all processor time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SLOW = (
     "adapters/test_class_probability.py",
