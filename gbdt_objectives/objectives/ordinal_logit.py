@@ -47,17 +47,22 @@ STEPS = 25
 
 
 class Part(NamedTuple):
-    """Rows of one class: their margins, exp(margin) unless one is too far, their weights."""
+    """Rows of one class: exp(margin), or the margins if one is too far, and their weights."""
 
     label: int
-    f: Array
-    E: Array | None
+    values: Array
+    near: bool
     w: Array | None
+
+    @property
+    def f(self) -> Array:
+        """The margins."""
+        return np.log(self.values) if self.near else self.values
 
     def odds(self, theta: float, out: Array) -> Array:
         """exp(f - theta), of a class above theta against one below."""
-        if self.E is not None and abs(theta) <= FAR:
-            np.multiply(self.E, np.array(math.exp(-theta), out.dtype), out=out)
+        if self.near and abs(theta) <= FAR:
+            np.multiply(self.values, np.array(math.exp(-theta), out.dtype), out=out)
             return out
         np.subtract(self.f, np.array(theta, out.dtype), out=out)
         np.minimum(out, LARGEST_EXPONENT[out.itemsize], out=out)
@@ -212,11 +217,10 @@ def place(rows: Rows) -> list[Part]:
             ends = np.cumsum(np.bincount(classes)).tolist()
             rows.memo[k] = order, ends, None if part.w is None else part.w[order]
         order, ends, w = rows.memo[k]
-        f = part.f.take(order)
-        near = len(f) > 0 and max(-float(f.min()), float(f.max())) <= FAR
-        E = np.exp(f) if near else None
+        near = len(order) > 0 and max(-float(part.f.min()), float(part.f.max())) <= FAR
+        values = (np.exp(part.f) if near else part.f).take(order)
         parts += [
-            Part(label, f[at], None if E is None else E[at], None if w is None else w[at])
+            Part(label, values[at], near, None if w is None else w[at])
             for label, at in enumerate(map(slice, [0, *ends], ends))
             if at.start < at.stop
         ]
@@ -243,7 +247,7 @@ def fit_thresholds(rows: Rows, n_classes: int) -> Array:
     W = W[present]
     large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
-    spare = np.empty((3, max((len(p.f) for p in (*every, *large)), default=0)), dtype)
+    spare = np.empty((3, max((len(p.values) for p in (*every, *large)), default=0)), dtype)
     theta = start(small, W, total)
     for sample in (small, large):
         seen = total(weights_of(sample, len(W)))
@@ -335,7 +339,7 @@ def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total)
     from scipy.optimize import minimize as trust_region
 
     wide = [exact(part) for part in parts]
-    spare = np.empty((3, max((len(part.f) for part in wide), default=0)))
+    spare = np.empty((3, max((len(part.values) for part in wide), default=0)))
     weight = W.sum()
 
     def loss(theta: Array) -> float:
@@ -387,7 +391,7 @@ def loss_of_part(part: Part, low: float, high: float) -> float:
 def exact(part: Part) -> Part:
     """In float64."""
     f = part.f.astype(np.float64)
-    return Part(part.label, f, None, None if part.w is None else part.w.astype(np.float64))
+    return Part(part.label, f, False, None if part.w is None else part.w.astype(np.float64))
 
 
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
@@ -395,7 +399,7 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
     softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
-        below, above, h = spare[:3, : len(part.f)]
+        below, above, h = spare[:3, : len(part.values)]
         for at, j in ((0, part.label - 1), (3, part.label)):
             if not 0 <= j < len(theta):
                 continue
@@ -416,22 +420,20 @@ def thin(parts: Sequence[Part], size: int) -> list[Part]:
         by_class.setdefault(part.label, []).append(part)
     sample = []
     for label, own in by_class.items():
-        every = max(1, sum(len(part.f) for part in own) // size)
-        f = np.concatenate([part.f[::every] for part in own])
-        E = None
-        if all(part.E is not None for part in own):
-            E = np.concatenate([part.E[::every] for part in own if part.E is not None])
+        every = max(1, sum(len(part.values) for part in own) // size)
+        near = all(part.near for part in own)
+        values = np.concatenate([(part.values if near else part.f)[::every] for part in own])
         w = None
         if own[0].w is not None:
             w = np.concatenate([part.w[::every] for part in own if part.w is not None])
-        sample.append(Part(label, f, E, w))
+        sample.append(Part(label, values, near, w))
     return sample
 
 
 def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
     W = np.zeros(n_classes)
     for part in parts:
-        W[part.label] += len(part.f) if part.w is None else part.w.sum(dtype=np.float64)
+        W[part.label] += len(part.values) if part.w is None else part.w.sum(dtype=np.float64)
     return W
 
 
