@@ -13,20 +13,20 @@ Array = NDArray[Any]
 BLOCK_BYTES = 1 << 20
 """Size of a block: large enough for numpy to be busy, small enough for the cache."""
 
+EXPRESSION_BYTES = 1 << 18
+"""The same for expressions, each of whose terms is new memory: the system would take larger ones
+back and hand them out page by page every time, in up to four times the time."""
+
 STRETCH = 8192
 """Rows of a BLAS call: above 10,000 OpenBLAS wakes its other threads, which then spin for a
 while and take the cores from the booster (measured: LightGBM's rounds took 2.8 times as long)."""
 
 
-def block_rows(array: Array) -> int:
-    """How many rows of an array are a block."""
-    return max(1, BLOCK_BYTES // (array.itemsize * math.prod(array.shape[1:])))
-
-
-def blocks(array: Array) -> list[slice]:
-    """Slices of rows, of at most ``BLOCK_BYTES`` each, that cover an array."""
-    size, n = block_rows(array), len(array)
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
+    """Slices of rows, of at most ``size`` bytes each, that cover an array."""
+    n = len(array)
+    rows = max(1, size // (array.itemsize * math.prod(array.shape[1:])))
+    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
 CHUNK = 16 * STRETCH

@@ -45,9 +45,9 @@ class Host:
         """A quick look, a block at a time, which may say False when in doubt."""
         return all(domain.contains(values[at].ravel()) for at in blocks(values))
 
-    def slices(self, values: Any) -> list[slice]:
-        """The stretches to work on; at least one, if only of no rows."""
-        return blocks(values) or [slice(0, 0)]
+    def slices(self, values: Any, size: int) -> list[slice]:
+        """The stretches of so many bytes to work on; at least one, if only of no rows."""
+        return blocks(values, size) or [slice(0, 0)]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Device:
             found = found | (values == value)
         return bool(self.xp.all(found))
 
-    def slices(self, values: DeviceArray) -> list[Any]:
+    def slices(self, values: DeviceArray, size: int) -> list[Any]:
         """All rows at once."""
         return [...]
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks, _workers
+from gbdt_objectives._blocks import BLOCK_BYTES, EXPRESSION_BYTES
 from gbdt_objectives._checks import Array
 from gbdt_objectives._devices import to_host
 from gbdt_objectives._domain import Domain, Interval
@@ -63,7 +64,8 @@ class Rows:
 
     def own_sum(self, terms: Terms) -> Array:
         """The same over the rows at hand."""
-        return sum(np.array(part._sums(terms)) for part in self.stretches(FLOAT64))  # type: ignore[return-value]
+        parts = self.stretches(FLOAT64, EXPRESSION_BYTES)
+        return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
         """What ``statistics`` makes of each part of everybody's rows, a vector (k,): (parts, k)."""
@@ -83,13 +85,14 @@ class Rows:
                 sums.append(self.place.sum(term, self.w))
         return sums
 
-    def stretches(self, dtype: Any) -> Iterator[Rows]:
-        """The rows in stretches that suit the place, at least one, all in one precision."""
+    def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
+        """The rows in stretches of so many bytes, or as suits the place; at least one, all in one
+        precision."""
         if self.whole:
             yield self
             return
         cast = self.place.cast
-        for at in self.place.slices(self.y if self.f is None else self.f):
+        for at in self.place.slices(self.y if self.f is None else self.f, size):
             yield replace(
                 self,
                 y=read_only(cast(self.y[at], dtype)),

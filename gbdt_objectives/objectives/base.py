@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _boosters, _callers, _checks, _versions, _workers
+from gbdt_objectives._blocks import EXPRESSION_BYTES
 from gbdt_objectives._checks import Array
 from gbdt_objectives._devices import to_host
 from gbdt_objectives._domain import Domain
@@ -645,7 +646,7 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
         return on_device(loss, part, totals, dtype)
     gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
     first = 0
-    for part in rows.stretches(dtype):
+    for part in rows.stretches(dtype, EXPRESSION_BYTES):
         at = slice(first, first := first + len(part))
         found = equations(loss, part, totals)
         if found is not None:
