@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,27 @@ class OrdinalCurve:
     def __call__(self, score: Array) -> Array:
         """Probabilities (n, K); beyond the scores that were seen those of the last one."""
         return self.objective.class_probability(np.interp(score, self.score, self.latent))
+
+
+@dataclass(frozen=True, eq=False)
+class LaterCurve:
+    """The curve of these rows, fitted when it is first called: that takes as long as a few models,
+    and classes do not need it. A copy sent elsewhere has the curve, not the rows."""
+
+    position: Array
+    score: Array
+    weight: Array | None
+    n_classes: int
+
+    @cached_property
+    def fitted(self) -> OrdinalCurve:
+        return fit_ordinal_curve(self.position, self.score, self.weight, self.n_classes)
+
+    def __call__(self, score: Array) -> Array:
+        return self.fitted(score)
+
+    def __getstate__(self) -> dict[str, OrdinalCurve]:
+        return {"fitted": self.fitted}
 
 
 def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) -> OrdinalCurve:

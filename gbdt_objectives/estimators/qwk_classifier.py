@@ -27,7 +27,7 @@ from gbdt_objectives.adapters._wrapped import (
     fit,
     refuse_parameters,
 )
-from gbdt_objectives.calibration.ordinal import OrdinalCurve, fit_ordinal_curve
+from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators._base import (
     Wrapping,
     check_features,
@@ -142,7 +142,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     feature_importances_ : ndarray of shape (features,)
         Mean over the models of theirs, if they have any; of a Pipeline those of its last step.
     probability_curve_ : callable
-        Class probabilities (n, K) of scores (n,), as ``predict_proba`` uses it.
+        Class probabilities (n, K) of scores (n,), as ``predict_proba`` uses it. It is fitted when
+        it is first called, or when the classifier is pickled.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
     stretch_ : float
@@ -179,7 +180,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     thresholds_: Array
     label_thresholds_: Array
     oof_score_: Array
-    probability_curve_: OrdinalCurve
+    probability_curve_: LaterCurve
     center_: float
     stretch_: float
     estimator_: Any
@@ -271,9 +272,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
             "oof_score_": oof,
-            "probability_curve_": fit_ordinal_curve(
-                rows.position, rows.score, rows.weight, len(classes)
-            ),
+            "probability_curve_": LaterCurve(rows.position, rows.score, rows.weight, len(classes)),
             "center_": float(np.average(oof, weights=w)),
             "stretch_": stretch,
         }

@@ -46,6 +46,8 @@ from gbdt_objectives import (
     weighted_logloss_objective,
 )
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
+from gbdt_objectives.calibration import ordinal
+from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
 from gbdt_objectives.estimators import qwk_classifier
 from gbdt_objectives.estimators.qwk_classifier import last_step, positions_to_labels
 
@@ -745,3 +747,26 @@ def test_a_random_forest_is_refused_with_the_remedy():
     with pytest.raises(ValueError, match="random forests.*QWKClassifier: objective=None"):
         QWKClassifier(forest).fit(X, y)
     assert QWKClassifier(forest, objective=None).fit(X, y).score(X, y) > 0.8
+
+
+def test_the_probability_curve_is_fitted_when_it_is_asked_for(monkeypatch) -> None:
+    fits = []
+
+    def counted(*args):
+        fits.append(args)
+        return fit_ordinal_curve(*args)
+
+    monkeypatch.setattr(ordinal, "fit_ordinal_curve", counted)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=200), [-1, 1])
+    classifier = QWKClassifier(Ridge(), objective=None).fit(X, y)
+    classifier.predict(X)
+    assert not fits
+    p = classifier.predict_proba(X)
+    classifier.predict_proba(X)
+    assert len(fits) == 1
+    again = pickle.loads(pickle.dumps(classifier))
+    assert set(vars(again.probability_curve_)) == {"fitted"}  # no rows
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+    assert len(fits) == 1

@@ -57,19 +57,19 @@ def assert_exact(problem):
     assert reached == pytest.approx(best, abs=1e-9)
 
 
-@many(2500)
+@many(1000)
 @given(problems(TIED, WHOLE))
 def test_equals_brute_force_on_ties_and_whole_weights(problem):
     assert_exact(problem)
 
 
-@many(1500)
+@many(600)
 @given(problems(TIED, REAL))
 def test_equals_brute_force_on_ties_and_real_weights(problem):
     assert_exact(problem)
 
 
-@many(1500)
+@many(600)
 @given(problems(CONTINUOUS, st.just(1)))
 def test_equals_brute_force_without_weights(problem):
     assert_exact(problem)
