@@ -150,3 +150,11 @@ def check_margins(rows: Rows) -> None:
     """Raise for a margin that is not finite."""
     if not rows.place.contains(Interval(), rows.f):
         _checks.finite("margin", to_host(rows.f))
+
+
+def checked_block(f: Array, at: slice) -> Array:
+    """A block of margins in the host's memory, while it is in the cache; raises as above."""
+    block = f[at]
+    if not np.isfinite(block).all():
+        _checks.finite("margin", f)
+    return block

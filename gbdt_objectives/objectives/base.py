@@ -643,7 +643,7 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
             totals = loss.totals(rows)
     if rows.place is not HOST:
         (part,) = rows.stretches(dtype)
-        return on_device(loss, part, totals, dtype)
+        return compute_at_once(loss, part, totals, dtype)
     gradient, hessian = np.empty((2, *rows.f.shape), dtype) if memory is None else memory
     first = 0
     for part in rows.stretches(dtype, EXPRESSION_BYTES):
@@ -685,8 +685,8 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
         )
 
 
-def on_device(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
-    """The same in new arrays on the device."""
+def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
+    """The same of all rows at once, in new arrays on their device."""
     xp, cast = part.xp, part.place.cast
     g, h = loss.gradient_hessian(part.y, part.f, totals, xp, **part.named)
     if isinstance(h, int | float):

@@ -18,7 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start
 from gbdt_objectives.objectives.row_values import RowValues
 
@@ -118,7 +118,7 @@ class LoglossLoss(Loss):
 
         def write(f: Array) -> None:
             for at, right, slope, c, added, g, h in blocks:
-                s = check_finite(f, f[at])
+                s = checked_block(f, at)
                 if start or s.dtype != g.dtype:  # in the margin's precision, before it is cast
                     s = np.add(s, start, out=g, casting="same_kind")
                 if added is not None:
@@ -142,13 +142,6 @@ class LoglossLoss(Loss):
                     g[certain] = h[certain] = 0
 
         return write
-
-
-def check_finite(f: Array, block: Array) -> Array:
-    """A block of the margins f, which must be finite."""
-    if not np.isfinite(block).all():
-        _checks.finite("margin", f)
-    return block
 
 
 def class_weights(rows: Rows, K: int) -> list[float]:

@@ -19,7 +19,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL, Domain, MeasuredRange
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
 from gbdt_objectives.objectives.coupled import (
@@ -31,7 +31,6 @@ from gbdt_objectives.objectives.coupled import (
     range_of_labels,
     read_training_labels,
 )
-from gbdt_objectives.objectives.logloss import check_finite
 
 Totals = tuple[float, float, float]
 
@@ -152,7 +151,7 @@ class QWKLoss(Loss):
             nonlocal looked
             D = crossed = 0.0
             for at, _, exact, w, t in blocks:
-                p = f[at] if looked else check_finite(f, f[at])
+                p = f[at] if looked else checked_block(f, at)
                 u, v = spare[:, : len(t)]
                 if bounds:
                     p = p.clip(*bounds, out=t, casting="same_kind")
