@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
-from typing import Any, NoReturn, TypeVar
+from types import MethodType
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, library_of
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 Estimator = TypeVar("Estimator", bound=Any)
@@ -28,6 +34,255 @@ METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
+
+NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
+"""Arguments of predict that ask for something else."""
+
+EvaluationSets = dict[str, tuple[Any, Any]]
+"""Features and labels, by the name that messages give them."""
+
+
+class Reading(NamedTuple):
+    """What a fit is asked for."""
+
+    objective: Objective | None
+    """One of ours; None for one of the library or a function."""
+    metrics: list[Any]
+    given: dict[str, Any]
+    """The arguments of fit by name."""
+    parameters: dict[str, Any]
+    """What to set on the estimator while the library's own fit runs."""
+
+    @property
+    def metric(self) -> Metric | None:
+        """The first metric of this package."""
+        return next((metric for metric in self.metrics if isinstance(metric, Metric)), None)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether an objective or a metric of this package is in it."""
+        return self.objective is not None or self.metric is not None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What differs between the estimators of XGBoost and LightGBM; all else is written once.
+
+    ``given`` are the arguments of fit by name, which these functions may change.
+    """
+
+    model: Any
+    """The class whose fit and predict know of no classes."""
+    fitted: str
+    """The attribute that holds the objective of a fitted estimator."""
+    reads: Callable[[Any], bool]
+    """Whether a classifier asks this fitted objective for probabilities, not the library."""
+    row_starts: tuple[str, str]
+    """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+    read: Callable[[Any, Reading], None]
+    """Check what an estimator is asked for, and say it in the library's own words."""
+    evaluation_sets: Callable[[dict[str, Any]], EvaluationSets]
+    set_evaluation_sets: Callable[..., None]
+    """(given, pairs, weights=None): replace them by these features and labels."""
+    find_classes: Callable[[Any, Objective, Reading], Array]
+    """The classes of labels that a score is trained on, in the objective's order."""
+    start: Callable[..., tuple[StartedObjective, dict[str, Any]]]
+    """(estimator, objective, given, y, w) -> where boosting starts, and parameters that say so."""
+    around: Callable[[Any, Reading, Array | None], AbstractContextManager[None]]
+    """What to do around the library's own fit, to the given classes of a score."""
+    finish: Callable[[Any, Objective, Start], Any]
+    """A trained booster, with the intercept inside and the objective's link, if there is none."""
+
+
+def drop_in(dialect: Dialect) -> Callable[[type[Estimator]], type[Estimator]]:
+    """Make a subclass of a library's estimator one of ours, with the methods' own signatures."""
+
+    def extend(kind: type[Estimator]) -> type[Estimator]:
+        library: Any = kind.__base__
+
+        @copy_signature(library.fit)
+        def fit(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+            return fit_estimator(dialect, self, super(kind, self).fit, X, y, *args, **kwargs)
+
+        kind.fit = fit
+        if not issubclass(kind, ClassifierMixin):
+            return request_rows(kind)
+
+        @copy_signature(library.predict)
+        def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            library_predict = super(kind, self).predict
+            p = class_probability(dialect, self, library_predict, X, *args, **kwargs)
+            if p is None:
+                return library_predict(X, *args, **kwargs)
+            return self.classes_[p.argmax(axis=1)]
+
+        @copy_signature(library.predict_proba)
+        def predict_proba(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            library_predict = super(kind, self).predict_proba
+            p = class_probability(dialect, self, library_predict, X, *args, **kwargs)
+            return library_predict(X, *args, **kwargs) if p is None else p
+
+        kind.predict, kind.predict_proba = predict, predict_proba
+        return kind
+
+    return extend
+
+
+def fit_estimator(
+    dialect: Dialect, estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Fit an estimator of the library, whose own fit is ``library_fit``, as one of ours."""
+    reading = read_fit(dialect, estimator, library_fit, *args, **kwargs)
+    objective, _, given, parameters = reading
+    if objective is None:
+        run_fit(dialect, estimator, library_fit, reading)
+        return estimator
+    classes, rows = None, dict[str, Any]()
+    with _workers.together(objective):
+        if objective.link.is_read_by_objective:
+            classes = dialect.find_classes(estimator, objective, reading)
+            _encode(dialect, given, classes)
+            library_fit = MethodType(dialect.model.fit, estimator)
+        y, w = labels_weights(
+            given["y"],
+            given.get("sample_weight"),
+            classifier=isinstance(estimator, ClassifierMixin) and classes is None,
+            class_weight=parameters.get("class_weight", getattr(estimator, "class_weight", None)),
+        )
+        started, start = dialect.start(estimator, objective, given, y, w)
+        if started.shifts:  # boosting starts at 0: every row gets the intercept, for all metrics
+            measured = objective.measured(y, w)
+            started = StartedObjective(measured, start_margin(measured))
+            rows = _start_rows(dialect, measured, given)
+        _workers.agree()
+    parameters |= {"objective": started, **start}
+    asked = {name: given[name] for name in ("X", dialect.row_starts[0]) if name in given}
+    given |= rows
+    run_fit(dialect, estimator, library_fit, reading, classes)
+    intercept = start_margin(started.objective) if rows else 0.0
+    estimator._Booster = dialect.finish(estimator._Booster, objective, intercept)
+    setattr(estimator, dialect.fitted, started.objective)  # lest margins be misread if this fails:
+    fitted = _fit_to_margins(dialect, estimator, started.objective, y, w, asked)
+    setattr(estimator, dialect.fitted, fitted)
+    return estimator
+
+
+def read_fit(
+    dialect: Dialect, estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Reading:
+    """What the estimator and the arguments of its fit ask for, checked."""
+    in_fit = takes_metrics(library_fit)
+    if in_fit:
+        check_places(estimator, "", "pass it to fit, eval_metric=")
+    else:
+        check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
+    objective = own_objective(estimator)
+    args, kwargs = _by_keyword(library_fit, args, kwargs)
+    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
+    metrics = read_metrics(
+        given.get("eval_metric", []) if in_fit else estimator.eval_metric, estimator
+    )
+    parameters = {} if objective is None else _arguments.several_outputs(objective)
+    reading = Reading(objective, metrics, given, parameters)
+    dialect.read(estimator, reading)
+    return reading
+
+
+def takes_metrics(library_fit: Any) -> bool:
+    """Whether eval_metric is an argument of fit, as in LightGBM, not of the estimator."""
+    return "eval_metric" in signature(library_fit).parameters
+
+
+def _by_keyword(
+    library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What must follow X and y by name: XGBoost takes it by position, too, and warns."""
+    call = signature(library_fit).parameters
+    names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
+    if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
+        return args, kwargs
+    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=5)
+    return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
+
+
+def _encode(dialect: Dialect, given: dict[str, Any], classes: Array) -> None:
+    """Turn all labels into class positions."""
+    given["y"] = class_positions("y", given["y"], classes)
+    sets = dialect.evaluation_sets(given)
+    if sets:
+        pairs = [(X, class_positions(f"y of {name}", y, classes)) for name, (X, y) in sets.items()]
+        dialect.set_evaluation_sets(given, pairs)
+
+
+def _start_rows(dialect: Dialect, measured: Objective, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of fit by which each row starts at the intercept; none if that is 0."""
+    if not np.any(start_margin(measured)):
+        return {}
+    sets = dialect.evaluation_sets(given)
+    of_sets = [start_of_rows(measured, len(y)) for _, y in sets.values()]
+    starts = (start_of_rows(measured, len(given["y"])), of_sets or None)
+    return dict(zip(dialect.row_starts, starts, strict=True))
+
+
+def run_fit(
+    dialect: Dialect,
+    estimator: Any,
+    library_fit: Callable[..., Any],
+    reading: Reading,
+    classes: Array | None = None,
+) -> None:
+    """The library's own fit, with the parameters set while it runs."""
+    around = dialect.around(estimator, reading, classes)
+    with set_temporarily(estimator, reading.parameters), around:
+        library_fit(**reading.given)
+
+
+def _fit_to_margins(
+    dialect: Dialect,
+    estimator: Any,
+    objective: Objective,
+    y: Array,
+    w: Array | None,
+    asked: dict[str, Any],
+) -> Objective:
+    """The objective after training, with what it fits to the margins of the training rows."""
+    if row_names(objective):
+        return objective.without_rows()  # a model needs them no more
+    if not objective.fits_margins:
+        return objective  # nothing: no need to predict all rows
+    final = dialect.model.predict(estimator, **asked, **ask_margins(estimator))
+    with _workers.together(objective):
+        fitted = objective.fitted(y, final, w)
+        _workers.agree()
+    return fitted
+
+
+def class_probability(
+    dialect: Dialect, estimator: Any, library_predict: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """The probabilities that the fitted objective finds in its margins; None if the library finds
+    them itself, or if ``library_predict`` is not asked for predictions."""
+    margin = margin_to_read(dialect, estimator, library_predict, *args, **kwargs)
+    return None if margin is None else getattr(estimator, dialect.fitted).class_probability(margin)
+
+
+def margin_to_read(
+    dialect: Dialect, estimator: Any, library_predict: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """The margins in which the fitted objective is to find them, or None."""
+    if not dialect.reads(getattr(estimator, dialect.fitted, None)):
+        return None
+    given = name_arguments(library_predict, *args, **kwargs)
+    if any(given.get(name) for name in NOT_PREDICTIONS):
+        return None
+    return dialect.model.predict(estimator, **{**given, **ask_margins(estimator)})
+
+
+def ask_margins(estimator: Any) -> dict[str, bool]:
+    """The argument of an estimator's predict that asks for margins."""
+    library = library_of(estimator)
+    assert library is not None
+    return {MARGIN_FLAG[library]: True}
 
 
 def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
@@ -172,9 +427,10 @@ def check_places(estimator: Any, metrics: str, where: str) -> None:
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
-def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
+def own_objective(estimator: Any) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective, name = estimator.objective, type(estimator).__name__
+    classifier = isinstance(estimator, ClassifierMixin)
     _checks.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
@@ -202,42 +458,44 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
-def own_metrics(value: object, estimator: Any, *, classifier: bool) -> tuple[list[Any], list[Any]]:
-    """``eval_metric`` as a list, and beside it each metric if it is one of ours, else None."""
+def read_metrics(value: object, estimator: Any) -> list[Any]:
+    """``eval_metric`` as a list, with a Metric for each of ours, rendered or not."""
     metrics = list(value) if isinstance(value, list | tuple | set) else [value]
-    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
-    return metrics, own
+    return [_read_metric(metric, estimator) for metric in metrics]
 
 
-def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
-    """The metric if it is one of ours, rendered or not; raises if its input would be wrong."""
-    _checks.check_called(name, value)
+def _read_metric(value: object, estimator: Any) -> Any:
+    """A Metric if it is one of ours; raises if its input would be wrong."""
+    _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
-        raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
+        raise TypeError(
+            f"eval_metric is an objective, {value!r}: write objective= of the estimator"
+        )
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
-        return None
+        return metric
+    classifier = isinstance(estimator, ClassifierMixin)
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
     elif of_margin and _of_objective(metric, classifier):
         raise ValueError(
-            f"{name} {metric.name!r} takes margins, but under a built-in objective boosters pass "
-            "predictions: for class probabilities use "
+            f"eval_metric {metric.name!r} takes margins, but under a built-in objective boosters "
+            "pass predictions: for class probabilities use "
             'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
             "objective= too"
         )
     elif classifier and of_margin and not _is_log_odds(metric):
         raise ValueError(
-            f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "
-            "predict probabilities or log-odds: use a regressor, and turn its scores into classes "
-            "with apply_thresholds"
+            f"eval_metric {metric.name!r} takes {metric.input_space}s in label units, but "
+            "classifiers predict probabilities or log-odds: use a regressor, and turn its scores "
+            "into classes with apply_thresholds"
         )
     elif of_margin and _is_log_odds(metric) and objective != "binary:logitraw":
         raise ValueError(
-            f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters pass "
-            'predictions, such as probabilities: make it with input_space="probability", or pass '
-            "an objective of gbdt_objectives"
+            f"eval_metric {metric.name!r} takes log-odds, but under a built-in objective boosters "
+            'pass predictions, such as probabilities: make it with input_space="probability", or '
+            "pass an objective of gbdt_objectives"
         )
     return metric
 
@@ -279,11 +537,10 @@ def one_column(y: ArrayLike) -> Array:
     return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
 
 
-def find_classes(y: ArrayLike, objective: Objective, *, any_two: bool) -> Array:
-    """The classes of labels that a score is trained on, in the objective's order: 0 to K-1, or
-    if there are two and they may be ``any_two``, those of y."""
-    assert objective.n_classes is not None
-    if objective.n_classes > 2 or not any_two:
+def find_classes(y: ArrayLike, objective: Objective) -> Array:
+    """The classes of labels that a score is trained on, in the objective's order: any two, or 0 to
+    K-1."""
+    if objective.n_classes is not None and objective.n_classes > 2:
         return np.arange(objective.n_classes)
     target = one_column(y)
     if target.dtype.kind == "f":
@@ -314,30 +571,16 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
 
 
 def check_held_out_sets(
-    pairs: Sequence[Any], given: dict[str, Any], prefix: str, name: str | None = None
+    evaluated: EvaluationSets, given: dict[str, Any], prefix: str, name: str | None = None
 ) -> None:
-    """Raise or warn if the evaluation set (X, y) on which fit is to stop early is not held out."""
+    """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
+    pairs = list(evaluated.values())
 
     def labels(k: int | None) -> Any:
         return given["y"] if k is None else pairs[k][1]
 
     sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
     _arguments.check_held_out(sets, given["X"], labels, name)
-
-
-def fit_to_margins(
-    objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
-) -> Objective:
-    """The objective after training, with what it fits to the margins of the training rows."""
-    if row_names(objective):
-        return objective.without_rows()  # a model needs them no more
-    if not objective.fits_margins:
-        return objective  # nothing: no need to predict all rows
-    final = margins()
-    with _workers.together(objective):
-        fitted = objective.fitted(y, final, w)
-        _workers.agree()
-    return fitted
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

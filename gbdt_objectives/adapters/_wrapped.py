@@ -12,6 +12,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives.adapters._estimators import fit_estimator, set_temporarily, takes_metrics
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -157,15 +158,24 @@ def fit(
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own).
+    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours.
 
     Stopped on the metric of the rows held out, if there are any.
     """
     if objective is not None:
         estimator.set_params(objective=objective)
-    adapter = import_module(f"gbdt_objectives.adapters.{kind}.estimators")
-    adapter.fit_stopped(estimator, *data, metric, held_out, stopping_rounds)
-    return estimator
+    dialect = import_module(f"gbdt_objectives.adapters.{kind}.estimators").DIALECT
+    given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
+    parameters: dict[str, Any] = {}
+    if held_out is not None and stopping_rounds is not None:
+        *pair, weight = held_out
+        dialect.set_evaluation_sets(given, [tuple(pair)], None if weight is None else [weight])
+        if kind == "xgboost":  # which prints each round, else
+            given["verbose"] = False
+        parameters["early_stopping_rounds"] = stopping_rounds
+        (given if takes_metrics(estimator.fit) else parameters)["eval_metric"] = metric
+    with set_temporarily(estimator, parameters):
+        return fit_estimator(dialect, estimator, estimator.fit, **given)
 
 
 def check_start(kind: str, intercept: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,20 +15,23 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._estimators import copy_signature, name_arguments
-from gbdt_objectives.adapters._start import start_margin, start_of_rows
-from gbdt_objectives.adapters.xgboost._train import continues, name_link
-from gbdt_objectives.adapters.xgboost.estimators import (
-    as_parameters,
-    check_margins,
-    load_classifier,
+from gbdt_objectives.adapters._estimators import (
+    copy_signature,
+    margin_to_read,
     read_fit,
     run_fit,
+)
+from gbdt_objectives.adapters._start import start_margin, start_of_rows
+from gbdt_objectives.adapters.xgboost._train import continues
+from gbdt_objectives.adapters.xgboost.estimators import (
+    DIALECT,
+    check_margins,
+    finish,
+    load_classifier,
     save_classifier,
     trained_link,
     trains_score,
 )
-from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
 from gbdt_objectives.distributed.dask._train import (
     TIMEOUT,
@@ -40,6 +44,8 @@ from gbdt_objectives.distributed.dask._train import (
     tell,
 )
 from gbdt_objectives.objectives import Objective
+
+DASK = replace(DIALECT, model=xgb_dask.DaskXGBClassifier)
 
 
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
@@ -140,19 +146,18 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
             _set_classes(self, self.n_classes_)
 
 
-def _set_classes(estimator: Any, K: int) -> None:
+def _set_classes(estimator: Any, K: Any) -> None:
     estimator.n_classes_ = K
     if not hasattr(type(estimator), "classes_"):  # from XGBoost 3.4 on it follows from K
         estimator.classes_ = np.arange(K)
 
 
 def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    classifier = isinstance(estimator, xgb_dask.DaskXGBClassifier)
-    reading = read_fit(estimator, library_fit, *args, classifier=classifier, **kwargs)
-    if not reading.is_ours:
-        estimator.__dict__.pop("objective_", None)  # of an earlier fit
-        return library_fit(*args, **kwargs)
+    reading = read_fit(DASK, estimator, library_fit, *args, **kwargs)
     objective, _, given, parameters = reading
+    if not reading.is_ours:
+        run_fit(DASK, estimator, library_fit, reading)
+        return estimator
     if objective is not None:
         check_not_by_row(objective)
     client = find_client(estimator.client)
@@ -163,10 +168,10 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         callbacks = parameters.get("callbacks", estimator.callbacks) or ()
         parameters["callbacks"] = [interruptible, *callbacks]
         if objective is None:
-            run_fit(estimator, library_fit, reading)
+            run_fit(DASK, estimator, library_fit, reading)
             return estimator
         own_margin = given.get("base_margin")
-        named = trained_link(objective, classifier=classifier)
+        named = trained_link(estimator, objective)
         earlier = continues({"base_score": estimator.base_score}, given, objective, named)
         if not earlier:
             check_margins(given)
@@ -174,21 +179,18 @@ def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: 
         started, base_score = start(
             measured, earlier, own_margin is not None, estimator.base_score, named
         )
-        moves = started.shifts  # several outputs start at the intercept in each row
-        if moves:
+        intercept: Any = 0.0
+        if started.shifts:  # several outputs start at the intercept in each row
             started.start, started.shifts = start_margin(measured), False
-            margins = [_start_of_rows(measured, y) for _, y in sets]
+            intercept, margins = started.start, [_start_of_rows(measured, y) for _, y in sets]
             given |= {"base_margin": margins[0], "base_margin_eval_set": margins[1:] or None}
-        parameters |= {"objective": started, **base_score, **as_parameters(estimator, objective)}
-        K, scores = objective.n_classes, classifier and trains_score(objective)
-        run_fit(estimator, _fit_margins(estimator) if scores else library_fit, reading)
-        if moves:
-            intercepts = np.broadcast_to(start_margin(measured), objective.outputs)
-            add_to_leaves(estimator.get_booster(), intercepts)
-        name_link(estimator.get_booster(), objective.link)
+        parameters |= {"objective": started, **base_score}
+        scores = trains_score(objective)
+        run_fit(DASK, estimator, _fit_margins(estimator) if scores else library_fit, reading)
+        finish(estimator.get_booster(), objective, intercept)
         estimator.objective_ = measured
-        if scores and K is not None:
-            _set_classes(estimator, K)
+        if scores:
+            _set_classes(estimator, objective.n_classes)
         if objective.fits_margins:
             names = ("missing", "enable_categorical", "feature_types")
             data = xgb_dask.DaskDMatrix(
@@ -283,16 +285,11 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
 def _class_probability(
     estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """A Dask array of the probabilities that the objective finds in its scores; None if XGBoost
-    finds them itself, or if its ``predict`` is asked for margins."""
-    objective = getattr(estimator, "objective_", None)
-    if not trains_score(objective):
+    """A Dask array of the probabilities that the objective finds in its margins, or None."""
+    margin = margin_to_read(DASK, estimator, predict, *args, **kwargs)
+    if margin is None:
         return None
-    given = name_arguments(predict, *args, **kwargs)
-    if given.get("output_margin"):
-        return None
-    given["output_margin"] = True
-    margin = xgb_dask.DaskXGBClassifier.predict(estimator, given.pop("X"), **given)
+    objective = estimator.objective_
     K: Any = objective.n_classes
 
     def probability(block: Array) -> Array:
