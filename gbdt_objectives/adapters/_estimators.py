@@ -6,15 +6,15 @@ import difflib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
 from types import MethodType
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
@@ -38,71 +38,199 @@ OTHERS = ("_other_params", "kwargs")
 NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 """Arguments of predict that ask for something else."""
 
-EvaluationSets = dict[str, tuple[Any, Any]]
-"""Features and labels, by the name that messages give them."""
 
+class Fitting:
+    """One fit of an estimator as one of ours. A subclass says what differs in its library.
 
-class Reading(NamedTuple):
-    """What a fit is asked for."""
-
-    objective: Objective | None
-    """One of ours; None for one of the library or a function."""
-    metrics: list[Any]
-    given: dict[str, Any]
-    """The arguments of fit by name."""
-    parameters: dict[str, Any]
-    """What to set on the estimator while the library's own fit runs."""
-
-    @property
-    def metric(self) -> Metric | None:
-        """The first metric of this package."""
-        return next((metric for metric in self.metrics if isinstance(metric, Metric)), None)
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether an objective or a metric of this package is in it."""
-        return self.objective is not None or self.metric is not None
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What differs between the estimators of XGBoost and LightGBM; all else is written once.
-
-    ``given`` are the arguments of fit by name, which these functions may change.
+    Attributes
+    ----------
+    objective : Objective or None
+        One of ours; None for one of the library or a function.
+    metrics : list
+        ``eval_metric``, with a Metric for each of ours; ``metric`` is the first of them.
+    given : dict
+        The arguments of fit by name.
+    parameters : dict
+        What to set on the estimator while the library's own fit runs.
+    classes : ndarray or None
+        The classes of labels that a score is trained on; the library sees their positions.
     """
 
     model: Any
-    """The class whose fit and predict know of no classes."""
+    """The library's class whose fit and predict know of no classes."""
     fitted: str
-    """The attribute that holds the objective of a fitted estimator."""
-    reads: Callable[[Any], bool]
-    """Whether a classifier asks this fitted objective for probabilities, not the library."""
+    """The attribute of an estimator for its fitted objective."""
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
-    read: Callable[[Any, Reading], None]
-    """Check what an estimator is asked for, and say it in the library's own words."""
-    evaluation_sets: Callable[[dict[str, Any]], EvaluationSets]
-    set_evaluation_sets: Callable[..., None]
-    """(given, pairs, weights=None): replace them by these features and labels."""
-    find_classes: Callable[[Any, Objective, Reading], Array]
-    """The classes of labels that a score is trained on, in the objective's order."""
-    start: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(estimator, objective, given, y, w) -> where boosting starts, and parameters that say so."""
-    around: Callable[[Any, Reading, Array | None], AbstractContextManager[None]]
-    """What to do around the library's own fit, to the given classes of a score."""
-    finish: Callable[[Any, Objective, Start], Any]
-    """A trained booster, with the intercept inside and the objective's link, if there is none."""
+
+    def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
+        self.estimator, self.library_fit = estimator, library_fit
+        self.is_classifier = isinstance(estimator, ClassifierMixin)
+        in_fit = takes_metrics(library_fit)
+        if in_fit:
+            check_places(estimator, "", "pass it to fit, eval_metric=")
+        else:
+            check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
+        objective = own_objective(estimator, classifier=self.is_classifier)
+        args, kwargs = _by_keyword(library_fit, args, kwargs)
+        self.objective, self.given = read_arguments(objective, library_fit, *args, **kwargs)
+        asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
+        self.metrics = read_metrics(asked, estimator, classifier=self.is_classifier)
+        self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
+        self.is_ours = self.objective is not None or self.metric is not None
+        self.parameters: dict[str, Any] = {}
+        self.classes: Array | None = None
+        self.check()
+
+    def fit(self) -> Any:
+        """The estimator, fitted."""
+        objective, estimator = self.objective, self.estimator
+        if objective is None:
+            self.run()
+            return estimator
+        with _workers.together(objective):
+            if objective.link.is_read_by_objective:
+                self._encode(self.find_classes(objective))
+                self.library_fit = MethodType(self.model.fit, estimator)
+            y, w = self._labels_weights()
+            started = self.start(objective, y, w)
+            asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
+            intercept: Start = 0.0
+            if started.shifts:  # boosting starts at 0: each row gets the intercept
+                measured = objective.measured(y, w)
+                intercept = start_margin(measured)
+                started = StartedObjective(measured, intercept)
+                self._start_rows(measured)
+            _workers.agree()
+        self.parameters["objective"] = started
+        self.run()
+        estimator._Booster = self.finish(estimator._Booster, objective, intercept)
+        setattr(estimator, self.fitted, started.objective)  # lest margins be misread if this fails
+        setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
+        return estimator
+
+    def run(self) -> None:
+        """The library's own fit, with the parameters set while it runs."""
+        if self.objective is not None:
+            self.parameters |= _arguments.several_outputs(self.objective)
+        with set_temporarily(self.estimator, self.parameters), self.around():
+            self.library_fit(**self.given)
+
+    def _encode(self, classes: Array) -> None:
+        """Turn all labels into class positions."""
+        self.classes = classes
+        self.given["y"] = class_positions("y", self.given["y"], classes)
+        sets = {
+            name: (X, class_positions(f"y of {name}", y, classes))
+            for name, (X, y) in self.evaluation_sets().items()
+        }
+        if sets:
+            self.set_evaluation_sets(self.given, list(sets.values()))
+
+    def _labels_weights(self) -> tuple[Array, Array | None]:
+        """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
+        y, w = one_column(self.given["y"]), self.given.get("sample_weight")
+        w = None if w is None else np.asarray(w)
+        of_class = getattr(self.estimator, "class_weight", None)
+        of_class = self.parameters.get("class_weight", of_class)
+        if of_class is not None:
+            by_class = compute_sample_weight(of_class, y)
+            w = by_class if w is None else w * by_class
+        if self.is_classifier and self.classes is None:
+            classes, position = np.unique(y, return_inverse=True)
+            check_two_classes(classes)
+            y = position.reshape(y.shape)
+        return y, w
+
+    def _start_rows(self, measured: Objective) -> None:
+        """Let each row start at the intercept, for all metrics to see it."""
+        if np.any(start_margin(measured)):
+            labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
+            first, *others = (start_of_rows(measured, len(y)) for y in labels)
+            self.given |= zip(self.row_starts, (first, others or None), strict=True)
+
+    def check_held_out(self, prefix: str, name: str | None = None) -> None:
+        """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
+        pairs = list(self.evaluation_sets().values())
+
+        def labels(k: int | None) -> Any:
+            return self.given["y"] if k is None else pairs[k][1]
+
+        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
+        _arguments.check_held_out(sets, self.given["X"], labels, name)
+
+    def _fit_to_margins(
+        self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
+    ) -> Objective:
+        """The objective after training, with what it fits to the margins of the training rows."""
+        if row_names(objective):
+            return objective.without_rows()  # a model needs them no more
+        if not objective.fits_margins:
+            return objective  # nothing: no need to predict all rows
+        final = self.model.predict(self.estimator, **asked, **ask_margins(self.estimator))
+        with _workers.together(objective):
+            fitted = objective.fitted(y, final, w)
+            _workers.agree()
+        return fitted
+
+    @classmethod
+    def margin_to_read(cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any) -> Any:
+        """The margins in which the fitted objective is to find probabilities; None if the library
+        finds them itself, or if ``library_predict`` is not asked for predictions."""
+        if not cls.reads(getattr(estimator, cls.fitted, None)):
+            return None
+        given = name_arguments(library_predict, *args, **kwargs)
+        if any(given.get(name) for name in NOT_PREDICTIONS):
+            return None
+        return cls.model.predict(estimator, **{**given, **ask_margins(estimator)})
+
+    # What differs.
+
+    @staticmethod
+    def reads(fitted: object) -> bool:
+        """Whether a classifier asks this fitted objective for probabilities, not the library."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Refuse what the library would ignore or misread, and tell it all else in its words."""
+        raise NotImplementedError
+
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        """Features and labels, by the name that messages give them."""
+        raise NotImplementedError
+
+    @staticmethod
+    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
+        """Replace them among the arguments of fit."""
+        raise NotImplementedError
+
+    def find_classes(self, objective: Objective) -> Array:
+        """The classes of labels that a score is trained on, in the objective's order."""
+        raise NotImplementedError
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        """Where boosting starts, which the parameters say."""
+        raise NotImplementedError
+
+    def around(self) -> AbstractContextManager[None]:
+        """What to do before and after the library's own fit."""
+        raise NotImplementedError
+
+    @staticmethod
+    def finish(booster: Any, objective: Objective, intercept: Start) -> Any:
+        """The complete model, under the name of the objective's link."""
+        raise NotImplementedError
 
 
-def drop_in(dialect: Dialect) -> Callable[[type[Estimator]], type[Estimator]]:
-    """Make a subclass of a library's estimator one of ours, with the methods' own signatures."""
+def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:
+    """Make a subclass of a library's estimator one of ours, by methods with its signatures."""
 
     def extend(kind: type[Estimator]) -> type[Estimator]:
         library: Any = kind.__base__
 
         @copy_signature(library.fit)
         def fit(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-            return fit_estimator(dialect, self, super(kind, self).fit, X, y, *args, **kwargs)
+            return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
 
         kind.fit = fit
         if not issubclass(kind, ClassifierMixin):
@@ -111,16 +239,18 @@ def drop_in(dialect: Dialect) -> Callable[[type[Estimator]], type[Estimator]]:
         @copy_signature(library.predict)
         def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             library_predict = super(kind, self).predict
-            p = class_probability(dialect, self, library_predict, X, *args, **kwargs)
-            if p is None:
+            margin = fitting.margin_to_read(self, library_predict, X, *args, **kwargs)
+            if margin is None:
                 return library_predict(X, *args, **kwargs)
-            return self.classes_[p.argmax(axis=1)]
+            return self.classes_[self.objective_.class_probability(margin).argmax(axis=1)]
 
         @copy_signature(library.predict_proba)
         def predict_proba(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             library_predict = super(kind, self).predict_proba
-            p = class_probability(dialect, self, library_predict, X, *args, **kwargs)
-            return library_predict(X, *args, **kwargs) if p is None else p
+            margin = fitting.margin_to_read(self, library_predict, X, *args, **kwargs)
+            if margin is None:
+                return library_predict(X, *args, **kwargs)
+            return self.objective_.class_probability(margin)
 
         kind.predict, kind.predict_proba = predict, predict_proba
         return kind
@@ -128,69 +258,16 @@ def drop_in(dialect: Dialect) -> Callable[[type[Estimator]], type[Estimator]]:
     return extend
 
 
-def fit_estimator(
-    dialect: Dialect, estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """Fit an estimator of the library, whose own fit is ``library_fit``, as one of ours."""
-    reading = read_fit(dialect, estimator, library_fit, *args, **kwargs)
-    objective, _, given, parameters = reading
-    if objective is None:
-        run_fit(dialect, estimator, library_fit, reading)
-        return estimator
-    classes, rows = None, dict[str, Any]()
-    with _workers.together(objective):
-        if objective.link.is_read_by_objective:
-            classes = dialect.find_classes(estimator, objective, reading)
-            _encode(dialect, given, classes)
-            library_fit = MethodType(dialect.model.fit, estimator)
-        y, w = labels_weights(
-            given["y"],
-            given.get("sample_weight"),
-            classifier=isinstance(estimator, ClassifierMixin) and classes is None,
-            class_weight=parameters.get("class_weight", getattr(estimator, "class_weight", None)),
-        )
-        started, start = dialect.start(estimator, objective, given, y, w)
-        if started.shifts:  # boosting starts at 0: every row gets the intercept, for all metrics
-            measured = objective.measured(y, w)
-            started = StartedObjective(measured, start_margin(measured))
-            rows = _start_rows(dialect, measured, given)
-        _workers.agree()
-    parameters |= {"objective": started, **start}
-    asked = {name: given[name] for name in ("X", dialect.row_starts[0]) if name in given}
-    given |= rows
-    run_fit(dialect, estimator, library_fit, reading, classes)
-    intercept = start_margin(started.objective) if rows else 0.0
-    estimator._Booster = dialect.finish(estimator._Booster, objective, intercept)
-    setattr(estimator, dialect.fitted, started.objective)  # lest margins be misread if this fails:
-    fitted = _fit_to_margins(dialect, estimator, started.objective, y, w, asked)
-    setattr(estimator, dialect.fitted, fitted)
-    return estimator
-
-
-def read_fit(
-    dialect: Dialect, estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Reading:
-    """What the estimator and the arguments of its fit ask for, checked."""
-    in_fit = takes_metrics(library_fit)
-    if in_fit:
-        check_places(estimator, "", "pass it to fit, eval_metric=")
-    else:
-        check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
-    objective = own_objective(estimator)
-    args, kwargs = _by_keyword(library_fit, args, kwargs)
-    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
-    metrics = read_metrics(
-        given.get("eval_metric", []) if in_fit else estimator.eval_metric, estimator
-    )
-    parameters = {} if objective is None else _arguments.several_outputs(objective)
-    reading = Reading(objective, metrics, given, parameters)
-    dialect.read(estimator, reading)
-    return reading
-
-
 def takes_metrics(library_fit: Any) -> bool:
     """Whether eval_metric is an argument of fit, as in LightGBM, not of the estimator."""
     return "eval_metric" in signature(library_fit).parameters
+
+
+def ask_margins(estimator: Any) -> dict[str, bool]:
+    """The argument of an estimator's predict that asks for margins."""
+    library = library_of(estimator)
+    assert library is not None
+    return {MARGIN_FLAG[library]: True}
 
 
 def _by_keyword(
@@ -201,88 +278,8 @@ def _by_keyword(
     names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
     if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
         return args, kwargs
-    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=5)
+    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=4)
     return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
-
-
-def _encode(dialect: Dialect, given: dict[str, Any], classes: Array) -> None:
-    """Turn all labels into class positions."""
-    given["y"] = class_positions("y", given["y"], classes)
-    sets = dialect.evaluation_sets(given)
-    if sets:
-        pairs = [(X, class_positions(f"y of {name}", y, classes)) for name, (X, y) in sets.items()]
-        dialect.set_evaluation_sets(given, pairs)
-
-
-def _start_rows(dialect: Dialect, measured: Objective, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of fit by which each row starts at the intercept; none if that is 0."""
-    if not np.any(start_margin(measured)):
-        return {}
-    sets = dialect.evaluation_sets(given)
-    of_sets = [start_of_rows(measured, len(y)) for _, y in sets.values()]
-    starts = (start_of_rows(measured, len(given["y"])), of_sets or None)
-    return dict(zip(dialect.row_starts, starts, strict=True))
-
-
-def run_fit(
-    dialect: Dialect,
-    estimator: Any,
-    library_fit: Callable[..., Any],
-    reading: Reading,
-    classes: Array | None = None,
-) -> None:
-    """The library's own fit, with the parameters set while it runs."""
-    around = dialect.around(estimator, reading, classes)
-    with set_temporarily(estimator, reading.parameters), around:
-        library_fit(**reading.given)
-
-
-def _fit_to_margins(
-    dialect: Dialect,
-    estimator: Any,
-    objective: Objective,
-    y: Array,
-    w: Array | None,
-    asked: dict[str, Any],
-) -> Objective:
-    """The objective after training, with what it fits to the margins of the training rows."""
-    if row_names(objective):
-        return objective.without_rows()  # a model needs them no more
-    if not objective.fits_margins:
-        return objective  # nothing: no need to predict all rows
-    final = dialect.model.predict(estimator, **asked, **ask_margins(estimator))
-    with _workers.together(objective):
-        fitted = objective.fitted(y, final, w)
-        _workers.agree()
-    return fitted
-
-
-def class_probability(
-    dialect: Dialect, estimator: Any, library_predict: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """The probabilities that the fitted objective finds in its margins; None if the library finds
-    them itself, or if ``library_predict`` is not asked for predictions."""
-    margin = margin_to_read(dialect, estimator, library_predict, *args, **kwargs)
-    return None if margin is None else getattr(estimator, dialect.fitted).class_probability(margin)
-
-
-def margin_to_read(
-    dialect: Dialect, estimator: Any, library_predict: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """The margins in which the fitted objective is to find them, or None."""
-    if not dialect.reads(getattr(estimator, dialect.fitted, None)):
-        return None
-    given = name_arguments(library_predict, *args, **kwargs)
-    if any(given.get(name) for name in NOT_PREDICTIONS):
-        return None
-    return dialect.model.predict(estimator, **{**given, **ask_margins(estimator)})
-
-
-def ask_margins(estimator: Any) -> dict[str, bool]:
-    """The argument of an estimator's predict that asks for margins."""
-    library = library_of(estimator)
-    assert library is not None
-    return {MARGIN_FLAG[library]: True}
 
 
 def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
@@ -427,10 +424,9 @@ def check_places(estimator: Any, metrics: str, where: str) -> None:
                 raise TypeError(f"{name} is a metric, {one!r}: {where}")
 
 
-def own_objective(estimator: Any) -> Objective | None:
+def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     """The estimator's objective if it is one of ours, which must suit a classifier or regressor."""
     objective, name = estimator.objective, type(estimator).__name__
-    classifier = isinstance(estimator, ClassifierMixin)
     _checks.check_called("objective", objective)
     if not isinstance(objective, Objective):
         return None
@@ -458,13 +454,13 @@ def own_objective(estimator: Any) -> Objective | None:
     return objective
 
 
-def read_metrics(value: object, estimator: Any) -> list[Any]:
+def read_metrics(value: object, estimator: Any, *, classifier: bool) -> list[Any]:
     """``eval_metric`` as a list, with a Metric for each of ours, rendered or not."""
     metrics = list(value) if isinstance(value, list | tuple | set) else [value]
-    return [_read_metric(metric, estimator) for metric in metrics]
+    return [_read_metric(metric, estimator, classifier=classifier) for metric in metrics]
 
 
-def _read_metric(value: object, estimator: Any) -> Any:
+def _read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
     """A Metric if it is one of ours; raises if its input would be wrong."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
@@ -474,7 +470,6 @@ def _read_metric(value: object, estimator: Any) -> Any:
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
         return metric
-    classifier = isinstance(estimator, ClassifierMixin)
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
@@ -511,24 +506,6 @@ def _of_objective(metric: Metric, classifier: bool) -> bool:
 
 def _is_log_odds(metric: Metric) -> bool:
     return metric.link is not None and metric.link.is_transformed and metric.link.n_classes == 2
-
-
-def labels_weights(
-    y: ArrayLike, sample_weight: ArrayLike | None, *, classifier: bool, class_weight: Any = None
-) -> tuple[Array, Array | None]:
-    """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
-    target = one_column(y)
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    if class_weight is not None:
-        from sklearn.utils.class_weight import compute_sample_weight
-
-        by_class = compute_sample_weight(class_weight, target)
-        weight = by_class if weight is None else weight * by_class
-    if classifier:
-        classes, position = np.unique(target, return_inverse=True)
-        check_two_classes(classes)
-        target = position.reshape(target.shape)
-    return target, weight
 
 
 def one_column(y: ArrayLike) -> Array:
@@ -568,19 +545,6 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
             f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
         )
     return np.searchsorted(classes, target)
-
-
-def check_held_out_sets(
-    evaluated: EvaluationSets, given: dict[str, Any], prefix: str, name: str | None = None
-) -> None:
-    """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
-    pairs = list(evaluated.values())
-
-    def labels(k: int | None) -> Any:
-        return given["y"] if k is None else pairs[k][1]
-
-    sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-    _arguments.check_held_out(sets, given["X"], labels, name)
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

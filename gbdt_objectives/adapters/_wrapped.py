@@ -12,7 +12,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
-from gbdt_objectives.adapters._estimators import fit_estimator, set_temporarily, takes_metrics
+from gbdt_objectives.adapters._estimators import set_temporarily, takes_metrics
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -164,18 +164,18 @@ def fit(
     """
     if objective is not None:
         estimator.set_params(objective=objective)
-    dialect = import_module(f"gbdt_objectives.adapters.{kind}.estimators").DIALECT
+    fitting = import_module(f"gbdt_objectives.adapters.{kind}.estimators").Fitting
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
         *pair, weight = held_out
-        dialect.set_evaluation_sets(given, [tuple(pair)], None if weight is None else [weight])
+        fitting.set_evaluation_sets(given, [tuple(pair)], None if weight is None else [weight])
         if kind == "xgboost":  # which prints each round, else
             given["verbose"] = False
         parameters["early_stopping_rounds"] = stopping_rounds
         (given if takes_metrics(estimator.fit) else parameters)["eval_metric"] = metric
     with set_temporarily(estimator, parameters):
-        return fit_estimator(dialect, estimator, estimator.fit, **given)
+        return fitting(estimator, estimator.fit, **given).fit()
 
 
 def check_start(kind: str, intercept: float) -> None:

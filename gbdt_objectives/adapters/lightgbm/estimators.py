@@ -12,11 +12,8 @@ from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import (
-    Dialect,
-    EvaluationSets,
-    Reading,
-    check_held_out_sets,
     copy_signature,
     drop_in,
     find_classes,
@@ -42,48 +39,141 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 """Parameters that the estimators name, with the value that they always have."""
 
 
-def _margins_decide(estimator: Any) -> bool:
-    """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
-    classes, or (n, K). It would read the score of K ordered classes as one of two."""
-    objective = estimator._objective
-    if isinstance(objective, Objective) and objective.link.is_of_objective:
-        raise AttributeError(
-            f"there is no decision_function under {objective!r}, whose margins alone decide for no "
-            "class: use predict_proba, or predict(X, raw_score=True) for the margins"
+class Fitting(_estimators.Fitting):
+    """One fit of an estimator of LightGBM."""
+
+    model = lgb.LGBMModel
+    fitted = "_objective"
+    row_starts = "init_score", "eval_init_score"
+
+    @staticmethod
+    def reads(fitted: object) -> bool:
+        return isinstance(fitted, Objective)
+
+    def check(self) -> None:
+        objective, named = self.objective, _named_metrics(self.estimator)
+        metrics = [*self.metrics, *named]
+        _check_names(metrics)
+        if not self.is_ours:
+            return
+        if not self.is_classifier and "eval_set" in self.given:
+            self.set_evaluation_sets(self.given, list(self.evaluation_sets().values()))
+        if self.metric is not None:
+            self._direct_stopping(self.metric)
+        if objective is None:
+            return
+        found = {name: v for name, v in self.estimator.get_params().items() if name not in OWN}
+        written = _find_aliases(found)
+        self.parameters |= {default: found[alias] for alias, default in written.items()}
+        self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
+        said = {name: v for name, v in found.items() if name not in written.values()}
+        stops_early = any_stops_early(self.given.get("callbacks", ()))
+        table.check(said, objective, stops_early=stops_early)
+        if objective.link.is_transformed or objective.link.is_of_objective:
+            refuse_built_in_metrics(metrics, objective, "LightGBM")
+            self.parameters["metric"] = "None"  # the default would take margins for predictions
+        if objective.outputs > 1 and not metrics:
+            self.parameters["metric"] = "None"  # the default is one of a single output
+        if self.metric is None and self._stops_on_names():
+            if not metrics:
+                refuse_default_metric(objective, "LightGBM")
+            if not named:  # LightGBM would stop on its default, too
+                names = [m for m in metrics if isinstance(m, str)]
+                self.parameters["metric"] = names or "None"
+
+    def _direct_stopping(self, metric: Metric) -> None:
+        """Let early stopping look at the metric alone."""
+        callbacks = direct_callbacks(self.given.get("callbacks"), metric)
+        found = self.estimator.get_params()
+        for name in ALIASES["early_stopping_round"]:
+            rounds = found.get(name)
+            if rounds is None:
+                continue
+            self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
+            if _checks.number(name, rounds) > 0:
+                callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
+        if any_stops_early(callbacks):
+            self.check_held_out("valid")
+        rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        self.given |= {"callbacks": callbacks, "eval_metric": rendered}
+
+    def _stops_on_names(self) -> bool:
+        """Whether LightGBM's own early stopping is asked for."""
+        found = self.estimator.get_params()
+        numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
+        return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
+            isinstance(callback, lgb.callback._EarlyStoppingCallback)
+            for callback in self.given.get("callbacks", ())
         )
-    return True
 
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        pairs = self.given.get("eval_set", [])
+        if "eval_X" in self.given:  # LightGBM >= 4.7
+            X, y = self.given["eval_X"], self.given["eval_y"]
+            pairs = zip(X, y, strict=True) if isinstance(X, tuple) else (X, y)
+        pairs = [pairs] if isinstance(pairs, tuple) else pairs
+        return {f"evaluation set {k}": (X, y) for k, (X, y) in enumerate(pairs)}
 
-def _read(estimator: Any, reading: Reading) -> None:
-    """Check what is asked for, and set what LightGBM needs to be told of it."""
-    objective, metrics, given, parameters = reading
-    metric, named = reading.metric, _named_metrics(estimator)
-    _check_names([*metrics, *named])
-    if not reading.is_ours:
-        return
-    if not isinstance(estimator, lgb.LGBMClassifier) and "eval_set" in given:
-        _set_evaluation_sets(given, [*_evaluation_sets(given).values()])  # else it would warn
-    if metric is not None:
-        given["eval_metric"] = [m.lightgbm if isinstance(m, Metric) else m for m in metrics]
-        parameters |= _direct_stopping(estimator, metric, given)
-    if objective is None:
-        return
-    found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-    written = _find_aliases(found)
-    parameters |= {default: found[alias] for alias, default in written.items()}
-    parameters |= dict.fromkeys(written)  # of the two names LightGBM would use the main one
-    said = {name: v for name, v in found.items() if name not in written.values()}
-    table.check(said, objective, stops_early=any_stops_early(given.get("callbacks", ())))
-    if objective.link.is_transformed or objective.link.is_of_objective:
-        refuse_built_in_metrics([*metrics, *named], objective, "LightGBM")
-        parameters["metric"] = "None"  # the default would interpret margins as predictions
-    if objective.outputs > 1 and not [*metrics, *named]:
-        parameters["metric"] = "None"  # the default is one of a single output
-    if metric is None and _stops_on_names(estimator, given):
-        if not metrics and not named:
-            refuse_default_metric(objective, "LightGBM")
-        if not named:  # LightGBM would stop on its default, too
-            parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
+    @staticmethod
+    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
+        if "eval_X" in signature(lgb.LGBMModel.fit).parameters:  # LightGBM >= 4.7 warns of eval_set
+            given.pop("eval_set", None)
+            given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+        else:
+            given["eval_set"] = pairs
+        if weights is not None:
+            given["eval_sample_weight"] = weights
+
+    def find_classes(self, objective: Objective) -> Array:
+        """Those of y; what depends on them is told of their positions, as LGBMClassifier does."""
+        classes = find_classes(self.given["y"], objective)
+        positions = {label: k for k, label in enumerate(classes.tolist())}
+        self.estimator._class_map, self.estimator._class_weight = positions, None
+        weight = self.estimator.class_weight
+        if not isinstance(weight, dict):
+            return classes
+        unknown = [label for label in weight if label not in positions]
+        if unknown:
+            raise ValueError(
+                f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
+                f"{_checks.shown(classes.tolist())}: leave it out"
+            )
+        self.parameters["class_weight"] = {positions[label]: v for label, v in weight.items()}
+        return classes
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        for name in self.row_starts:
+            if name in self.given:
+                raise ValueError(
+                    f"{name} is given, but an init_score would be missing from the predictions: "
+                    "leave it out, boosting starts at the objective's intercept, which stays in "
+                    "the model; for a start that differs by row use train of "
+                    "gbdt_objectives.adapters.lightgbm"
+                )
+        if self.given.get("init_model") is not None:
+            return StartedObjective(objective, None)
+        return StartedObjective(objective, 0.0, shifts=True)
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        if self.objective is None:
+            yield
+            return
+        estimator = self.estimator
+        earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
+        if self.classes is not None:
+            estimator._n_classes = 1  # LightGBM makes it num_class
+        try:
+            with explain_errors():
+                yield
+        except BaseException:
+            vars(estimator).update(earlier)  # to match the booster, which is the earlier one
+            raise
+        if self.classes is not None:
+            estimator._classes, estimator._n_classes = self.classes, len(self.classes)
+            estimator._class_weight = None
+
+    finish = staticmethod(finish)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -96,62 +186,6 @@ def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
             if given and default is not None and found.get(own) == default:
                 written[given[0]] = own
     return written
-
-
-def _find_classes(estimator: Any, objective: Objective, reading: Reading) -> Array:
-    """The classes of labels; what depends on them is told of their positions, as LGBMClassifier
-    does."""
-    classes = find_classes(reading.given["y"], objective)
-    estimator._class_map = {label: k for k, label in enumerate(classes.tolist())}
-    estimator._class_weight = None
-    weight = estimator.class_weight
-    if not isinstance(weight, dict):
-        return classes
-    unknown = [label for label in weight if label not in estimator._class_map]
-    if unknown:
-        raise ValueError(
-            f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: leave it out"
-        )
-    of_position = {estimator._class_map[label]: value for label, value in weight.items()}
-    reading.parameters["class_weight"] = of_position
-    return classes
-
-
-def _start(
-    estimator: Any, objective: Objective, given: dict[str, Any], y: Array, w: Array | None
-) -> tuple[StartedObjective, dict[str, Any]]:
-    """Where boosting starts: at an earlier model, or at 0, and each row at the intercept."""
-    for name in DIALECT.row_starts:
-        if name in given:
-            raise ValueError(
-                f"{name} is given, but an init_score would be missing from the predictions: leave "
-                "it out, boosting starts at the objective's intercept, which stays in the model; "
-                "for a start that differs by row use train of gbdt_objectives.adapters.lightgbm"
-            )
-    if given.get("init_model") is not None:
-        return StartedObjective(objective, None), {}
-    return StartedObjective(objective, 0.0, shifts=True), {}
-
-
-@contextmanager
-def _around(estimator: Any, reading: Reading, classes: Array | None) -> Iterator[None]:
-    """Explain errors of LightGBM's own fit, after which the estimator matches its booster."""
-    if reading.objective is None:
-        yield
-        return
-    earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
-    if classes is not None:
-        estimator._n_classes = 1  # LightGBM makes it num_class
-    try:
-        with explain_errors():
-            yield
-    except BaseException:
-        vars(estimator).update(earlier)  # to match the booster, which is the earlier one
-        raise
-    if classes is not None:
-        estimator._classes, estimator._n_classes = classes, len(classes)
-        estimator._class_weight = None
 
 
 def _named_metrics(estimator: Any) -> list[Any]:
@@ -172,71 +206,19 @@ def _check_names(names: list[Any]) -> None:
                 )
 
 
-def _stops_on_names(estimator: Any, given: dict[str, Any]) -> bool:
-    """Whether LightGBM's own early stopping is asked for."""
-    found = estimator.get_params()
-    numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
-    return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
-        isinstance(callback, lgb.callback._EarlyStoppingCallback)
-        for callback in given.get("callbacks", ())
-    )
+def _margins_decide(estimator: Any) -> bool:
+    """Whether margins are what scikit-learn calls decisions: (n,) above 0 for the second of two
+    classes, or (n, K). It would read the score of K ordered classes as one of two."""
+    objective = estimator._objective
+    if isinstance(objective, Objective) and objective.link.is_of_objective:
+        raise AttributeError(
+            f"there is no decision_function under {objective!r}, whose margins alone decide for no "
+            "class: use predict_proba, or predict(X, raw_score=True) for the margins"
+        )
+    return True
 
 
-def _evaluation_sets(given: dict[str, Any]) -> EvaluationSets:
-    """Given as eval_set or, since 4.7, as eval_X and eval_y."""
-    if "eval_X" in given:
-        X, y = given["eval_X"], given["eval_y"]
-        pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
-    else:
-        eval_set = given.get("eval_set", [])
-        pairs = [eval_set] if isinstance(eval_set, tuple) else eval_set
-    return {f"evaluation set {k}": (X, y) for k, (X, y) in enumerate(pairs)}
-
-
-def _set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
-    """LightGBM 4.7 and newer have eval_X and eval_y, and warn of eval_set."""
-    given.pop("eval_set", None)
-    if "eval_X" in signature(lgb.LGBMModel.fit).parameters:
-        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
-    else:
-        given["eval_set"] = pairs
-    if weights is not None:
-        given["eval_sample_weight"] = weights
-
-
-def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
-    """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
-    callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
-    found = estimator.get_params()
-    for name in ALIASES["early_stopping_round"]:
-        rounds = found.get(name)
-        if rounds is None:
-            continue
-        parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
-        if _checks.number(name, rounds) > 0:
-            callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-    if any_stops_early(callbacks):
-        check_held_out_sets(_evaluation_sets(given), given, "valid")
-    given["callbacks"] = callbacks
-    return parameters
-
-
-DIALECT = Dialect(
-    model=lgb.LGBMModel,
-    fitted="_objective",
-    reads=lambda objective: isinstance(objective, Objective),
-    row_starts=("init_score", "eval_init_score"),
-    read=_read,
-    evaluation_sets=_evaluation_sets,
-    set_evaluation_sets=_set_evaluation_sets,
-    find_classes=_find_classes,
-    start=_start,
-    around=_around,
-    finish=finish,
-)
-
-
-@drop_in(DIALECT)
+@drop_in(Fitting)
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
 
@@ -273,7 +255,7 @@ class LGBMRegressor(lgb.LGBMRegressor):
     """
 
 
-@drop_in(DIALECT)
+@drop_in(Fitting)
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package.
 

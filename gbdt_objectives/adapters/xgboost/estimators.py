@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import xgboost as xgb
-from sklearn.base import ClassifierMixin
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._estimators import (
-    Dialect,
-    EvaluationSets,
-    Reading,
-    check_held_out_sets,
     copy_signature,
     drop_in,
     refuse_built_in_metrics,
@@ -47,143 +42,122 @@ OWN = {
 """Parameters of the estimators that are not XGBoost's own, or that fit looks at itself."""
 
 
-def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: Any) -> None:
-    """Save what its predictions are: of scores XGBClassifier would make probabilities."""
-    objective = getattr(estimator, "objective_", None)
-    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
-        library_save(fname)
-        return
-    margins = xgb.XGBRegressor()
-    margins._Booster = estimator.get_booster()
-    margins.save_model(fname)
+class Fitting(_estimators.Fitting):
+    """One fit of an estimator of XGBoost."""
 
+    model = xgb.XGBModel
+    fitted = "objective_"
+    row_starts = "base_margin", "base_margin_eval_set"
 
-def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
-    """Load what :func:`save_classifier` saved."""
-    objective = estimator.objective
-    estimator.__dict__.pop("objective_", None)
-    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
+    @staticmethod
+    def reads(fitted: object) -> bool:
+        return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
+
+    def check(self) -> None:
+        objective, estimator = self.objective, self.estimator
+        if sum(isinstance(one, Metric) for one in self.metrics) > 1:
+            raise ValueError(
+                "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
+                "gbdt_objectives beside its own; measure the others on the predictions"
+            )
+        if self.is_ours and not all(
+            isinstance(pair, list | tuple) and len(pair) == 2
+            for pair in self.given.get("eval_set", ())
+        ):
+            raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
+        if self.metric is not None:
+            self._direct_stopping(self.metric)
+        if objective is None:
+            return
+        callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
+        stops_early = estimator.early_stopping_rounds is not None or any_stops_early(callbacks)
+        found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
+        table.check(found, objective, stops_early=stops_early)
+        if estimator.eval_metric is None and _stops_on_default(estimator):
+            refuse_default_metric(objective, "XGBoost")
+        if self.named(objective).xgboost != objective.link.xgboost or (
+            objective.link.is_of_objective
+        ):
+            refuse_built_in_metrics(self.metrics, objective, "XGBoost")
+            self.parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
+        self.parameters["max_delta_step"] = estimator.max_delta_step or 0  # of counts it is .7
+
+    def named(self, objective: Objective) -> Link:
+        """The link by whose name XGBoost's estimators train, whatever the objective's own is."""
+        return LOGIT if self.is_classifier and not self.reads(objective) else IDENTITY
+
+    def _direct_stopping(self, metric: Metric) -> None:
+        """Let early stopping see the metric in its own direction and full precision."""
+        exact, rounds = Exact(metric.xgboost, metric), self.estimator.early_stopping_rounds
+        callbacks = direct_callbacks(self.estimator.callbacks, metric)
+        if rounds is not None:
+            callbacks.append(early_stopping(metric, rounds))
+        for callback in callbacks:
+            if isinstance(callback, STOPPING):
+                self.check_held_out("validation", callback.data)
+        metrics = [exact if one is metric else one for one in self.metrics]
+        self.parameters |= {
+            "eval_metric": metrics if len(metrics) > 1 else exact,
+            "callbacks": exact.with_callbacks(callbacks),
+            "early_stopping_rounds": None,
+        }
+
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        pairs = enumerate(self.given.get("eval_set", ()))
+        return {f"eval_set[{k}]": (X, y) for k, (X, y) in pairs}
+
+    @staticmethod
+    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
+        given["eval_set"] = pairs
+        if weights is not None:
+            given["sample_weight_eval_set"] = weights
+
+    def find_classes(self, objective: Objective) -> Array:
+        assert objective.n_classes is not None
+        return np.arange(objective.n_classes)  # XGBClassifier takes no others
+
+    def continues(self, objective: Objective) -> bool:
+        """Whether training continues an earlier model; if not, all rows must start alike."""
+        base_score = {"base_score": self.estimator.base_score}
+        if continues(base_score, self.given, objective, self.named(objective)):
+            return True
+        sets = self.evaluation_sets()
+        others = self.given.get("base_margin_eval_set") or [None] * len(sets)
+        has = {name: start is not None for name, start in zip(sets, others, strict=False)}
+        has_margin = self.given.get("base_margin") is not None
+        _arguments.check_same_starts("base_margin", {"X": has_margin, **has})
+        return False
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        if self.continues(objective):
+            return StartedObjective(objective, None)
+        base_margin, base_score = self.given.get("base_margin"), self.estimator.base_score
+        named = self.named(objective)
+        started, start = start_at(objective, (y, w), base_margin, base_score, named)
+        self.parameters |= start
+        return started
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
         try:
-            library_load(fname)
-        except TypeError as error:
-            estimator.__dict__.pop("_Booster", None)
-            name = type(estimator).__name__
-            raise TypeError(
-                f"{error}. If it was trained on an objective that turns scores into "
-                "probabilities, only the objective can read them: write "
-                f"{name}(objective=...).load_model(...) with the objective_ of the model "
-                "that was saved"
+            yield
+        except xgb.core.XGBoostError as error:
+            if "Unknown metric function" not in str(error) or len(self.metrics) == 1:
+                raise
+            raise ValueError(
+                f"eval_metric holds {_checks.shown(self.metrics)}: this version of XGBoost does "
+                "not know one of the names, or accepts no other metric beside one of "
+                "gbdt_objectives"
             ) from error
-        return
-    margins = xgb.XGBRegressor()
-    margins.load_model(fname)
-    estimator._Booster = margins.get_booster()
-    estimator.objective_ = objective
-    estimator.n_classes_ = objective.n_classes
+        self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
+        if self.classes is not None:
+            self.estimator.n_classes_ = len(self.classes)
 
-
-def _read(estimator: Any, reading: Reading) -> None:
-    """Check what is asked for, and set what XGBoost needs to be told of it."""
-    objective, metrics, given, parameters = reading
-    metric = reading.metric
-    if sum(isinstance(one, Metric) for one in metrics) > 1:
-        raise ValueError(
-            "eval_metric holds several metrics of gbdt_objectives: XGBoost takes one metric of "
-            "gbdt_objectives beside its own; measure the others on the predictions"
-        )
-    if reading.is_ours:
-        _check_eval_set(given.get("eval_set", ()))
-    if metric is not None:
-        exact = Exact(metric.xgboost, metric)
-        parameters |= _direct_stopping(estimator, exact, given)
-        if len(metrics) > 1:
-            parameters["eval_metric"] = [exact if one is metric else one for one in metrics]
-    if objective is None:
-        return
-    stops_early = estimator.early_stopping_rounds is not None or any_stops_early(
-        parameters.get("callbacks", estimator.callbacks) or ()
-    )
-    found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-    table.check(found, objective, stops_early=stops_early)
-    if estimator.eval_metric is None and _stops_on_default(estimator):
-        refuse_default_metric(objective, "XGBoost")
-    if trained_link(estimator, objective).xgboost != objective.link.xgboost or (
-        objective.link.is_of_objective
-    ):
-        refuse_built_in_metrics(metrics, objective, "XGBoost")
-        parameters["disable_default_eval_metric"] = 1  # the default is one of predictions
-    parameters["max_delta_step"] = estimator.max_delta_step or 0  # a model of counts has .7
-
-
-def trains_score(objective: object) -> TypeGuard[Objective]:
-    """Whether it is the objective that turns its margins into the probabilities of classes."""
-    return isinstance(objective, Objective) and objective.link.is_read_by_objective
-
-
-def trained_link(estimator: Any, objective: Objective) -> Link:
-    """The link by whose name XGBoost's estimators train on an objective, whatever its own is."""
-    is_classifier = isinstance(estimator, ClassifierMixin)
-    return LOGIT if is_classifier and not trains_score(objective) else IDENTITY
-
-
-def _evaluation_sets(given: dict[str, Any]) -> EvaluationSets:
-    return {f"eval_set[{k}]": (X, y) for k, (X, y) in enumerate(given.get("eval_set", ()))}
-
-
-def _set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
-    given["eval_set"] = pairs
-    if weights is not None:
-        given["sample_weight_eval_set"] = weights
-
-
-def _find_classes(estimator: Any, objective: Objective, reading: Reading) -> Array:
-    """0 to K-1: XGBClassifier takes no others."""
-    assert objective.n_classes is not None
-    return np.arange(objective.n_classes)
-
-
-def _start(
-    estimator: Any, objective: Objective, given: dict[str, Any], y: Array, w: Array | None
-) -> tuple[StartedObjective, dict[str, Any]]:
-    """Where boosting starts: at an earlier model, at the rows' own margins or at base_score."""
-    base_score, named = estimator.base_score, trained_link(estimator, objective)
-    if continues({"base_score": base_score}, given, objective, named):
-        return StartedObjective(objective, None), {}
-    check_margins(given)
-    return start_at(objective, (y, w), given.get("base_margin"), base_score, named)
-
-
-def check_margins(given: dict[str, Any]) -> None:
-    """Raise if some rows of a fit have a base_margin and others none."""
-    sets = _evaluation_sets(given)
-    others = given.get("base_margin_eval_set") or [None] * len(sets)
-    margins = {"X": given.get("base_margin"), **dict(zip(sets, others, strict=False))}
-    has = {name: margin is not None for name, margin in margins.items()}
-    _arguments.check_same_starts("base_margin", has)
-
-
-@contextmanager
-def _around(estimator: Any, reading: Reading, classes: Array | None) -> Iterator[None]:
-    """Explain an error of XGBoost's own fit, and forget what an earlier one left."""
-    try:
-        yield
-    except xgb.core.XGBoostError as error:
-        if "Unknown metric function" not in str(error) or len(reading.metrics) == 1:
-            raise
-        raise ValueError(
-            f"eval_metric holds {_checks.shown(reading.metrics)}: this version of XGBoost does not "
-            "know one of the names, or accepts no other metric beside one of gbdt_objectives"
-        ) from error
-    estimator.__dict__.pop("objective_", None)  # of an earlier fit
-    if classes is not None:
-        estimator.n_classes_ = len(classes)
-
-
-def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
-    """The model with the intercepts of several outputs, under the name of the objective's link."""
-    if np.any(intercept):
-        add_to_leaves(booster, np.broadcast_to(intercept, objective.outputs))
-    return name_link(booster, objective.link)
+    @staticmethod
+    def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
+        if np.any(intercept):
+            add_to_leaves(booster, np.broadcast_to(intercept, objective.outputs))
+        return name_link(booster, objective.link)
 
 
 def _stops_on_default(estimator: Any) -> bool:
@@ -194,41 +168,7 @@ def _stops_on_default(estimator: Any) -> bool:
     )
 
 
-def _check_eval_set(eval_set: Any) -> None:
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in eval_set):
-        raise ValueError("eval_set must be a list of pairs: write eval_set=[(X, y)]")
-
-
-def _direct_stopping(estimator: Any, exact: Exact, given: dict[str, Any]) -> dict[str, Any]:
-    """The parameters with which early stopping sees the metric in full precision."""
-    metric, rounds = exact.metric, estimator.early_stopping_rounds
-    callbacks = direct_callbacks(estimator.callbacks, metric)
-    if rounds is not None:
-        callbacks.append(early_stopping(metric, rounds))
-    for callback in callbacks:
-        if isinstance(callback, STOPPING):
-            sets = _evaluation_sets(given)
-            check_held_out_sets(sets, given, "validation", callback.data)
-    callbacks = exact.with_callbacks(callbacks)
-    return {"eval_metric": exact, "callbacks": callbacks, "early_stopping_rounds": None}
-
-
-DIALECT = Dialect(
-    model=xgb.XGBModel,
-    fitted="objective_",
-    reads=trains_score,
-    row_starts=("base_margin", "base_margin_eval_set"),
-    read=_read,
-    evaluation_sets=_evaluation_sets,
-    set_evaluation_sets=_set_evaluation_sets,
-    find_classes=_find_classes,
-    start=_start,
-    around=_around,
-    finish=finish,
-)
-
-
-@drop_in(DIALECT)
+@drop_in(Fitting)
 class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package.
 
@@ -265,7 +205,7 @@ class XGBRegressor(xgb.XGBRegressor):
     """
 
 
-@drop_in(DIALECT)
+@drop_in(Fitting)
 class XGBClassifier(xgb.XGBClassifier):
     """``xgboost.XGBClassifier`` for objectives and metrics of this package.
 
@@ -311,3 +251,38 @@ class XGBClassifier(xgb.XGBClassifier):
     @copy_signature(xgb.XGBClassifier.load_model)
     def load_model(self, fname: Any) -> None:
         load_classifier(self, super().load_model, fname)
+
+
+def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: Any) -> None:
+    """Save what its predictions are: of scores XGBClassifier would make probabilities."""
+    objective = getattr(estimator, "objective_", None)
+    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
+        library_save(fname)
+        return
+    margins = xgb.XGBRegressor()
+    margins._Booster = estimator.get_booster()
+    margins.save_model(fname)
+
+
+def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
+    """Load what :func:`save_classifier` saved."""
+    objective = estimator.objective
+    estimator.__dict__.pop("objective_", None)
+    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
+        try:
+            library_load(fname)
+        except TypeError as error:
+            estimator.__dict__.pop("_Booster", None)
+            name = type(estimator).__name__
+            raise TypeError(
+                f"{error}. If it was trained on an objective that turns scores into "
+                "probabilities, only the objective can read them: write "
+                f"{name}(objective=...).load_model(...) with the objective_ of the model "
+                "that was saved"
+            ) from error
+        return
+    margins = xgb.XGBRegressor()
+    margins.load_model(fname)
+    estimator._Booster = margins.get_booster()
+    estimator.objective_ = objective
+    estimator.n_classes_ = objective.n_classes

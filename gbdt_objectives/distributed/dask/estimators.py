@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,21 +16,9 @@ from xgboost import dask as xgb_dask
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters._estimators import (
     copy_signature,
-    margin_to_read,
-    read_fit,
-    run_fit,
 )
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
-from gbdt_objectives.adapters.xgboost._train import continues
-from gbdt_objectives.adapters.xgboost.estimators import (
-    DIALECT,
-    check_margins,
-    finish,
-    load_classifier,
-    save_classifier,
-    trained_link,
-    trains_score,
-)
+from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
 from gbdt_objectives.distributed.dask._train import (
     TIMEOUT,
@@ -44,8 +31,7 @@ from gbdt_objectives.distributed.dask._train import (
     tell,
 )
 from gbdt_objectives.objectives import Objective
-
-DASK = replace(DIALECT, model=xgb_dask.DaskXGBClassifier)
+from gbdt_objectives.objectives.base import Start
 
 
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
@@ -82,7 +68,7 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
 
     @copy_signature(xgb_dask.DaskXGBRegressor.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
+        return _Fitting(self, super().fit, X, y, *args, **kwargs).fit()
 
 
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
@@ -121,7 +107,7 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
 
     @copy_signature(xgb_dask.DaskXGBClassifier.fit)
     def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
+        return _Fitting(self, super().fit, X, y, *args, **kwargs).fit()
 
     @copy_signature(xgb_dask.DaskXGBClassifier.predict)
     def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -137,12 +123,12 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
 
     @copy_signature(xgb.XGBClassifier.save_model)
     def save_model(self, fname: Any) -> None:
-        save_classifier(self, super().save_model, fname)
+        estimators.save_classifier(self, super().save_model, fname)
 
     @copy_signature(xgb.XGBClassifier.load_model)
     def load_model(self, fname: Any) -> None:
-        load_classifier(self, super().load_model, fname)
-        if trains_score(self.objective):
+        estimators.load_classifier(self, super().load_model, fname)
+        if _Fitting.reads(self.objective):
             _set_classes(self, self.n_classes_)
 
 
@@ -152,55 +138,56 @@ def _set_classes(estimator: Any, K: Any) -> None:
         estimator.classes_ = np.arange(K)
 
 
-def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    reading = read_fit(DASK, estimator, library_fit, *args, **kwargs)
-    objective, _, given, parameters = reading
-    if not reading.is_ours:
-        run_fit(DASK, estimator, library_fit, reading)
+class _Fitting(estimators.Fitting):
+    """One fit of an estimator, of rows on a cluster."""
+
+    model = xgb_dask.DaskXGBClassifier
+
+    def fit(self) -> Any:
+        if not self.is_ours:
+            self.run()
+            return self.estimator
+        estimator, objective, given = self.estimator, self.objective, self.given
+        if objective is not None:
+            check_not_by_row(objective)
+        client = find_client(estimator.client)
+        _persist(client, given)
+        timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or TIMEOUT
+        with explained(client, set(client.nthreads()), timeout) as interruptible:
+            callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
+            self.parameters["callbacks"] = [interruptible, *callbacks]
+            if objective is None:
+                self.run()
+                return estimator
+            earlier, own_margin = self.continues(objective), given.get("base_margin")
+            measured = _measure(client, objective, given["y"], given.get("sample_weight"))
+            base_score, named = estimator.base_score, self.named(objective)
+            started, begin = start(measured, earlier, own_margin is not None, base_score, named)
+            intercept: Start = 0.0
+            if started.shifts:  # several outputs start at the intercept in each row
+                intercept = started.start = start_margin(measured)
+                started.shifts = False
+                labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
+                first, *others = (_start_of_rows(measured, y) for y in labels)
+                given |= {"base_margin": first, "base_margin_eval_set": others or None}
+            self.parameters |= {"objective": started, **begin}
+            if self.reads(objective):
+                self.library_fit = _fit_margins(estimator)
+            self.run()
+            self.finish(estimator.get_booster(), objective, intercept)
+            estimator.objective_ = measured
+            if self.reads(objective):
+                _set_classes(estimator, objective.n_classes)
+            if objective.fits_margins:
+                names = ("missing", "enable_categorical", "feature_types")
+                data = xgb_dask.DaskDMatrix(
+                    client, given["X"], given["y"], weight=given.get("sample_weight"),
+                    base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
+                )  # fmt: skip
+                estimator.objective_ = fitted_objective(
+                    client, measured, estimator.get_booster(), data, timeout=timeout
+                )
         return estimator
-    if objective is not None:
-        check_not_by_row(objective)
-    client = find_client(estimator.client)
-    _persist(client, given)
-    sets = [(given["X"], given["y"]), *given.get("eval_set", ())]
-    timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or TIMEOUT
-    with explained(client, set(client.nthreads()), timeout) as interruptible:
-        callbacks = parameters.get("callbacks", estimator.callbacks) or ()
-        parameters["callbacks"] = [interruptible, *callbacks]
-        if objective is None:
-            run_fit(DASK, estimator, library_fit, reading)
-            return estimator
-        own_margin = given.get("base_margin")
-        named = trained_link(estimator, objective)
-        earlier = continues({"base_score": estimator.base_score}, given, objective, named)
-        if not earlier:
-            check_margins(given)
-        measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-        started, base_score = start(
-            measured, earlier, own_margin is not None, estimator.base_score, named
-        )
-        intercept: Any = 0.0
-        if started.shifts:  # several outputs start at the intercept in each row
-            started.start, started.shifts = start_margin(measured), False
-            intercept, margins = started.start, [_start_of_rows(measured, y) for _, y in sets]
-            given |= {"base_margin": margins[0], "base_margin_eval_set": margins[1:] or None}
-        parameters |= {"objective": started, **base_score}
-        scores = trains_score(objective)
-        run_fit(DASK, estimator, _fit_margins(estimator) if scores else library_fit, reading)
-        finish(estimator.get_booster(), objective, intercept)
-        estimator.objective_ = measured
-        if scores:
-            _set_classes(estimator, objective.n_classes)
-        if objective.fits_margins:
-            names = ("missing", "enable_categorical", "feature_types")
-            data = xgb_dask.DaskDMatrix(
-                client, given["X"], given["y"], weight=given.get("sample_weight"),
-                base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
-            )  # fmt: skip
-            estimator.objective_ = fitted_objective(
-                client, measured, estimator.get_booster(), data, timeout=timeout
-            )
-    return estimator
 
 
 def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
@@ -286,7 +273,7 @@ def _class_probability(
     estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     """A Dask array of the probabilities that the objective finds in its margins, or None."""
-    margin = margin_to_read(DASK, estimator, predict, *args, **kwargs)
+    margin = _Fitting.margin_to_read(estimator, predict, *args, **kwargs)
     if margin is None:
         return None
     objective = estimator.objective_
