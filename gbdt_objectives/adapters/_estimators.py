@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, library_of
+from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
@@ -28,8 +28,8 @@ from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 Estimator = TypeVar("Estimator", bound=Any)
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 OTHERS = ("_other_params", "kwargs")
@@ -56,6 +56,7 @@ class Fitting:
         The classes of labels that a score is trained on; the library sees their positions.
     """
 
+    library: Library
     model: Any
     """The library's class whose fit and predict know of no classes."""
     fitted: str
@@ -167,7 +168,7 @@ class Fitting:
             return objective.without_rows()  # a model needs them no more
         if not objective.fits_margins:
             return objective  # nothing: no need to predict all rows
-        final = self.model.predict(self.estimator, **asked, **ask_margins(self.estimator))
+        final = self.model.predict(self.estimator, **asked, **{MARGIN_FLAG[self.library]: True})
         with _workers.together(objective):
             fitted = objective.fitted(y, final, w)
             _workers.agree()
@@ -182,7 +183,7 @@ class Fitting:
         given = name_arguments(library_predict, *args, **kwargs)
         if any(given.get(name) for name in NOT_PREDICTIONS):
             return None
-        return cls.model.predict(estimator, **{**given, **ask_margins(estimator)})
+        return cls.model.predict(estimator, **{**given, MARGIN_FLAG[cls.library]: True})
 
     # What differs.
 
@@ -263,13 +264,6 @@ def takes_metrics(library_fit: Any) -> bool:
     return "eval_metric" in signature(library_fit).parameters
 
 
-def ask_margins(estimator: Any) -> dict[str, bool]:
-    """The argument of an estimator's predict that asks for margins."""
-    library = library_of(estimator)
-    assert library is not None
-    return {MARGIN_FLAG[library]: True}
-
-
 def _by_keyword(
     library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -322,47 +316,36 @@ def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
     """The objective with what fit got for its rows, and the other arguments of fit by name."""
-    objective, given = _read_rows(objective, fit, *args, **kwargs)
-    if objective is not None:
-        if given.get("y") is None:
-            raise ValueError(
-                f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the "
-                "target y is None."
-            )
-        given["y"] = whole_numbers(given["y"])
-        if isinstance(given.get("eval_set"), list):
-            given["eval_set"] = [
-                (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
-                for pair in given["eval_set"]
-            ]
-    return objective, given
-
-
-def _read_rows(
-    objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
-) -> tuple[Objective | None, dict[str, Any]]:
-    """The same, as they are."""
     names = row_names(objective)
-    if objective is None or not names:
-        return objective, name_arguments(fit, *args, **kwargs)
     for name in names:
         if name in signature(fit).parameters:
             raise ValueError(
                 f"rows of {objective!r} names {name!r}, which is an argument of fit(): rename it"
             )
     own = {name: kwargs.pop(name) for name in names if name in kwargs}
-    rows = {name: values for name, values in own.items() if values is not None}
     given = name_arguments(fit, *args, **kwargs)
-    if not rows:
-        return objective, given
-    if objective.rows is not None:
+    if objective is None:
+        return None, given
+    rows = {name: values for name, values in own.items() if values is not None}
+    if rows and objective.rows is not None:
         raise ValueError(
             f"fit() got {', '.join(rows)}, but the objective has it already: make the objective "
             f"with the names only, objective(function, rows={list(names)})"
         )
     for name, values in rows.items():
         check_same_index(name, values, given["X"])
-    return objective.with_rows(rows), given
+    if given.get("y") is None:
+        raise ValueError(
+            f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
+            "y is None."
+        )
+    given["y"] = whole_numbers(given["y"])
+    if isinstance(given.get("eval_set"), list):
+        given["eval_set"] = [
+            (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+            for pair in given["eval_set"]
+        ]
+    return objective.with_rows(rows) if rows else objective, given
 
 
 def check_same_index(name: str, values: Any, X: Any) -> None:

@@ -75,7 +75,7 @@ def check_correctable(estimator: Any) -> None:
         kind = booster_kind(part, "Classifier")
         if kind is None:
             continue
-        aliases = lightgbm_aliases() if kind == "lightgbm" else {}
+        aliases = aliases_of(kind)
         check_log_odds(part, kind, aliases.get("objective", ("objective",)))
         neutral |= {
             alias: value for name, value in REWEIGHTING.items() for alias in aliases.get(name, ())
@@ -114,10 +114,15 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
             )
 
 
-def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
-    from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
+    """All names of the parameters of a library that have more than one."""
+    found: dict[str, tuple[str, ...]] = _adapter(kind, "parameters").ALIASES
+    return found
 
-    return ALIASES
+
+def _adapter(kind: str, module: str) -> Any:
+    """A module of a library's adapter, which imports the library."""
+    return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:
@@ -164,7 +169,7 @@ def fit(
     """
     if objective is not None:
         estimator.set_params(objective=objective)
-    fitting = import_module(f"gbdt_objectives.adapters.{kind}.estimators").Fitting
+    fitting = _adapter(kind, "estimators").Fitting
     given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
@@ -182,9 +187,7 @@ def check_start(kind: str, intercept: float) -> None:
     """Raise if training cannot start at these log-odds of the full population."""
     if kind != "xgboost":
         return
-    from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
-
-    limit = float(-logit(LEAST_PROBABILITY))
+    limit = float(-logit(_adapter(kind, "intercept").LEAST_PROBABILITY))
     if abs(intercept) > limit:
         raise ValueError(
             f"training cannot start at {intercept:.4g}, the log-odds of the full population: "

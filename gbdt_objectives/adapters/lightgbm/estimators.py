@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._library import Library
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import (
     copy_signature,
@@ -42,6 +43,7 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 class Fitting(_estimators.Fitting):
     """One fit of an estimator of LightGBM."""
 
+    library: Library = "lightgbm"
     model = lgb.LGBMModel
     fitted = "_objective"
     row_starts = "init_score", "eval_init_score"

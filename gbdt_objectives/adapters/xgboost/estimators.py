@@ -11,6 +11,7 @@ import xgboost as xgb
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._library import Library
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._estimators import (
@@ -45,6 +46,7 @@ OWN = {
 class Fitting(_estimators.Fitting):
     """One fit of an estimator of XGBoost."""
 
+    library: Library = "xgboost"
     model = xgb.XGBModel
     fitted = "objective_"
     row_starts = "base_margin", "base_margin_eval_set"

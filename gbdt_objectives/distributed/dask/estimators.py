@@ -14,9 +14,7 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._estimators import (
-    copy_signature,
-)
+from gbdt_objectives.adapters._estimators import copy_signature
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
