@@ -68,10 +68,7 @@ class Fitting:
         self.estimator, self.library_fit = estimator, library_fit
         self.is_classifier = isinstance(estimator, ClassifierMixin)
         in_fit = takes_metrics(library_fit)
-        if in_fit:
-            check_places(estimator, "", "pass it to fit, eval_metric=")
-        else:
-            check_places(estimator, "eval_metric", "write eval_metric= of the estimator")
+        check_places(estimator, in_fit)
         objective = own_objective(estimator, classifier=self.is_classifier)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(objective, library_fit, *args, **kwargs)
@@ -190,7 +187,7 @@ class Fitting:
     @staticmethod
     def reads(fitted: object) -> bool:
         """Whether a classifier asks this fitted objective for probabilities, not the library."""
-        raise NotImplementedError
+        return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
 
     def check(self) -> None:
         """Refuse what the library would ignore or misread, and tell it all else in its words."""
@@ -206,8 +203,17 @@ class Fitting:
         raise NotImplementedError
 
     def find_classes(self, objective: Objective) -> Array:
-        """The classes of labels that a score is trained on, in the objective's order."""
-        raise NotImplementedError
+        """The classes of labels that a score is trained on, in the objective's order: any two, or
+        0 to K-1."""
+        if objective.n_classes is not None and objective.n_classes > 2:
+            return np.arange(objective.n_classes)
+        target = one_column(self.given["y"])
+        if target.dtype.kind == "f":
+            _checks.finite("y", target)
+        check_classification_targets(target)  # no fractions
+        classes = np.unique(target)
+        check_two_classes(classes)
+        return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         """Where boosting starts, which the parameters say."""
@@ -389,11 +395,12 @@ def row_names(objective: object) -> tuple[str, ...]:
     return tuple(name for name, _ in objective.named)
 
 
-def check_places(estimator: Any, metrics: str, where: str) -> None:
-    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore.
-
-    ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
-    """
+def check_places(estimator: Any, metrics_in_fit: bool) -> None:
+    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore."""
+    metrics = "" if metrics_in_fit else "eval_metric"
+    where = (
+        "pass it to fit, eval_metric=" if metrics_in_fit else "write eval_metric= of the estimator"
+    )
     for name, value in estimator.get_params(deep=False).items():
         if name.startswith("objective__"):  # which the libraries ignore
             raise ValueError(
@@ -495,20 +502,6 @@ def one_column(y: ArrayLike) -> Array:
     """Labels (n,) or (n, 1) as (n,)."""
     target = np.asarray(y)
     return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
-
-
-def find_classes(y: ArrayLike, objective: Objective) -> Array:
-    """The classes of labels that a score is trained on, in the objective's order: any two, or 0 to
-    K-1."""
-    if objective.n_classes is not None and objective.n_classes > 2:
-        return np.arange(objective.n_classes)
-    target = one_column(y)
-    if target.dtype.kind == "f":
-        _checks.finite("y", target)
-    check_classification_targets(target)  # no fractions
-    classes = np.unique(target)
-    check_two_classes(classes)
-    return classes
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:

@@ -25,9 +25,9 @@ from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import WorkersDisagree, some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, margin, prediction
+from gbdt_objectives.adapters.xgboost._train import continues, prediction, start_measured
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -293,11 +293,7 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
                 "leave one of them out"
             )
         return StartedObjective(objective, None), {"base_score": prediction(0.0, named)}
-    measured = _measured(objective, estimator, dataset)
-    if base_score is not None:
-        return StartedObjective(measured, margin(base_score, objective)), {}
-    intercept = float(start_margin(measured))
-    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, named)}
+    return start_measured(_measured(objective, estimator, dataset), base_score, named)
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

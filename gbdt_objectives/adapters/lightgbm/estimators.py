@@ -17,7 +17,6 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import (
     copy_signature,
     drop_in,
-    find_classes,
     refuse_built_in_metrics,
     refuse_default_metric,
     sounding_like,
@@ -128,7 +127,7 @@ class Fitting(_estimators.Fitting):
 
     def find_classes(self, objective: Objective) -> Array:
         """Those of y; what depends on them is told of their positions, as LGBMClassifier does."""
-        classes = find_classes(self.given["y"], objective)
+        classes = super().find_classes(objective)
         positions = {label: k for k, label in enumerate(classes.tolist())}
         self.estimator._class_map, self.estimator._class_weight = positions, None
         weight = self.estimator.class_weight

@@ -51,10 +51,6 @@ class Fitting(_estimators.Fitting):
     fitted = "objective_"
     row_starts = "base_margin", "base_margin_eval_set"
 
-    @staticmethod
-    def reads(fitted: object) -> bool:
-        return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
-
     def check(self) -> None:
         objective, estimator = self.objective, self.estimator
         if sum(isinstance(one, Metric) for one in self.metrics) > 1:
