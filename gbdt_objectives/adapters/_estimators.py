@@ -396,11 +396,10 @@ def row_names(objective: object) -> tuple[str, ...]:
 
 
 def check_places(estimator: Any, metrics_in_fit: bool) -> None:
-    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore."""
-    metrics = "" if metrics_in_fit else "eval_metric"
-    where = (
-        "pass it to fit, eval_metric=" if metrics_in_fit else "write eval_metric= of the estimator"
-    )
+    """Raise for an objective, its part, or a metric under a parameter that libraries ignore."""
+    metrics, where = "eval_metric", "write eval_metric= of the estimator"
+    if metrics_in_fit:
+        metrics, where = "", "pass it to fit, eval_metric="
     for name, value in estimator.get_params(deep=False).items():
         if name.startswith("objective__"):  # which the libraries ignore
             raise ValueError(
