@@ -61,6 +61,8 @@ class Fitting:
     """The library's class whose fit and predict know of no classes."""
     fitted: str
     """The attribute of an estimator for its fitted objective."""
+    evaluation_set: str
+    """What messages call one, a format of its number."""
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
 
@@ -122,8 +124,7 @@ class Fitting:
             name: (X, class_positions(f"y of {name}", y, classes))
             for name, (X, y) in self.evaluation_sets().items()
         }
-        if sets:
-            self.set_evaluation_sets(self.given, list(sets.values()))
+        self.set_evaluation_sets(list(sets.values()))
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -146,6 +147,20 @@ class Fitting:
             labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
             first, *others = (start_of_rows(measured, len(y)) for y in labels)
             self.given |= zip(self.row_starts, (first, others or None), strict=True)
+
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        """Features and labels, by the name that messages give them."""
+        pairs = self.given.get("eval_set", ())
+        if "eval_X" in self.given:  # LightGBM >= 4.7
+            X, y = self.given["eval_X"], self.given["eval_y"]
+            pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
+        return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
+
+    def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Replace them by these; none by none."""
+        if pairs:
+            self.given.pop("eval_set", None)
+            self.given |= evaluation_arguments(self.library_fit, pairs)
 
     def check_held_out(self, prefix: str, name: str | None = None) -> None:
         """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
@@ -191,15 +206,6 @@ class Fitting:
 
     def check(self) -> None:
         """Refuse what the library would ignore or misread, and tell it all else in its words."""
-        raise NotImplementedError
-
-    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
-        """Features and labels, by the name that messages give them."""
-        raise NotImplementedError
-
-    @staticmethod
-    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
-        """Replace them among the arguments of fit."""
         raise NotImplementedError
 
     def find_classes(self, objective: Objective) -> Array:
@@ -268,6 +274,13 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
 def takes_metrics(library_fit: Any) -> bool:
     """Whether eval_metric is an argument of fit, as in LightGBM, not of the estimator."""
     return "eval_metric" in signature(library_fit).parameters
+
+
+def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Evaluation sets as arguments of fit: LightGBM 4.7 and newer warn of eval_set."""
+    if "eval_X" in signature(library_fit).parameters:
+        return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    return {"eval_set": pairs}
 
 
 def _by_keyword(

@@ -12,7 +12,11 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
-from gbdt_objectives.adapters._estimators import set_temporarily, takes_metrics
+from gbdt_objectives.adapters._estimators import (
+    evaluation_arguments,
+    set_temporarily,
+    takes_metrics,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -174,7 +178,10 @@ def fit(
     parameters: dict[str, Any] = {}
     if held_out is not None and stopping_rounds is not None:
         *pair, weight = held_out
-        fitting.set_evaluation_sets(given, [tuple(pair)], None if weight is None else [weight])
+        given |= evaluation_arguments(estimator.fit, [tuple(pair)])
+        if weight is not None:
+            name = "sample_weight_eval_set" if kind == "xgboost" else "eval_sample_weight"
+            given[name] = [weight]
         if kind == "xgboost":  # which prints each round, else
             given["verbose"] = False
         parameters["early_stopping_rounds"] = stopping_rounds

@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import Library
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import (
     copy_signature,
@@ -42,9 +41,10 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 class Fitting(_estimators.Fitting):
     """One fit of an estimator of LightGBM."""
 
-    library: Library = "lightgbm"
+    library = "lightgbm"
     model = lgb.LGBMModel
     fitted = "_objective"
+    evaluation_set = "evaluation set {}"
     row_starts = "init_score", "eval_init_score"
 
     @staticmethod
@@ -57,8 +57,10 @@ class Fitting(_estimators.Fitting):
         _check_names(metrics)
         if not self.is_ours:
             return
-        if not self.is_classifier and "eval_set" in self.given:
-            self.set_evaluation_sets(self.given, list(self.evaluation_sets().values()))
+        if isinstance(self.given.get("eval_set"), tuple):
+            self.given["eval_set"] = [self.given["eval_set"]]
+        if not self.is_classifier:  # whose own fit encodes the labels of eval_set, not eval_y
+            self.set_evaluation_sets(list(self.evaluation_sets().values()))
         if self.metric is not None:
             self._direct_stopping(self.metric)
         if objective is None:
@@ -106,24 +108,6 @@ class Fitting(_estimators.Fitting):
             isinstance(callback, lgb.callback._EarlyStoppingCallback)
             for callback in self.given.get("callbacks", ())
         )
-
-    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
-        pairs = self.given.get("eval_set", [])
-        if "eval_X" in self.given:  # LightGBM >= 4.7
-            X, y = self.given["eval_X"], self.given["eval_y"]
-            pairs = zip(X, y, strict=True) if isinstance(X, tuple) else (X, y)
-        pairs = [pairs] if isinstance(pairs, tuple) else pairs
-        return {f"evaluation set {k}": (X, y) for k, (X, y) in enumerate(pairs)}
-
-    @staticmethod
-    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
-        if "eval_X" in signature(lgb.LGBMModel.fit).parameters:  # LightGBM >= 4.7 warns of eval_set
-            given.pop("eval_set", None)
-            given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
-        else:
-            given["eval_set"] = pairs
-        if weights is not None:
-            given["eval_sample_weight"] = weights
 
     def find_classes(self, objective: Objective) -> Array:
         """Those of y; what depends on them is told of their positions, as LGBMClassifier does."""

@@ -11,7 +11,6 @@ import xgboost as xgb
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import Library
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._estimators import (
@@ -46,9 +45,10 @@ OWN = {
 class Fitting(_estimators.Fitting):
     """One fit of an estimator of XGBoost."""
 
-    library: Library = "xgboost"
+    library = "xgboost"
     model = xgb.XGBModel
     fitted = "objective_"
+    evaluation_set = "eval_set[{}]"
     row_starts = "base_margin", "base_margin_eval_set"
 
     def check(self) -> None:
@@ -99,16 +99,6 @@ class Fitting(_estimators.Fitting):
             "callbacks": exact.with_callbacks(callbacks),
             "early_stopping_rounds": None,
         }
-
-    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
-        pairs = enumerate(self.given.get("eval_set", ()))
-        return {f"eval_set[{k}]": (X, y) for k, (X, y) in pairs}
-
-    @staticmethod
-    def set_evaluation_sets(given: dict[str, Any], pairs: Any, weights: Any = None) -> None:
-        given["eval_set"] = pairs
-        if weights is not None:
-            given["sample_weight_eval_set"] = weights
 
     def find_classes(self, objective: Objective) -> Array:
         assert objective.n_classes is not None
