@@ -113,7 +113,7 @@ class Fitting:
         """The library's own fit, with the parameters set while it runs."""
         if self.objective is not None:
             self.parameters |= _arguments.several_outputs(self.objective)
-        with set_temporarily(self.estimator, self.parameters), self.around():
+        with self.around(), set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
     def _encode(self, classes: Array) -> None:
