@@ -187,15 +187,29 @@ class Fitting:
         return fitted
 
     @classmethod
-    def margin_to_read(cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any) -> Any:
-        """The margins in which the fitted objective is to find probabilities; None if the library
+    def class_probability(
+        cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """The probabilities that the fitted objective finds in its margins; None if the library
         finds them itself, or if ``library_predict`` is not asked for predictions."""
-        if not cls.reads(getattr(estimator, cls.fitted, None)):
+        objective = getattr(estimator, cls.fitted, None)
+        if not cls.reads(objective):
             return None
         given = name_arguments(library_predict, *args, **kwargs)
         if any(given.get(name) for name in NOT_PREDICTIONS):
             return None
-        return cls.model.predict(estimator, **{**given, MARGIN_FLAG[cls.library]: True})
+        margin = cls.model.predict(estimator, **{**given, MARGIN_FLAG[cls.library]: True})
+        return cls.read_margin(objective, margin)
+
+    @staticmethod
+    def read_margin(objective: Any, margin: Any) -> Any:
+        """The probabilities, (n, K), that the objective finds in margins."""
+        return objective.class_probability(margin)
+
+    @staticmethod
+    def most_probable(estimator: Any, p: Any) -> Any:
+        """The class of each row, (n,)."""
+        return estimator.classes_[p.argmax(axis=1)]
 
     # What differs.
 
@@ -252,18 +266,16 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         @copy_signature(library.predict)
         def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             library_predict = super(kind, self).predict
-            margin = fitting.margin_to_read(self, library_predict, X, *args, **kwargs)
-            if margin is None:
+            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
+            if p is None:
                 return library_predict(X, *args, **kwargs)
-            return self.classes_[self.objective_.class_probability(margin).argmax(axis=1)]
+            return fitting.most_probable(self, p)
 
         @copy_signature(library.predict_proba)
         def predict_proba(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             library_predict = super(kind, self).predict_proba
-            margin = fitting.margin_to_read(self, library_predict, X, *args, **kwargs)
-            if margin is None:
-                return library_predict(X, *args, **kwargs)
-            return self.objective_.class_probability(margin)
+            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
+            return library_predict(X, *args, **kwargs) if p is None else p
 
         kind.predict, kind.predict_proba = predict, predict_proba
         return kind

@@ -139,13 +139,20 @@ class Fitting(_estimators.Fitting):
             ) from error
         self.estimator.__dict__.pop("objective_", None)  # of an earlier fit
         if self.classes is not None:
-            self.estimator.n_classes_ = len(self.classes)
+            _set_classes(self.estimator, len(self.classes))
 
     @staticmethod
     def finish(booster: xgb.Booster, objective: Objective, intercept: Start) -> xgb.Booster:
         if np.any(intercept):
             add_to_leaves(booster, np.broadcast_to(intercept, objective.outputs))
         return name_link(booster, objective.link)
+
+
+def _set_classes(estimator: Any, K: Any) -> None:
+    """Those of a score, 0 to K-1."""
+    estimator.n_classes_ = K
+    if not hasattr(type(estimator), "classes_"):  # on Dask; from XGBoost 3.4 on it follows from K
+        estimator.classes_ = np.arange(K)
 
 
 def _stops_on_default(estimator: Any) -> bool:
@@ -273,4 +280,4 @@ def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: 
     margins.load_model(fname)
     estimator._Booster = margins.get_booster()
     estimator.objective_ = objective
-    estimator.n_classes_ = objective.n_classes
+    _set_classes(estimator, objective.n_classes)

@@ -14,7 +14,7 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._estimators import copy_signature
+from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
@@ -30,110 +30,6 @@ from gbdt_objectives.distributed.dask._train import (
 )
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
-
-
-class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
-    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
-
-    As :class:`gbdt_objectives.adapters.xgboost.XGBRegressor`, on the rows of a Dask cluster: the
-    objective is measured on the labels of all partitions, and the model, the best round and
-    ``evals_result()`` are those of one machine. Without an objective or metric of this package it
-    is XGBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
-    **kwargs
-        As for ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=xgboost.collective.Config(timeout=60)``
-        (XGBoost 3.0) is how long workers wait for one that does not answer.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
-    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
-    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
-    array([1., 3.], dtype=float32)
-    """
-
-    @copy_signature(xgb_dask.DaskXGBRegressor.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _Fitting(self, super().fit, X, y, *args, **kwargs).fit()
-
-
-class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
-    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
-
-    As :class:`gbdt_objectives.adapters.xgboost.XGBClassifier`, on the rows of a Dask cluster. Of
-    an objective with the link "score" ``objective_`` is fitted to the training rows of all
-    workers, and ``predict_proba`` and ``predict`` give its probabilities and classes. Labels are 0
-    to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
-    **kwargs
-        As for ``xgboost.dask.DaskXGBClassifier``; ``coll_cfg`` as for :class:`DaskXGBRegressor`.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
-    ...                               max_depth=1, learning_rate=0.1)
-    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
-    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
-    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _Fitting(self, super().fit, X, y, *args, **kwargs).fit()
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict, X, *args, **kwargs)
-        if p is None:
-            return super().predict(X, *args, **kwargs)
-        return p.map_blocks(_most_probable, drop_axis=1, dtype=np.intp)
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.predict_proba)
-    def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
-        return super().predict_proba(X, *args, **kwargs) if p is None else p
-
-    @copy_signature(xgb.XGBClassifier.save_model)
-    def save_model(self, fname: Any) -> None:
-        estimators.save_classifier(self, super().save_model, fname)
-
-    @copy_signature(xgb.XGBClassifier.load_model)
-    def load_model(self, fname: Any) -> None:
-        estimators.load_classifier(self, super().load_model, fname)
-        if _Fitting.reads(self.objective):
-            _set_classes(self, self.n_classes_)
-
-
-def _set_classes(estimator: Any, K: Any) -> None:
-    estimator.n_classes_ = K
-    if not hasattr(type(estimator), "classes_"):  # from XGBoost 3.4 on it follows from K
-        estimator.classes_ = np.arange(K)
 
 
 class _Fitting(estimators.Fitting):
@@ -170,12 +66,11 @@ class _Fitting(estimators.Fitting):
                 given |= {"base_margin": first, "base_margin_eval_set": others or None}
             self.parameters |= {"objective": started, **begin}
             if self.reads(objective):
+                self.classes = self.find_classes(objective)
                 self.library_fit = _fit_margins(estimator)
             self.run()
             self.finish(estimator.get_booster(), objective, intercept)
             estimator.objective_ = measured
-            if self.reads(objective):
-                _set_classes(estimator, objective.n_classes)
             if objective.fits_margins:
                 names = ("missing", "enable_categorical", "feature_types")
                 data = xgb_dask.DaskDMatrix(
@@ -186,6 +81,24 @@ class _Fitting(estimators.Fitting):
                     client, measured, estimator.get_booster(), data, timeout=timeout
                 )
         return estimator
+
+    @staticmethod
+    def read_margin(objective: Any, margin: Any) -> Any:
+        K = objective.n_classes
+
+        def probability(block: Array) -> Array:
+            return objective.class_probability(block) if len(block) else np.empty((0, K))
+
+        return margin.map_blocks(
+            probability,
+            new_axis=[1] if margin.ndim == 1 else None,
+            chunks=(margin.chunks[0], (K,)),
+            meta=np.empty((0, 0)),
+        )
+
+    @staticmethod
+    def most_probable(estimator: Any, p: Any) -> Any:
+        return p.map_blocks(partial(np.argmax, axis=1), drop_axis=1, dtype=np.intp)
 
 
 def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
@@ -267,26 +180,79 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
     return fit
 
 
-def _class_probability(
-    estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """A Dask array of the probabilities that the objective finds in its margins, or None."""
-    margin = _Fitting.margin_to_read(estimator, predict, *args, **kwargs)
-    if margin is None:
-        return None
-    objective = estimator.objective_
-    K: Any = objective.n_classes
+@drop_in(_Fitting)
+class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
+    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
 
-    def probability(block: Array) -> Array:
-        return objective.class_probability(block) if len(block) else np.empty((0, K))
+    As :class:`gbdt_objectives.adapters.xgboost.XGBRegressor`, on the rows of a Dask cluster: the
+    objective is measured on the labels of all partitions, and the model, the best round and
+    ``evals_result()`` are those of one machine. Without an objective or metric of this package it
+    is XGBoost's own estimator.
 
-    return margin.map_blocks(
-        probability,
-        new_axis=[1] if margin.ndim == 1 else None,
-        chunks=(margin.chunks[0], (K,)),
-        meta=np.empty((0, 0)),
-    )
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        As for one machine, but none with values of its training rows.
+    **kwargs
+        As for ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=xgboost.collective.Config(timeout=60)``
+        (XGBoost 3.0) is how long workers wait for one that does not answer.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
+    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
+    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
+    array([1., 3.], dtype=float32)
+    """
 
 
-def _most_probable(p: Array) -> Array:
-    return np.asarray(np.argmax(p, axis=1))
+@drop_in(_Fitting)
+class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
+    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
+
+    As :class:`gbdt_objectives.adapters.xgboost.XGBClassifier`, on the rows of a Dask cluster. Of
+    an objective with the link "score" ``objective_`` is fitted to the training rows of all
+    workers, and ``predict_proba`` and ``predict`` give its probabilities and classes. Labels are 0
+    to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        As for one machine, but none with values of its training rows.
+    **kwargs
+        As for ``xgboost.dask.DaskXGBClassifier``; ``coll_cfg`` as for :class:`DaskXGBRegressor`.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+    ...                               max_depth=1, learning_rate=0.1)
+    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
+    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
+    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
+    True
+    """
+
+    @copy_signature(xgb.XGBClassifier.save_model)
+    def save_model(self, fname: Any) -> None:
+        estimators.save_classifier(self, super().save_model, fname)
+
+    @copy_signature(xgb.XGBClassifier.load_model)
+    def load_model(self, fname: Any) -> None:
+        estimators.load_classifier(self, super().load_model, fname)
