@@ -94,6 +94,7 @@ class Fitting:
                 self.library_fit = MethodType(self.model.fit, estimator)
             y, w = self._labels_weights()
             started = self.start(objective, y, w)
+            # the rows as the user starts them, for margins after training
             asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
             intercept: Start = 0.0
             if started.shifts:  # boosting starts at 0: each row gets the intercept
@@ -105,7 +106,7 @@ class Fitting:
         self.parameters["objective"] = started
         self.run()
         estimator._Booster = self.finish(estimator._Booster, objective, intercept)
-        setattr(estimator, self.fitted, started.objective)  # lest margins be misread if this fails
+        setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
         setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
         return estimator
 
