@@ -3,31 +3,309 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from inspect import Parameter, getattr_static, signature
+from types import MethodType
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, library_of
+from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 Estimator = TypeVar("Estimator", bound=Any)
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
+
+NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
+"""Arguments of predict that ask for something else."""
+
+
+class Fitting:
+    """One fit of an estimator as one of ours. A subclass says what differs in its library.
+
+    Attributes
+    ----------
+    objective : Objective or None
+        One of ours; None for one of the library or a function.
+    metrics : list
+        ``eval_metric``, with a Metric for each of ours; ``metric`` is the first of them.
+    given : dict
+        The arguments of fit by name.
+    parameters : dict
+        What to set on the estimator while the library's own fit runs.
+    classes : ndarray or None
+        The classes of labels that a score is trained on; the library sees their positions.
+    """
+
+    library: Library
+    model: Any
+    """The library's class whose fit and predict know of no classes."""
+    fitted: str
+    """The attribute of an estimator for its fitted objective."""
+    evaluation_set: str
+    """What messages call one, a format of its number."""
+    row_starts: tuple[str, str]
+    """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+
+    def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
+        self.estimator, self.library_fit = estimator, library_fit
+        self.is_classifier = isinstance(estimator, ClassifierMixin)
+        in_fit = takes_metrics(library_fit)
+        check_places(estimator, in_fit)
+        objective = own_objective(estimator, classifier=self.is_classifier)
+        args, kwargs = _by_keyword(library_fit, args, kwargs)
+        self.objective, self.given = read_arguments(objective, library_fit, *args, **kwargs)
+        asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
+        self.metrics = read_metrics(asked, estimator, classifier=self.is_classifier)
+        self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
+        self.is_ours = self.objective is not None or self.metric is not None
+        self.parameters: dict[str, Any] = {}
+        self.classes: Array | None = None
+        self.check()
+
+    def fit(self) -> Any:
+        """The estimator, fitted."""
+        objective, estimator = self.objective, self.estimator
+        if objective is None:
+            self.run()
+            return estimator
+        with _workers.together(objective):
+            if objective.link.is_read_by_objective:
+                self._encode(self.find_classes(objective))
+                self.library_fit = MethodType(self.model.fit, estimator)
+            y, w = self._labels_weights()
+            started = self.start(objective, y, w)
+            # the rows as the user starts them, for margins after training
+            asked = {name: v for name, v in self.given.items() if name in ("X", self.row_starts[0])}
+            intercept: Start = 0.0
+            if started.shifts:  # boosting starts at 0: each row gets the intercept
+                measured = objective.measured(y, w)
+                intercept = start_margin(measured)
+                started = StartedObjective(measured, intercept)
+                self._start_rows(measured)
+            _workers.agree()
+        self.parameters["objective"] = started
+        self.run()
+        estimator._Booster = self.finish(estimator._Booster, objective, intercept)
+        setattr(estimator, self.fitted, started.objective)  # which stays if the next line fails
+        setattr(estimator, self.fitted, self._fit_to_margins(started.objective, y, w, asked))
+        return estimator
+
+    def run(self) -> None:
+        """The library's own fit, with the parameters set while it runs."""
+        if self.objective is not None:
+            self.parameters |= _arguments.several_outputs(self.objective)
+        with self.around(), set_temporarily(self.estimator, self.parameters):
+            self.library_fit(**self.given)
+
+    def _encode(self, classes: Array) -> None:
+        """Turn all labels into class positions."""
+        self.classes = classes
+        self.given["y"] = class_positions("y", self.given["y"], classes)
+        sets = {
+            name: (X, class_positions(f"y of {name}", y, classes))
+            for name, (X, y) in self.evaluation_sets().items()
+        }
+        self.set_evaluation_sets(list(sets.values()))
+
+    def _labels_weights(self) -> tuple[Array, Array | None]:
+        """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
+        y, w = one_column(self.given["y"]), self.given.get("sample_weight")
+        w = None if w is None else np.asarray(w)
+        of_class = getattr(self.estimator, "class_weight", None)
+        of_class = self.parameters.get("class_weight", of_class)
+        if of_class is not None:
+            by_class = compute_sample_weight(of_class, y)
+            w = by_class if w is None else w * by_class
+        if self.is_classifier and self.classes is None:
+            classes, position = np.unique(y, return_inverse=True)
+            check_two_classes(classes)
+            y = position.reshape(y.shape)
+        return y, w
+
+    def _start_rows(self, measured: Objective) -> None:
+        """Let each row start at the intercept, for all metrics to see it."""
+        if np.any(start_margin(measured)):
+            labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
+            first, *others = (start_of_rows(measured, len(y)) for y in labels)
+            self.given |= zip(self.row_starts, (first, others or None), strict=True)
+
+    def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
+        """Features and labels, by the name that messages give them."""
+        pairs = self.given.get("eval_set", ())
+        if "eval_X" in self.given:  # LightGBM >= 4.7
+            X, y = self.given["eval_X"], self.given["eval_y"]
+            pairs = zip(X, y, strict=True) if isinstance(X, tuple) else [(X, y)]
+        return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
+
+    def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Replace them by these; none by none."""
+        if pairs:
+            self.given.pop("eval_set", None)
+            self.given |= evaluation_arguments(self.library_fit, pairs)
+
+    def check_held_out(self, prefix: str, name: str | None = None) -> None:
+        """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
+        pairs = list(self.evaluation_sets().values())
+
+        def labels(k: int | None) -> Any:
+            return self.given["y"] if k is None else pairs[k][1]
+
+        sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
+        _arguments.check_held_out(sets, self.given["X"], labels, name)
+
+    def _fit_to_margins(
+        self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
+    ) -> Objective:
+        """The objective after training, with what it fits to the margins of the training rows."""
+        if row_names(objective):
+            return objective.without_rows()  # a model needs them no more
+        if not objective.fits_margins:
+            return objective  # nothing: no need to predict all rows
+        final = self.model.predict(self.estimator, **asked, **{MARGIN_FLAG[self.library]: True})
+        with _workers.together(objective):
+            fitted = objective.fitted(y, final, w)
+            _workers.agree()
+        return fitted
+
+    @classmethod
+    def class_probability(
+        cls, estimator: Any, library_predict: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """The probabilities that the fitted objective finds in its margins; None if the library
+        finds them itself, or if ``library_predict`` is not asked for predictions."""
+        objective = getattr(estimator, cls.fitted, None)
+        if not cls.reads(objective):
+            return None
+        given = name_arguments(library_predict, *args, **kwargs)
+        if any(given.get(name) for name in NOT_PREDICTIONS):
+            return None
+        margin = cls.model.predict(estimator, **{**given, MARGIN_FLAG[cls.library]: True})
+        return cls.read_margin(objective, margin)
+
+    @staticmethod
+    def read_margin(objective: Any, margin: Any) -> Any:
+        """The probabilities, (n, K), that the objective finds in margins."""
+        return objective.class_probability(margin)
+
+    @staticmethod
+    def most_probable(estimator: Any, p: Any) -> Any:
+        """The class of each row, (n,)."""
+        return estimator.classes_[p.argmax(axis=1)]
+
+    # What differs.
+
+    @staticmethod
+    def reads(fitted: object) -> bool:
+        """Whether a classifier asks this fitted objective for probabilities, not the library."""
+        return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
+
+    def check(self) -> None:
+        """Refuse what the library would ignore or misread, and tell it all else in its words."""
+        raise NotImplementedError
+
+    def find_classes(self, objective: Objective) -> Array:
+        """The classes of labels that a score is trained on, in the objective's order: any two, or
+        0 to K-1."""
+        if objective.n_classes is not None and objective.n_classes > 2:
+            return np.arange(objective.n_classes)
+        target = one_column(self.given["y"])
+        if target.dtype.kind == "f":
+            _checks.finite("y", target)
+        check_classification_targets(target)  # no fractions
+        classes = np.unique(target)
+        check_two_classes(classes)
+        return classes
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        """Where boosting starts, which the parameters say."""
+        raise NotImplementedError
+
+    def around(self) -> AbstractContextManager[None]:
+        """What to do before and after the library's own fit."""
+        raise NotImplementedError
+
+    @staticmethod
+    def finish(booster: Any, objective: Objective, intercept: Start) -> Any:
+        """The complete model, under the name of the objective's link."""
+        raise NotImplementedError
+
+
+def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:
+    """Make a subclass of a library's estimator one of ours, by methods with its signatures."""
+
+    def extend(kind: type[Estimator]) -> type[Estimator]:
+        library: Any = kind.__base__
+
+        @copy_signature(library.fit)
+        def fit(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
+            return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
+
+        kind.fit = fit
+        if not issubclass(kind, ClassifierMixin):
+            return request_rows(kind)
+
+        @copy_signature(library.predict)
+        def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            library_predict = super(kind, self).predict
+            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
+            if p is None:
+                return library_predict(X, *args, **kwargs)
+            return fitting.most_probable(self, p)
+
+        @copy_signature(library.predict_proba)
+        def predict_proba(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+            library_predict = super(kind, self).predict_proba
+            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
+            return library_predict(X, *args, **kwargs) if p is None else p
+
+        kind.predict, kind.predict_proba = predict, predict_proba
+        return kind
+
+    return extend
+
+
+def takes_metrics(library_fit: Any) -> bool:
+    """Whether eval_metric is an argument of fit, as in LightGBM, not of the estimator."""
+    return "eval_metric" in signature(library_fit).parameters
+
+
+def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    """Evaluation sets as arguments of fit: LightGBM 4.7 and newer warn of eval_set."""
+    if "eval_X" in signature(library_fit).parameters:
+        return {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
+    return {"eval_set": pairs}
+
+
+def _by_keyword(
+    library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What must follow X and y by name: XGBoost takes it by position, too, and warns."""
+    call = signature(library_fit).parameters
+    names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
+    if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
+        return args, kwargs
+    warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=4)
+    return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
 
 
 def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
@@ -70,47 +348,36 @@ def read_arguments(
     objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
 ) -> tuple[Objective | None, dict[str, Any]]:
     """The objective with what fit got for its rows, and the other arguments of fit by name."""
-    objective, given = _read_rows(objective, fit, *args, **kwargs)
-    if objective is not None:
-        if given.get("y") is None:
-            raise ValueError(
-                f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the "
-                "target y is None."
-            )
-        given["y"] = whole_numbers(given["y"])
-        if isinstance(given.get("eval_set"), list):
-            given["eval_set"] = [
-                (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
-                for pair in given["eval_set"]
-            ]
-    return objective, given
-
-
-def _read_rows(
-    objective: Objective | None, fit: Any, *args: Any, **kwargs: Any
-) -> tuple[Objective | None, dict[str, Any]]:
-    """The same, as they are."""
     names = row_names(objective)
-    if objective is None or not names:
-        return objective, name_arguments(fit, *args, **kwargs)
     for name in names:
         if name in signature(fit).parameters:
             raise ValueError(
                 f"rows of {objective!r} names {name!r}, which is an argument of fit(): rename it"
             )
     own = {name: kwargs.pop(name) for name in names if name in kwargs}
-    rows = {name: values for name, values in own.items() if values is not None}
     given = name_arguments(fit, *args, **kwargs)
-    if not rows:
-        return objective, given
-    if objective.rows is not None:
+    if objective is None:
+        return None, given
+    rows = {name: values for name, values in own.items() if values is not None}
+    if rows and objective.rows is not None:
         raise ValueError(
             f"fit() got {', '.join(rows)}, but the objective has it already: make the objective "
             f"with the names only, objective(function, rows={list(names)})"
         )
     for name, values in rows.items():
         check_same_index(name, values, given["X"])
-    return objective.with_rows(rows), given
+    if given.get("y") is None:
+        raise ValueError(
+            f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
+            "y is None."
+        )
+    given["y"] = whole_numbers(given["y"])
+    if isinstance(given.get("eval_set"), list):
+        given["eval_set"] = [
+            (pair[0], whole_numbers(pair[1])) if len(pair) == 2 else pair
+            for pair in given["eval_set"]
+        ]
+    return objective.with_rows(rows) if rows else objective, given
 
 
 def check_same_index(name: str, values: Any, X: Any) -> None:
@@ -154,11 +421,11 @@ def row_names(objective: object) -> tuple[str, ...]:
     return tuple(name for name, _ in objective.named)
 
 
-def check_places(estimator: Any, metrics: str, where: str) -> None:
-    """Raise for an objective, its part, or a metric under a parameter name that libraries ignore.
-
-    ``metrics`` is the parameter that may hold metrics, and ``where`` what to write instead.
-    """
+def check_places(estimator: Any, metrics_in_fit: bool) -> None:
+    """Raise for an objective, its part, or a metric under a parameter that libraries ignore."""
+    metrics, where = "eval_metric", "write eval_metric= of the estimator"
+    if metrics_in_fit:
+        metrics, where = "", "pass it to fit, eval_metric="
     for name, value in estimator.get_params(deep=False).items():
         if name.startswith("objective__"):  # which the libraries ignore
             raise ValueError(
@@ -202,42 +469,43 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
-def own_metrics(value: object, estimator: Any, *, classifier: bool) -> tuple[list[Any], list[Any]]:
-    """``eval_metric`` as a list, and beside it each metric if it is one of ours, else None."""
+def read_metrics(value: object, estimator: Any, *, classifier: bool) -> list[Any]:
+    """``eval_metric`` as a list, with a Metric for each of ours, rendered or not."""
     metrics = list(value) if isinstance(value, list | tuple | set) else [value]
-    own = [own_metric("eval_metric", m, estimator, classifier=classifier) for m in metrics]
-    return metrics, own
+    return [_read_metric(metric, estimator, classifier=classifier) for metric in metrics]
 
 
-def own_metric(name: str, value: object, estimator: Any, *, classifier: bool) -> Any:
-    """The metric if it is one of ours, rendered or not; raises if its input would be wrong."""
-    _checks.check_called(name, value)
+def _read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
+    """A Metric if it is one of ours; raises if its input would be wrong."""
+    _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
-        raise TypeError(f"{name} is an objective, {value!r}: write objective= of the estimator")
+        raise TypeError(
+            f"eval_metric is an objective, {value!r}: write objective= of the estimator"
+        )
     metric = value.metric if isinstance(value, XGBoostMetric | LightGBMMetric) else value
     if not isinstance(metric, Metric):
-        return None
+        return metric
     objective, of_margin = estimator.objective, metric.input_space != "probability"
     if callable(objective):
         _arguments.check_metric(metric, objective)
     elif of_margin and _of_objective(metric, classifier):
         raise ValueError(
-            f"{name} {metric.name!r} takes margins, but under a built-in objective boosters pass "
-            "predictions: for class probabilities use "
+            f"eval_metric {metric.name!r} takes margins, but under a built-in objective boosters "
+            "pass predictions: for class probabilities use "
             'class_logloss_metric(input_space="probability"), for the loss of an objective pass '
             "objective= too"
         )
     elif classifier and of_margin and not _is_log_odds(metric):
         raise ValueError(
-            f"{name} {metric.name!r} takes {metric.input_space}s in label units, but classifiers "
-            "predict probabilities or log-odds: use a regressor, and turn its scores into classes "
-            "with apply_thresholds"
+            f"eval_metric {metric.name!r} takes {metric.input_space}s in label units, but "
+            "classifiers predict probabilities or log-odds: use a regressor, and turn its scores "
+            "into classes with apply_thresholds"
         )
     elif of_margin and _is_log_odds(metric) and objective != "binary:logitraw":
         raise ValueError(
-            f"{name} {metric.name!r} takes log-odds, but under a built-in objective boosters pass "
-            'predictions, such as probabilities: make it with input_space="probability", or pass '
-            "an objective of gbdt_objectives"
+            f"eval_metric {metric.name!r} takes log-odds, but under a built-in objective boosters "
+            'pass predictions, such as probabilities: make it with input_space="probability", or '
+            "pass an objective of gbdt_objectives"
         )
     return metric
 
@@ -255,43 +523,10 @@ def _is_log_odds(metric: Metric) -> bool:
     return metric.link is not None and metric.link.is_transformed and metric.link.n_classes == 2
 
 
-def labels_weights(
-    y: ArrayLike, sample_weight: ArrayLike | None, *, classifier: bool, class_weight: Any = None
-) -> tuple[Array, Array | None]:
-    """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
-    target = one_column(y)
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    if class_weight is not None:
-        from sklearn.utils.class_weight import compute_sample_weight
-
-        by_class = compute_sample_weight(class_weight, target)
-        weight = by_class if weight is None else weight * by_class
-    if classifier:
-        classes, position = np.unique(target, return_inverse=True)
-        check_two_classes(classes)
-        target = position.reshape(target.shape)
-    return target, weight
-
-
 def one_column(y: ArrayLike) -> Array:
     """Labels (n,) or (n, 1) as (n,)."""
     target = np.asarray(y)
     return target[:, 0] if target.ndim == 2 and target.shape[1] == 1 else target
-
-
-def find_classes(y: ArrayLike, objective: Objective, *, any_two: bool) -> Array:
-    """The classes of labels that a score is trained on, in the objective's order: 0 to K-1, or
-    if there are two and they may be ``any_two``, those of y."""
-    assert objective.n_classes is not None
-    if objective.n_classes > 2 or not any_two:
-        return np.arange(objective.n_classes)
-    target = one_column(y)
-    if target.dtype.kind == "f":
-        _checks.finite("y", target)
-    check_classification_targets(target)  # no fractions
-    classes = np.unique(target)
-    check_two_classes(classes)
-    return classes
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
@@ -311,33 +546,6 @@ def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
             f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
         )
     return np.searchsorted(classes, target)
-
-
-def check_held_out_sets(
-    pairs: Sequence[Any], given: dict[str, Any], prefix: str, name: str | None = None
-) -> None:
-    """Raise or warn if the evaluation set (X, y) on which fit is to stop early is not held out."""
-
-    def labels(k: int | None) -> Any:
-        return given["y"] if k is None else pairs[k][1]
-
-    sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-    _arguments.check_held_out(sets, given["X"], labels, name)
-
-
-def fit_to_margins(
-    objective: Objective, y: Array, w: Array | None, margins: Callable[[], Any]
-) -> Objective:
-    """The objective after training, with what it fits to the margins of the training rows."""
-    if row_names(objective):
-        return objective.without_rows()  # a model needs them no more
-    if not objective.fits_margins:
-        return objective  # nothing: no need to predict all rows
-    final = margins()
-    with _workers.together(objective):
-        fitted = objective.fitted(y, final, w)
-        _workers.agree()
-    return fitted
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

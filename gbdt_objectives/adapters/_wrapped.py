@@ -12,6 +12,11 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives.adapters._estimators import (
+    evaluation_arguments,
+    set_temporarily,
+    takes_metrics,
+)
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -74,7 +79,7 @@ def check_correctable(estimator: Any) -> None:
         kind = booster_kind(part, "Classifier")
         if kind is None:
             continue
-        aliases = lightgbm_aliases() if kind == "lightgbm" else {}
+        aliases = aliases_of(kind)
         check_log_odds(part, kind, aliases.get("objective", ("objective",)))
         neutral |= {
             alias: value for name, value in REWEIGHTING.items() for alias in aliases.get(name, ())
@@ -113,10 +118,15 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
             )
 
 
-def lightgbm_aliases() -> dict[str, tuple[str, ...]]:
-    from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
+def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
+    """All names of the parameters of a library that have more than one."""
+    found: dict[str, tuple[str, ...]] = _adapter(kind, "parameters").ALIASES
+    return found
 
-    return ALIASES
+
+def _adapter(kind: str, module: str) -> Any:
+    """A module of a library's adapter, which imports the library."""
+    return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 
 def find_stopping_rounds(estimator: Any) -> int | None:
@@ -157,24 +167,34 @@ def fit(
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own).
+    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours.
 
     Stopped on the metric of the rows held out, if there are any.
     """
     if objective is not None:
         estimator.set_params(objective=objective)
-    adapter = import_module(f"gbdt_objectives.adapters.{kind}.estimators")
-    adapter.fit_stopped(estimator, *data, metric, held_out, stopping_rounds)
-    return estimator
+    fitting = _adapter(kind, "estimators").Fitting
+    given: dict[str, Any] = dict(zip(("X", "y", "sample_weight"), data, strict=True))
+    parameters: dict[str, Any] = {}
+    if held_out is not None and stopping_rounds is not None:
+        *pair, weight = held_out
+        given |= evaluation_arguments(estimator.fit, [tuple(pair)])
+        if weight is not None:
+            name = "sample_weight_eval_set" if kind == "xgboost" else "eval_sample_weight"
+            given[name] = [weight]
+        if kind == "xgboost":  # which prints each round, else
+            given["verbose"] = False
+        parameters["early_stopping_rounds"] = stopping_rounds
+        (given if takes_metrics(estimator.fit) else parameters)["eval_metric"] = metric
+    with set_temporarily(estimator, parameters):
+        return fitting(estimator, estimator.fit, **given).fit()
 
 
 def check_start(kind: str, intercept: float) -> None:
     """Raise if training cannot start at these log-odds of the full population."""
     if kind != "xgboost":
         return
-    from gbdt_objectives.adapters.xgboost.intercept import LEAST_PROBABILITY
-
-    limit = float(-logit(LEAST_PROBABILITY))
+    limit = float(-logit(_adapter(kind, "intercept").LEAST_PROBABILITY))
     if abs(intercept) > limit:
         raise ValueError(
             f"training cannot start at {intercept:.4g}, the log-odds of the full population: "

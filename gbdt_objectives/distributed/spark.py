@@ -25,9 +25,9 @@ from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import WorkersDisagree, some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, margin, prediction
+from gbdt_objectives.adapters.xgboost._train import continues, prediction, start_measured
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -51,8 +51,10 @@ INSTEAD = _arguments.by_name({
 """Arguments that have another name here, and what to write."""
 
 
-class _Regressor(SparkXGBRegressor):
-    """XGBoost's estimator, and what it is trained on; made by :func:`spark_regressor`."""
+class _Trained:
+    """XGBoost's estimator, ``plain``, and what it is trained on."""
+
+    plain: type
 
     def __init__(
         self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
@@ -61,26 +63,26 @@ class _Regressor(SparkXGBRegressor):
         self.trained_on, self.metric = objective, metric
 
     def _fit(self, dataset: Any) -> Any:
-        return _fit(self, SparkXGBRegressor(), dataset)
+        return _fit(self, self.plain(), dataset)
 
     def write(self) -> Any:
-        raise _only_models_are_saved()
+        raise TypeError(
+            "an estimator with an objective of gbdt_objectives cannot be saved, as Spark writes "
+            "its parameters as JSON: save the fitted model, model.save(path) or "
+            "model.get_booster().save_model(file), and make the estimator again where you train"
+        )
 
 
-class _Classifier(SparkXGBClassifier):
-    """XGBoost's estimator, and what it is trained on; made by :func:`spark_classifier`."""
+class _Regressor(_Trained, SparkXGBRegressor):
+    """Made by :func:`spark_regressor`."""
 
-    def __init__(
-        self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
-    ) -> None:
-        super().__init__(**given)
-        self.trained_on, self.metric = objective, metric
+    plain = SparkXGBRegressor
 
-    def _fit(self, dataset: Any) -> Any:
-        return _fit(self, SparkXGBClassifier(), dataset)
 
-    def write(self) -> Any:
-        raise _only_models_are_saved()
+class _Classifier(_Trained, SparkXGBClassifier):
+    """Made by :func:`spark_classifier`."""
+
+    plain = SparkXGBClassifier
 
 
 def spark_regressor(
@@ -291,11 +293,7 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
                 "leave one of them out"
             )
         return StartedObjective(objective, None), {"base_score": prediction(0.0, named)}
-    measured = _measured(objective, estimator, dataset)
-    if base_score is not None:
-        return StartedObjective(measured, margin(base_score, objective)), {}
-    intercept = float(start_margin(measured))
-    return StartedObjective(measured, intercept), {"base_score": prediction(intercept, named)}
+    return start_measured(_measured(objective, estimator, dataset), base_score, named)
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
@@ -337,11 +335,3 @@ def _errors_of_workers() -> Iterator[None]:
         if said is None or "gbdt_objectives" not in str(error):
             raise
         raise kinds[said[1]](said[2]) from error
-
-
-def _only_models_are_saved() -> TypeError:
-    return TypeError(
-        "an estimator with an objective of gbdt_objectives cannot be saved, as Spark writes its "
-        "parameters as JSON: save the fitted model, model.save(path) or "
-        "model.get_booster().save_model(file), and make the estimator again where you train"
-    )

@@ -22,12 +22,12 @@ from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
     Data,
+    aliases_of,
     check_best_round,
     check_correctable,
     check_start,
     find_stopping_rounds,
     fit,
-    lightgbm_aliases,
     refuse_parameters,
 )
 from gbdt_objectives.estimators._base import (
@@ -424,7 +424,8 @@ class DownsampledClassifier(ProbabilityClassifier):
 
 def check_early_stopping(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
-    if find_stopping_rounds(estimator) is None:
+    kind = booster_kind(estimator, "Classifier")
+    if kind is None or find_stopping_rounds(estimator) is None:
         return
     if correction != "offset":
         raise ValueError(
@@ -434,9 +435,7 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
     parameters = estimator.get_params()
     refuse_parameters(
         parameters,
-        ("eval_metric", *lightgbm_aliases()["metric"])
-        if booster_kind(estimator, "Classifier") == "lightgbm"
-        else ("eval_metric",),
+        ("eval_metric", *aliases_of(kind).get("metric", ())),
         (),
         "but early stopping is on the logloss of the full population: leave it out",
     )
@@ -454,7 +453,7 @@ def check_offset(estimator: Any) -> None:
         )
     parameters = estimator.get_params()
     if kind == "lightgbm":
-        for name in lightgbm_aliases()["boosting"]:
+        for name in aliases_of(kind)["boosting"]:
             if parameters.get(name) in ("rf", "random_forest"):
                 raise ValueError(
                     f"estimator has {name}={parameters[name]!r}, but LightGBM's random forests "

@@ -2,44 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import signature
-from types import MethodType
 from typing import Any
 
 import lightgbm as lgb
-import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._estimators import (
-    check_held_out_sets,
-    check_places,
-    class_positions,
     copy_signature,
-    find_classes,
-    fit_to_margins,
-    labels_weights,
-    name_arguments,
-    own_metrics,
-    own_objective,
-    read_arguments,
+    drop_in,
     refuse_built_in_metrics,
     refuse_default_metric,
-    request_rows,
-    set_temporarily,
     sounding_like,
 )
-from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
+from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
 from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
-from gbdt_objectives.objectives.base import Start
 
 OWN = {
     "objective", "class_weight", "n_estimators", "importance_type",
@@ -50,8 +37,158 @@ OWN = {
 DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).parameters.items()}
 """Parameters that the estimators name, with the value that they always have."""
 
-NOT_PREDICTIONS = ("raw_score", "pred_leaf", "pred_contrib")
-"""Arguments of predict that ask for something else."""
+
+class Fitting(_estimators.Fitting):
+    """One fit of an estimator of LightGBM."""
+
+    library = "lightgbm"
+    model = lgb.LGBMModel
+    fitted = "_objective"
+    evaluation_set = "evaluation set {}"
+    row_starts = "init_score", "eval_init_score"
+
+    @staticmethod
+    def reads(fitted: object) -> bool:
+        return isinstance(fitted, Objective)
+
+    def check(self) -> None:
+        objective, named = self.objective, _named_metrics(self.estimator)
+        metrics = [*self.metrics, *named]
+        _check_names(metrics)
+        if not self.is_ours:
+            return
+        if isinstance(self.given.get("eval_set"), tuple):
+            self.given["eval_set"] = [self.given["eval_set"]]
+        if not self.is_classifier:  # whose own fit encodes the labels of eval_set, not eval_y
+            self.set_evaluation_sets(list(self.evaluation_sets().values()))
+        if self.metric is not None:
+            self._direct_stopping(self.metric)
+        if objective is None:
+            return
+        found = {name: v for name, v in self.estimator.get_params().items() if name not in OWN}
+        written = _find_aliases(found)
+        self.parameters |= {default: found[alias] for alias, default in written.items()}
+        self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
+        said = {name: v for name, v in found.items() if name not in written.values()}
+        stops_early = any_stops_early(self.given.get("callbacks", ()))
+        table.check(said, objective, stops_early=stops_early)
+        if objective.link.is_transformed or objective.link.is_of_objective:
+            refuse_built_in_metrics(metrics, objective, "LightGBM")
+            self.parameters["metric"] = "None"  # the default would take margins for predictions
+        if objective.outputs > 1 and not metrics:
+            self.parameters["metric"] = "None"  # the default is one of a single output
+        if self.metric is None and self._stops_on_names():
+            if not metrics:
+                refuse_default_metric(objective, "LightGBM")
+            if not named:  # LightGBM would stop on its default, too
+                names = [m for m in metrics if isinstance(m, str)]
+                self.parameters["metric"] = names or "None"
+
+    def _direct_stopping(self, metric: Metric) -> None:
+        """Let early stopping look at the metric alone."""
+        callbacks = direct_callbacks(self.given.get("callbacks"), metric)
+        found = self.estimator.get_params()
+        for name in ALIASES["early_stopping_round"]:
+            rounds = found.get(name)
+            if rounds is None:
+                continue
+            self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
+            if _checks.number(name, rounds) > 0:
+                callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
+        if any_stops_early(callbacks):
+            self.check_held_out("valid")
+        rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
+        self.given |= {"callbacks": callbacks, "eval_metric": rendered}
+
+    def _stops_on_names(self) -> bool:
+        """Whether LightGBM's own early stopping is asked for."""
+        found = self.estimator.get_params()
+        numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
+        return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
+            isinstance(callback, lgb.callback._EarlyStoppingCallback)
+            for callback in self.given.get("callbacks", ())
+        )
+
+    def find_classes(self, objective: Objective) -> Array:
+        """Those of y; what depends on them is told of their positions, as LGBMClassifier does."""
+        classes = super().find_classes(objective)
+        positions = {label: k for k, label in enumerate(classes.tolist())}
+        self.estimator._class_map, self.estimator._class_weight = positions, None
+        weight = self.estimator.class_weight
+        if not isinstance(weight, dict):
+            return classes
+        unknown = [label for label in weight if label not in positions]
+        if unknown:
+            raise ValueError(
+                f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
+                f"{_checks.shown(classes.tolist())}: leave it out"
+            )
+        self.parameters["class_weight"] = {positions[label]: v for label, v in weight.items()}
+        return classes
+
+    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
+        for name in self.row_starts:
+            if name in self.given:
+                raise ValueError(
+                    f"{name} is given, but an init_score would be missing from the predictions: "
+                    "leave it out, boosting starts at the objective's intercept, which stays in "
+                    "the model; for a start that differs by row use train of "
+                    "gbdt_objectives.adapters.lightgbm"
+                )
+        if self.given.get("init_model") is not None:
+            return StartedObjective(objective, None)
+        return StartedObjective(objective, 0.0, shifts=True)
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        if self.objective is None:
+            yield
+            return
+        estimator = self.estimator
+        earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
+        if self.classes is not None:
+            estimator._n_classes = 1  # LightGBM makes it num_class
+        try:
+            with explain_errors():
+                yield
+        except BaseException:
+            vars(estimator).update(earlier)  # to match the booster, which is the earlier one
+            raise
+        if self.classes is not None:
+            estimator._classes, estimator._n_classes = self.classes, len(self.classes)
+            estimator._class_weight = None
+
+    finish = staticmethod(finish)
+
+
+def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
+    """{alias that was given: the estimator's own name of it, which stands at its default}."""
+    written: dict[str, str] = {}
+    for names in ALIASES.values():
+        for own in names:
+            default = DEFAULTS.get(own)
+            given = [name for name in names if name != own and found.get(name) is not None]
+            if given and default is not None and found.get(own) == default:
+                written[given[0]] = own
+    return written
+
+
+def _named_metrics(estimator: Any) -> list[Any]:
+    """Metrics given as a parameter, in any of its spellings."""
+    found = estimator.get_params()
+    given = [found[name] for name in ALIASES["metric"] if found.get(name) is not None]
+    return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
+
+
+def _check_names(names: list[Any]) -> None:
+    """Raise for a name that LightGBM drops without a word: it would stop on its default alone."""
+    for name in names:
+        for one in name.split(",") if isinstance(name, str) else ():
+            if not knows_metric(one.strip()):
+                raise ValueError(
+                    f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
+                    f"measure its default alone: {sounding_like(one)}"
+                )
 
 
 def _margins_decide(estimator: Any) -> bool:
@@ -66,7 +203,7 @@ def _margins_decide(estimator: Any) -> bool:
     return True
 
 
-@request_rows
+@drop_in(Fitting)
 class LGBMRegressor(lgb.LGBMRegressor):
     """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
 
@@ -102,11 +239,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
     array([1., 3.])
     """
 
-    @copy_signature(lgb.LGBMRegressor.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
 
-
+@drop_in(Fitting)
 class LGBMClassifier(lgb.LGBMClassifier):
     """``lightgbm.LGBMClassifier`` for objectives and metrics of this package.
 
@@ -143,264 +277,9 @@ class LGBMClassifier(lgb.LGBMClassifier):
     True
     """
 
-    @copy_signature(lgb.LGBMClassifier.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
-
-    @copy_signature(lgb.LGBMClassifier.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict, X, *args, **kwargs)
-        if p is None:
-            return super().predict(X, *args, **kwargs)
-        return self.classes_[p.argmax(axis=1)]
-
-    @copy_signature(lgb.LGBMClassifier.predict_proba)
-    def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
-        return super().predict_proba(X, *args, **kwargs) if p is None else p
-
     if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
 
         @available_if(_margins_decide)  # type: ignore[untyped-decorator]
         @copy_signature(lgb.LGBMClassifier.decision_function)
         def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
             return super().decision_function(X, *args, **kwargs)
-
-
-def fit_stopped(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    metric: Metric,
-    held_out: tuple[Any, Any, Any] | None,
-    rounds: int | None,
-) -> None:
-    """Fit any LightGBM estimator like ours; stop on held-out rows (X, y, weights) if given."""
-    given = {"X": X, "y": y, "sample_weight": sample_weight}
-    if held_out is not None and rounds is not None:
-        X_held, y_held, weight = held_out
-        if "eval_X" in signature(estimator.fit).parameters:  # LightGBM >= 4.7 deprecates eval_set
-            given |= {"eval_X": X_held, "eval_y": y_held}
-        else:
-            given["eval_set"] = [(X_held, y_held)]
-        given |= {"eval_metric": metric, "callbacks": [StopEarly(metric, rounds)]}
-        if weight is not None:
-            given["eval_sample_weight"] = [weight]
-    _fit(estimator, estimator.fit, **given)
-
-
-def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    check_places(estimator, "", "pass it to fit, eval_metric=")
-    classifier = isinstance(estimator, lgb.LGBMClassifier)
-    objective = own_objective(estimator, classifier=classifier)
-    objective, given = read_arguments(objective, library_fit, *args, **kwargs)
-    metrics, own = own_metrics(given.get("eval_metric", []), estimator, classifier=classifier)
-    metric = next((m for m in own if m is not None), None)
-    _check_names([*metrics, *_named_metrics(estimator)])
-    if objective is None and metric is None:
-        return library_fit(**given)
-    parameters: dict[str, Any] = {}
-    stops_early = False
-    if metric is not None:
-        given["eval_metric"] = [
-            m if rendered is None else rendered.lightgbm
-            for m, rendered in zip(metrics, own, strict=True)
-        ]
-        parameters |= _direct_stopping(estimator, metric, given)
-        stops_early = any_stops_early(given["callbacks"])
-    if objective is None:
-        if not classifier:
-            _rename_evaluation_sets(given, library_fit)
-        with set_temporarily(estimator, parameters):
-            return library_fit(**given)
-    classes = None
-    if objective.link.is_read_by_objective:
-        classes = find_classes(given["y"], objective, any_two=True)
-        parameters |= _encode(estimator, given, classes)
-        library_fit = MethodType(lgb.LGBMModel.fit, estimator)
-    encodes = classifier and classes is None  # which LightGBM does not do to eval_y
-    if not encodes:
-        _rename_evaluation_sets(given, library_fit)
-    found = {name: v for name, v in estimator.get_params().items() if name not in OWN}
-    written = _find_aliases(found)
-    parameters |= {default: found[alias] for alias, default in written.items()}
-    parameters |= dict.fromkeys(written)  # of the two names LightGBM would use the main one
-    said = {name: v for name, v in found.items() if name not in written.values()}
-    table.check(said, objective, stops_early=stops_early)
-    if objective.link.is_transformed or objective.link.is_of_objective:
-        refuse_built_in_metrics([*metrics, *_named_metrics(estimator)], objective, "LightGBM")
-        parameters["metric"] = "None"  # the default would interpret margins as predictions
-    if objective.outputs > 1 and not [*metrics, *_named_metrics(estimator)]:
-        parameters["metric"] = "None"  # the default is one of a single output
-    if metric is None and _stops_on_names(estimator, given):
-        if not metrics and not _named_metrics(estimator):
-            refuse_default_metric(objective, "LightGBM")
-        if not _named_metrics(estimator):  # LightGBM would stop on its default, too
-            parameters["metric"] = [m for m in metrics if isinstance(m, str)] or "None"
-    y, w = labels_weights(
-        given["y"],
-        given.get("sample_weight"),
-        classifier=encodes,
-        class_weight=parameters.get("class_weight", estimator.class_weight),
-    )
-    started, intercept = _start(objective, given, y, w)
-    parameters |= {"objective": started, **_arguments.several_outputs(objective)}
-    earlier = {name: getattr(estimator, name) for name in ("_objective", "_n_classes")}
-    if classes is not None:
-        estimator._n_classes = 1  # LightGBM makes it num_class
-    try:
-        with set_temporarily(estimator, parameters), explain_errors():
-            library_fit(**given)
-    except BaseException:
-        vars(estimator).update(earlier)  # to match the booster, which is the earlier one
-        raise
-    estimator._Booster = finish(estimator.booster_, objective, intercept)
-    if classes is not None:
-        estimator._classes, estimator._n_classes = classes, len(classes)
-        estimator._class_weight = None
-    estimator._objective = started.objective  # for no margin to be read otherwise, whatever fails
-
-    def margins() -> Any:
-        """Of the training rows."""
-        return lgb.LGBMModel.predict(estimator, given["X"], raw_score=True)
-
-    estimator._objective = fit_to_margins(started.objective, y, w, margins)
-    return estimator
-
-
-def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
-    """{alias that was given: the estimator's own name of it, which stands at its default}."""
-    written: dict[str, str] = {}
-    for names in ALIASES.values():
-        for own in names:
-            default = DEFAULTS.get(own)
-            given = [name for name in names if name != own and found.get(name) is not None]
-            if given and default is not None and found.get(own) == default:
-                written[given[0]] = own
-    return written
-
-
-def _encode(estimator: Any, given: dict[str, Any], classes: Array) -> dict[str, Any]:
-    """Turn all labels into class positions, as LGBMClassifier does; the parameters to change."""
-    given["y"] = class_positions("y", given["y"], classes)
-    pairs = [
-        (X, class_positions(f"y of evaluation set {k}", y, classes))
-        for k, (X, y) in enumerate(_evaluation_sets(given))
-    ]
-    if "eval_X" in given:
-        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
-    elif pairs:
-        given["eval_set"] = pairs
-    estimator._class_map = {label: k for k, label in enumerate(classes.tolist())}
-    estimator._class_weight = None
-    weight = estimator.class_weight
-    if not isinstance(weight, dict):
-        return {}
-    unknown = [label for label in weight if label not in estimator._class_map]
-    if unknown:
-        raise ValueError(
-            f"class_weight has the label {_checks.shown(unknown[0])}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: leave it out"
-        )
-    return {"class_weight": {estimator._class_map[label]: v for label, v in weight.items()}}
-
-
-def _class_probability(
-    estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Array | None:
-    """The probabilities that the objective finds in the margins; None if it is not one of ours, or
-    if ``predict`` of the library is not asked for predictions."""
-    objective = getattr(estimator, "_objective", None)
-    if not isinstance(objective, Objective):
-        return None
-    given = name_arguments(predict, *args, **kwargs)
-    if any(given.get(name) for name in NOT_PREDICTIONS):
-        return None
-    margin = lgb.LGBMModel.predict(estimator, **{**given, "raw_score": True})
-    return objective.class_probability(margin)
-
-
-def _start(
-    objective: Objective, given: dict[str, Any], y: Array, w: Array | None
-) -> tuple[StartedObjective, Start]:
-    """The objective and its intercept, which all data get as init_score."""
-    for name in ("init_score", "eval_init_score"):
-        if name in given:
-            raise ValueError(
-                f"{name} is given, but an init_score would be missing from the predictions: leave "
-                "it out, boosting starts at the objective's intercept, which stays in the model; "
-                "for a start that differs by row use train of gbdt_objectives.adapters.lightgbm"
-            )
-    if given.get("init_model") is not None:
-        return StartedObjective(objective, None), 0.0
-    measured = objective.measured(y, w)
-    intercept = start_margin(measured)
-    if np.any(intercept):
-        given["init_score"] = start_of_rows(measured, len(y))
-        scores = [start_of_rows(measured, len(target)) for _, target in _evaluation_sets(given)]
-        if scores:
-            given["eval_init_score"] = scores
-    return StartedObjective(measured, intercept), intercept
-
-
-def _named_metrics(estimator: Any) -> list[Any]:
-    """Metrics given as a parameter, in any of its spellings."""
-    found = estimator.get_params()
-    given = [found[name] for name in ALIASES["metric"] if found.get(name) is not None]
-    return [m for one in given for m in (one if isinstance(one, list | tuple | set) else [one])]
-
-
-def _check_names(names: list[Any]) -> None:
-    """Raise for a name that LightGBM drops without a word: it would stop on its default alone."""
-    for name in names:
-        for one in name.split(",") if isinstance(name, str) else ():
-            if not knows_metric(one.strip()):
-                raise ValueError(
-                    f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                    f"measure its default alone: {sounding_like(one)}"
-                )
-
-
-def _stops_on_names(estimator: Any, given: dict[str, Any]) -> bool:
-    """Whether LightGBM's own early stopping is asked for."""
-    found = estimator.get_params()
-    numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
-    return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
-        isinstance(callback, lgb.callback._EarlyStoppingCallback)
-        for callback in given.get("callbacks", ())
-    )
-
-
-def _evaluation_sets(given: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Features and labels, given as eval_set or, since 4.7, as eval_X and eval_y."""
-    if "eval_X" in given:
-        X, y = given["eval_X"], given["eval_y"]
-        return list(zip(X, y, strict=True)) if isinstance(X, tuple) else [(X, y)]
-    eval_set = given.get("eval_set", [])
-    return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-
-
-def _rename_evaluation_sets(given: dict[str, Any], library_fit: Callable[..., Any]) -> None:
-    """LightGBM 4.7 and newer have eval_X and eval_y, and warn of eval_set."""
-    if "eval_set" in given and "eval_X" in signature(library_fit).parameters:
-        pairs = _evaluation_sets(given)
-        del given["eval_set"]
-        given |= {"eval_X": tuple(X for X, _ in pairs), "eval_y": tuple(y for _, y in pairs)}
-
-
-def _direct_stopping(estimator: Any, metric: Metric, given: dict[str, Any]) -> dict[str, Any]:
-    """Early stopping on ``metric`` alone: adds callbacks, returns the parameters to switch off."""
-    callbacks, parameters = direct_callbacks(given.get("callbacks"), metric), dict[str, Any]()
-    found = estimator.get_params()
-    for name in ALIASES["early_stopping_round"]:
-        rounds = found.get(name)
-        if rounds is None:
-            continue
-        parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
-        if _checks.number(name, rounds) > 0:
-            callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-    if any_stops_early(callbacks):
-        check_held_out_sets(_evaluation_sets(given), given, "valid")
-    given["callbacks"] = callbacks
-    return parameters

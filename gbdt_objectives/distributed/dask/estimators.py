@@ -14,20 +14,9 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters._estimators import copy_signature, name_arguments
+from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
-from gbdt_objectives.adapters.xgboost._train import continues, name_link
-from gbdt_objectives.adapters.xgboost.estimators import (
-    as_parameters,
-    check_margins,
-    load_classifier,
-    read_fit,
-    run_fit,
-    save_classifier,
-    trained_link,
-    trains_score,
-)
-from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
+from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
 from gbdt_objectives.distributed.dask._train import (
     TIMEOUT,
@@ -40,165 +29,76 @@ from gbdt_objectives.distributed.dask._train import (
     tell,
 )
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 
-class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
-    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
+class _Fitting(estimators.Fitting):
+    """One fit of an estimator, of rows on a cluster."""
 
-    As :class:`gbdt_objectives.adapters.xgboost.XGBRegressor`, on the rows of a Dask cluster: the
-    objective is measured on the labels of all partitions, and the model, the best round and
-    ``evals_result()`` are those of one machine. Without an objective or metric of this package it
-    is XGBoost's own estimator.
+    model = xgb_dask.DaskXGBClassifier
 
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
-    **kwargs
-        As for ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=xgboost.collective.Config(timeout=60)``
-        (XGBoost 3.0) is how long workers wait for one that does not answer.
+    def fit(self) -> Any:
+        if not self.is_ours:
+            self.run()
+            return self.estimator
+        estimator, objective, given = self.estimator, self.objective, self.given
+        if objective is not None:
+            check_not_by_row(objective)
+        client = find_client(estimator.client)
+        _persist(client, given)
+        timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or TIMEOUT
+        with explained(client, set(client.nthreads()), timeout) as interruptible:
+            callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
+            self.parameters["callbacks"] = [interruptible, *callbacks]
+            if objective is None:
+                self.run()
+                return estimator
+            earlier, own_margin = self.continues(objective), given.get("base_margin")
+            measured = _measure(client, objective, given["y"], given.get("sample_weight"))
+            base_score, named = estimator.base_score, self.named(objective)
+            started, begin = start(measured, earlier, own_margin is not None, base_score, named)
+            intercept: Start = 0.0
+            if started.shifts:  # several outputs start at the intercept in each row
+                intercept = started.start = start_margin(measured)
+                started.shifts = False
+                labels = [given["y"], *(y for _, y in given.get("eval_set", ()))]
+                first, *others = (_start_of_rows(measured, y) for y in labels)
+                given |= {"base_margin": first, "base_margin_eval_set": others or None}
+            self.parameters |= {"objective": started, **begin}
+            if self.reads(objective):
+                self.classes = self.find_classes(objective)
+                self.library_fit = _fit_margins(estimator)
+            self.run()
+            self.finish(estimator.get_booster(), objective, intercept)
+            estimator.objective_ = measured
+            if objective.fits_margins:
+                names = ("missing", "enable_categorical", "feature_types")
+                data = xgb_dask.DaskDMatrix(
+                    client, given["X"], given["y"], weight=given.get("sample_weight"),
+                    base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
+                )  # fmt: skip
+                estimator.objective_ = fitted_objective(
+                    client, measured, estimator.get_booster(), data, timeout=timeout
+                )
+        return estimator
 
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
-    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
-    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
-    array([1., 3.], dtype=float32)
-    """
+    @staticmethod
+    def read_margin(objective: Any, margin: Any) -> Any:
+        K = objective.n_classes
 
-    @copy_signature(xgb_dask.DaskXGBRegressor.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
+        def probability(block: Array) -> Array:
+            return objective.class_probability(block) if len(block) else np.empty((0, K))
 
-
-class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
-    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
-
-    As :class:`gbdt_objectives.adapters.xgboost.XGBClassifier`, on the rows of a Dask cluster. Of
-    an objective with the link "score" ``objective_`` is fitted to the training rows of all
-    workers, and ``predict_proba`` and ``predict`` give its probabilities and classes. Labels are 0
-    to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
-    **kwargs
-        As for ``xgboost.dask.DaskXGBClassifier``; ``coll_cfg`` as for :class:`DaskXGBRegressor`.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
-    ...                               max_depth=1, learning_rate=0.1)
-    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
-    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
-    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.fit)
-    def fit(self, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
-        return _fit(self, super().fit, X, y, *args, **kwargs)
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.predict)
-    def predict(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict, X, *args, **kwargs)
-        if p is None:
-            return super().predict(X, *args, **kwargs)
-        return p.map_blocks(_most_probable, drop_axis=1, dtype=np.intp)
-
-    @copy_signature(xgb_dask.DaskXGBClassifier.predict_proba)
-    def predict_proba(self, X: Any, *args: Any, **kwargs: Any) -> Any:
-        p = _class_probability(self, super().predict_proba, X, *args, **kwargs)
-        return super().predict_proba(X, *args, **kwargs) if p is None else p
-
-    @copy_signature(xgb.XGBClassifier.save_model)
-    def save_model(self, fname: Any) -> None:
-        save_classifier(self, super().save_model, fname)
-
-    @copy_signature(xgb.XGBClassifier.load_model)
-    def load_model(self, fname: Any) -> None:
-        load_classifier(self, super().load_model, fname)
-        if trains_score(self.objective):
-            _set_classes(self, self.n_classes_)
-
-
-def _set_classes(estimator: Any, K: int) -> None:
-    estimator.n_classes_ = K
-    if not hasattr(type(estimator), "classes_"):  # from XGBoost 3.4 on it follows from K
-        estimator.classes_ = np.arange(K)
-
-
-def _fit(estimator: Any, library_fit: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    classifier = isinstance(estimator, xgb_dask.DaskXGBClassifier)
-    reading = read_fit(estimator, library_fit, *args, classifier=classifier, **kwargs)
-    if not reading.is_ours:
-        estimator.__dict__.pop("objective_", None)  # of an earlier fit
-        return library_fit(*args, **kwargs)
-    objective, _, given, parameters = reading
-    if objective is not None:
-        check_not_by_row(objective)
-    client = find_client(estimator.client)
-    _persist(client, given)
-    sets = [(given["X"], given["y"]), *given.get("eval_set", ())]
-    timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or TIMEOUT
-    with explained(client, set(client.nthreads()), timeout) as interruptible:
-        callbacks = parameters.get("callbacks", estimator.callbacks) or ()
-        parameters["callbacks"] = [interruptible, *callbacks]
-        if objective is None:
-            run_fit(estimator, library_fit, reading)
-            return estimator
-        own_margin = given.get("base_margin")
-        named = trained_link(objective, classifier=classifier)
-        earlier = continues({"base_score": estimator.base_score}, given, objective, named)
-        if not earlier:
-            check_margins(given)
-        measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-        started, base_score = start(
-            measured, earlier, own_margin is not None, estimator.base_score, named
+        return margin.map_blocks(
+            probability,
+            new_axis=[1] if margin.ndim == 1 else None,
+            chunks=(margin.chunks[0], (K,)),
+            meta=np.empty((0, 0)),
         )
-        moves = started.shifts  # several outputs start at the intercept in each row
-        if moves:
-            started.start, started.shifts = start_margin(measured), False
-            margins = [_start_of_rows(measured, y) for _, y in sets]
-            given |= {"base_margin": margins[0], "base_margin_eval_set": margins[1:] or None}
-        parameters |= {"objective": started, **base_score, **as_parameters(estimator, objective)}
-        K, scores = objective.n_classes, classifier and trains_score(objective)
-        run_fit(estimator, _fit_margins(estimator) if scores else library_fit, reading)
-        if moves:
-            intercepts = np.broadcast_to(start_margin(measured), objective.outputs)
-            add_to_leaves(estimator.get_booster(), intercepts)
-        name_link(estimator.get_booster(), objective.link)
-        estimator.objective_ = measured
-        if scores and K is not None:
-            _set_classes(estimator, K)
-        if objective.fits_margins:
-            names = ("missing", "enable_categorical", "feature_types")
-            data = xgb_dask.DaskDMatrix(
-                client, given["X"], given["y"], weight=given.get("sample_weight"),
-                base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
-            )  # fmt: skip
-            estimator.objective_ = fitted_objective(
-                client, measured, estimator.get_booster(), data, timeout=timeout
-            )
-    return estimator
+
+    @staticmethod
+    def most_probable(estimator: Any, p: Any) -> Any:
+        return p.map_blocks(partial(np.argmax, axis=1), drop_axis=1, dtype=np.intp)
 
 
 def _persist(client: distributed.Client, given: dict[str, Any]) -> None:
@@ -280,31 +180,79 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
     return fit
 
 
-def _class_probability(
-    estimator: Any, predict: Callable[..., Any], *args: Any, **kwargs: Any
-) -> Any:
-    """A Dask array of the probabilities that the objective finds in its scores; None if XGBoost
-    finds them itself, or if its ``predict`` is asked for margins."""
-    objective = getattr(estimator, "objective_", None)
-    if not trains_score(objective):
-        return None
-    given = name_arguments(predict, *args, **kwargs)
-    if given.get("output_margin"):
-        return None
-    given["output_margin"] = True
-    margin = xgb_dask.DaskXGBClassifier.predict(estimator, given.pop("X"), **given)
-    K: Any = objective.n_classes
+@drop_in(_Fitting)
+class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
+    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
 
-    def probability(block: Array) -> Array:
-        return objective.class_probability(block) if len(block) else np.empty((0, K))
+    As :class:`gbdt_objectives.adapters.xgboost.XGBRegressor`, on the rows of a Dask cluster: the
+    objective is measured on the labels of all partitions, and the model, the best round and
+    ``evals_result()`` are those of one machine. Without an objective or metric of this package it
+    is XGBoost's own estimator.
 
-    return margin.map_blocks(
-        probability,
-        new_axis=[1] if margin.ndim == 1 else None,
-        chunks=(margin.chunks[0], (K,)),
-        meta=np.empty((0, 0)),
-    )
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        As for one machine, but none with values of its training rows.
+    **kwargs
+        As for ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=xgboost.collective.Config(timeout=60)``
+        (XGBoost 3.0) is how long workers wait for one that does not answer.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
+    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
+    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
+    array([1., 3.], dtype=float32)
+    """
 
 
-def _most_probable(p: Array) -> Array:
-    return np.asarray(np.argmax(p, axis=1))
+@drop_in(_Fitting)
+class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
+    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
+
+    As :class:`gbdt_objectives.adapters.xgboost.XGBClassifier`, on the rows of a Dask cluster. Of
+    an objective with the link "score" ``objective_`` is fitted to the training rows of all
+    workers, and ``predict_proba`` and ``predict`` give its probabilities and classes. Labels are 0
+    to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
+
+    Parameters
+    ----------
+    objective : str, callable or Objective
+        As for one machine, but none with values of its training rows.
+    **kwargs
+        As for ``xgboost.dask.DaskXGBClassifier``; ``coll_cfg`` as for :class:`DaskXGBRegressor`.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from gbdt_objectives import offset_logloss_objective
+    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+    ...                               max_depth=1, learning_rate=0.1)
+    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
+    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
+    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
+    True
+    """
+
+    @copy_signature(xgb.XGBClassifier.save_model)
+    def save_model(self, fname: Any) -> None:
+        estimators.save_classifier(self, super().save_model, fname)
+
+    @copy_signature(xgb.XGBClassifier.load_model)
+    def load_model(self, fname: Any) -> None:
+        estimators.load_classifier(self, super().load_model, fname)
