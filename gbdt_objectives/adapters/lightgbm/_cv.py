@@ -92,9 +92,9 @@ def cv(
         "cv", lgb.Dataset, params, data, num_boost_round, objective, metric, (),
         early_stopping_rounds, kwargs, parameters.INSTEAD,
     )  # fmt: skip
-    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, "valid")
+    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
     if early_stopping_rounds is not None:
-        callbacks.append(StopEarly(metric, early_stopping_rounds, "valid"))
+        callbacks.append(StopEarly(metric, early_stopping_rounds))
     stops_early = any_stops_early(callbacks)
     check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params, from_file=data.data is None or in_file(data))

@@ -109,9 +109,9 @@ def train(
         )
     callbacks = list(kwargs.pop("callbacks", None) or [])
     if metric is not None:
-        callbacks = direct_callbacks(callbacks, metric, evals[-1][1])
+        callbacks = direct_callbacks(callbacks, metric)
         if early_stopping_rounds is not None:
-            callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
+            callbacks.append(StopEarly(metric, early_stopping_rounds))
     stops_early = any_stops_early(callbacks)
     parameters.check(
         params,

@@ -22,10 +22,10 @@ from gbdt_objectives.adapters.xgboost._train import (
     start_objective,
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
+    EarlyStopping,
     Exact,
     any_stops_early,
     direct_callbacks,
-    stop_on,
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -90,10 +90,10 @@ def cv(
             "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
             "train() takes metric= and evals= on all of them"
         )
-    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric, save_best=False)
+    callbacks = direct_callbacks(kwargs.pop("callbacks", None), metric)
     check_checkpoints(callbacks, objective)
     if early_stopping_rounds is not None:
-        callbacks.append(stop_on(metric, early_stopping_rounds, save_best=False))
+        callbacks.append(EarlyStopping(metric, early_stopping_rounds))
     stops_early = any_stops_early(callbacks)
     check = partial(parameters.check, objective=objective, stops_early=stops_early)
     check(params)

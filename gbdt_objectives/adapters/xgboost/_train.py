@@ -155,7 +155,7 @@ def find_callbacks(
     early_stopping_rounds: int | None,
 ) -> list[Any]:
     """The user's callbacks and early stopping, on the metric; parameters that fit them."""
-    callbacks = direct_callbacks(given, metric)
+    callbacks = list(given or ()) if metric is None else direct_callbacks(given, metric)
     if metric is not None and early_stopping_rounds is not None:
         callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
     parameters.check(params, objective, stops_early=any_stops_early(callbacks))
