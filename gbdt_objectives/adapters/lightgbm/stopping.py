@@ -20,6 +20,7 @@ class StopEarly:
     """
 
     before_iteration = False
+    data = None
 
     def __init__(self, metric: Metric, rounds: int, min_delta: float = 0.0) -> None:
         self.metric, self.rounds, self.min_delta = metric, rounds, min_delta

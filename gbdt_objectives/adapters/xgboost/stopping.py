@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -208,11 +208,13 @@ class Exact(xgb.callback.TrainingCallback):
             log = evals_log[name][self.metric.name]
             log[-1] = exact if isinstance(log[-1], tuple) else exact[0]
 
-    def columns(self) -> Iterator[tuple[str, list[float], list[float]]]:
-        """Each data set with its means and standard deviations over folds, per round."""
+    def write(self, history: Any) -> None:
+        """Means and standard deviations over folds, per round, in what ``xgboost.cv`` returned."""
         for name, values in zip(self.names, zip(*self.history, strict=True), strict=True):
-            means, deviations = zip(*values, strict=True)
-            yield name, list(means), list(deviations)
+            column = f"{name}-{self.metric.name}"
+            rounds = len(history[f"{column}-mean"])
+            for what, numbers in zip(("mean", "std"), zip(*values, strict=True), strict=True):
+                history[f"{column}-{what}"] = list(numbers[:rounds])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Exact:
         return self

@@ -20,19 +20,21 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.adapters._train import find_callbacks
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
+    LIBRARY,
     as_custom,
-    check_labels,
     continues,
-    find_callbacks,
+    finish,
+    labels,
     read_base_margin,
     start_at_margins,
     start_measured,
 )
-from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -122,14 +124,15 @@ def train(
     array([1., 3.], dtype=float32)
     """
     client = find_client(client)
-    matrices = _arguments.check_arguments(
-        "train", xgb_dask.DaskDMatrix, params, data, num_boost_round, objective, metric, evals,
-        early_stopping_rounds, kwargs, parameters.INSTEAD,
+    request = Request(
+        "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
+        kwargs,
     )  # fmt: skip
+    matrices = _arguments.check_arguments(request, xgb_dask.DaskDMatrix, parameters.INSTEAD)
     check_not_by_row(objective)
     config = find_config(timeout, kwargs.pop("coll_cfg", None))
-    given, history = kwargs.pop("callbacks", None), kwargs.pop("evals_result", None)
-    callbacks = find_callbacks(given, params, data, objective, metric, evals, early_stopping_rounds)
+    history = kwargs.pop("evals_result", None)
+    callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     stops_early = any_stops_early(callbacks)
     earlier = continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
@@ -159,9 +162,7 @@ def train(
     if metric is not None and stops_early:  # the workers warn where nobody looks
         values = next(reversed(trained["history"].values()))[metric.name]
         warn_if_few(booster.best_iteration, len(values), metric.name)
-    if np.any(shift):
-        add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
-    return booster
+    return finish(booster, objective, shift)
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
@@ -328,7 +329,8 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
             csr_matrix((rows, 1), dtype=np.float32),  # for labels to be read as on one machine
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
         )
-        check_labels({"data": matrix} if rows else {})
+        if rows:
+            labels(matrix, "data")
         return tells(matrix)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
