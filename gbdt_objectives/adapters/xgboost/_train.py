@@ -169,6 +169,11 @@ def cv(
     >>> bool(history["test-extended_qwk-mean"][-1] > 0.9)
     True
     """
+    if xgb.collective.is_distributed():
+        raise ValueError(
+            "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
+            "train() takes metric= and evals= on all of them"
+        )
     return _train.cv(LIBRARY, Request(
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
     ))  # fmt: skip
