@@ -238,7 +238,7 @@ def imbalance_shift(
     adapter = _intercept_of(booster)
     if X is None:
         _imbalance.check_training_labels(y, sample_weight)
-        return LogOddsShift(-math.log(adapter.read_odds(booster, y)))
+        return LogOddsShift(math.log(1 / adapter.read_odds(booster, y)))
     _imbalance.check_sample(y, X)
     return _imbalance.infer_shift(
         y, adapter.predict_log_odds(booster, X, sample_weight), sample_weight
