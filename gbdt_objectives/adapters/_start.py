@@ -82,6 +82,10 @@ class StartedObjective:
                 self._bound = self.objective.bind(y, w, start=self.shift)
             return self._bound(margin)
 
+    def of(self, data: Any) -> StartedObjective:
+        """That of a data set, of which a cross-validation has many."""
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
         return self  # LightGBM copies its parameters
 

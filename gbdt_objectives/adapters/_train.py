@@ -38,16 +38,14 @@ class Library:
     """Labels of a data set of this name, checked; None if they are not in memory."""
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
     """Hold the data while the library trains; gives callbacks that it needs for that."""
-    place: Callable[
-        [Request, Objective, Mapping[str, Any], Mapping[str, Any]],
-        tuple[StartedObjective, dict[str, Any]],
-    ]
-    """The objective of a training on the first of these data sets, and the parameters with which
-    boosting starts where it should."""
+    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the objective of a training on the first of them,
+    and the parameters with which boosting starts where it should."""
     fold_rows: Callable[[Request], Callable[[Any], Array]]
     """Which rows the training data of a fold are."""
     run: Callable[..., Any]
-    """The library's own function, with the objective and the metric as it takes them."""
+    """(request, callbacks, started objective, parameters of the start) -> what the library's own
+    function returns, with objective and metric in the form that it takes."""
     finish: Callable[[Any, Objective, Start], Any]
     """A complete model: with what the objective added to each margin."""
 
@@ -69,7 +67,7 @@ def train(library: Library, request: Request) -> Any:
             (request.metric, names, request.num_boost_round, request.early_stopping_rounds)
         ):
             _workers.agree()
-        booster = library.run(request, [*own, *callbacks], started, lambda data: started, start)
+        booster = library.run(request, [*own, *callbacks], started, start)
     return library.finish(booster, objective, started.shift)
 
 
@@ -100,7 +98,7 @@ def cv(library: Library, request: Request) -> Any:
         library.labels(request.data, "data")
         callbacks = find_callbacks(library, request, lambda k: None)
         folds = Folds(library, request, callbacks)
-        history = library.run(request, [*own, *callbacks], folds, folds.find, {})
+        history = library.run(request, [*own, *callbacks], folds, {})
     if "cvbooster" in history:
         trained = history["cvbooster"]
         trained.boosters = [
@@ -151,5 +149,5 @@ class Folds:
     def __deepcopy__(self, memo: dict[int, Any]) -> Folds:
         return self
 
-    def find(self, data: Any) -> StartedObjective:
+    def of(self, data: Any) -> StartedObjective:
         return self._of[data]

@@ -19,7 +19,7 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
-from gbdt_objectives.adapters._train import Library
+from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
@@ -168,17 +168,16 @@ def cv(
 def run(
     request: Request,
     callbacks: list[Any],
-    objective: Any,
-    find: Callable[[Any], StartedObjective],
+    started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:
     """``lightgbm.train`` or ``lightgbm.cv``."""
 
     def shift(evaluated: lgb.Dataset) -> Start:
-        started = find(evaluated)
-        if isinstance(started.start, np.ndarray) and evaluated.get_field("init_score") is None:
+        own = started.of(evaluated)
+        if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
             raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
-        return started.shift
+        return own.shift
 
     others: dict[str, Any] = {}
     if request.function == "train":
@@ -189,7 +188,7 @@ def run(
         }
     several = _arguments.several_outputs(request.objective)
     return getattr(lgb, request.function)(
-        {**request.params, **several, "objective": objective, "metric": "None"},
+        {**request.params, **several, "objective": started, "metric": "None"},
         request.data,
         request.num_boost_round,
         feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
@@ -222,7 +221,12 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: give held-out data another name"
         )
-    check_whole(request.objective, request.data)
+    if request.objective.rows is not None and request.data.used_indices is not None:
+        raise ValueError(
+            f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
+            "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
+            "label=y[rows])"
+        )
     init_model, outputs = request.others.get("init_model"), request.objective.outputs
     if isinstance(init_model, lgb.LGBMModel):  # LightGBM's own train takes its booster
         request.others["init_model"] = init_model.booster_
@@ -284,12 +288,12 @@ def place(
     datasets: Mapping[str, lgb.Dataset],
 ) -> tuple[StartedObjective, dict[str, Any]]:
     """The objective, with the init_score of the first Dataset or to shift all margins."""
-    if request.others.get("init_model") is not None:
-        return StartedObjective(objective, None), {}
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
     _arguments.check_same_starts("init_score", has_score)
     own_start = next(iter(scores.values()))
+    if request.others.get("init_model") is not None:
+        return StartedObjective(objective, None), {}
     if own_start is not None:
         return StartedObjective(objective, own_start), {}
     return StartedObjective(objective, 0.0, shifts=True), {}
@@ -340,16 +344,6 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
     elif in_memory:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
     return label
-
-
-def check_whole(objective: Objective, data: lgb.Dataset) -> None:
-    """Raise for an objective with values by row and a subset, whose rows LightGBM has sorted."""
-    if objective.rows is not None and data.used_indices is not None:
-        raise ValueError(
-            f"data is a subset of a Dataset, whose rows LightGBM sorts, but {objective!r} is for "
-            "rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
-            "label=y[rows])"
-        )
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:

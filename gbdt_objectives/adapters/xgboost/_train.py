@@ -19,7 +19,7 @@ from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
-from gbdt_objectives.adapters._train import Library
+from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
@@ -182,14 +182,13 @@ def cv(
 def run(
     request: Request,
     callbacks: list[Any],
-    objective: Any,
-    find: Callable[[Any], StartedObjective],
+    started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:
     """``xgboost.train`` or ``xgboost.cv``."""
     exact, cv = None, request.function == "cv"
     if request.metric is not None:
-        rendered = shift_metric(request.metric.xgboost, lambda data: find(data).shift)
+        rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
         exact = Exact(rendered, request.metric)
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
@@ -197,7 +196,7 @@ def run(
         {**as_custom(request.params, request.objective), **start},
         request.data,
         request.num_boost_round,
-        obj=objective,
+        obj=started,
         custom_metric=exact,
         callbacks=callbacks,
         **{**others, **request.others},
@@ -209,7 +208,13 @@ def run(
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
     parameters.check(params, request.objective, stops_early=any_stops_early(callbacks))
-    check_checkpoints(callbacks, request.objective)
+    for callback in callbacks:
+        if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
+            raise ValueError(
+                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
+                f"the {request.objective.outputs} outputs: leave it out, and train on with "
+                "xgb_model="
+            )
 
 
 def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
@@ -267,16 +272,6 @@ def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]
         "max_delta_step": params.get("max_delta_step") or 0,  # .7 for the name count:poisson
         "disable_default_eval_metric": 1,
     }
-
-
-def check_checkpoints(callbacks: Sequence[Any], objective: Objective) -> None:
-    """Raise if a model would be saved before the intercepts are written into it."""
-    for callback in callbacks:
-        if objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
-            raise ValueError(
-                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
-                f"the {objective.outputs} outputs: leave it out, and train on with xgb_model="
-            )
 
 
 def labels(matrix: xgb.DMatrix, name: str) -> Array:
@@ -361,8 +356,8 @@ def start_at(
     ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
     """
     if base_margin is not None:
-        rows = len(label_weight[0])
-        return start_at_margins(objective, base_margin, base_score, rows, named)
+        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
+        return start_at_margins(objective, starts, base_score, named)
     if objective.outputs == 1:
         objective = objective.measured(*label_weight)
     return start_measured(objective, base_score, named)
@@ -395,15 +390,14 @@ def _as_number(value: Any) -> Any:
 
 
 def start_at_margins(
-    objective: Objective, base_margin: Any, base_score: Any, rows: int, named: Link
+    objective: Objective, starts: Array | None, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The same where each row has a start, or None if they were read elsewhere."""
+    """The same where each row has a start; None if they were read elsewhere."""
     if base_score is not None:
         raise ValueError(
             "base_score and base_margin are both given: XGBoost would ignore the first; leave "
             "one of them out"
         )
-    starts = None if base_margin is None else read_base_margin(base_margin, rows, objective.outputs)
     return StartedObjective(objective, starts), {"base_score": prediction(0.0, named)}
 
 

@@ -222,7 +222,7 @@ def start(
     if earlier:
         return StartedObjective(measured, None), {}
     if has_margin:
-        return start_at_margins(measured, None, base_score, 0, named)
+        return start_at_margins(measured, None, base_score, named)
     return start_measured(measured, base_score, named)
 
 
