@@ -210,7 +210,8 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
 
 @contextmanager
 def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
-    """In one thread at a time, until the first round; what ``init_model`` leaves is removed."""
+    """In one thread at a time, until the first round; the predictions of ``init_model`` that
+    LightGBM leaves on data as init_score are removed."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
@@ -230,9 +231,16 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
     init_model, outputs = request.others.get("init_model"), request.objective.outputs
     if isinstance(init_model, lgb.LGBMModel):  # LightGBM's own train takes its booster
         request.others["init_model"] = init_model.booster_
-    traces = without_traces(datasets, init_model, outputs)
-    with one_at_a_time() as first_round, traces, explain_errors():
-        yield [first_round]
+    with one_at_a_time() as first_round, explain_errors():
+        had = [init_score(d, outputs) for d in datasets] if init_model is not None else []
+        try:
+            yield [first_round]
+        finally:
+            for dataset, score in zip(datasets, had, strict=False):
+                dataset._predictor = None
+                dataset.init_score = score
+                if _constructed(dataset):
+                    dataset.set_field("init_score", score)
 
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
@@ -383,22 +391,6 @@ def explain_errors() -> Iterator[None]:
             "2 * min_data_in_leaf rows (40 by default): add rows, use fewer folds or lower "
             "min_data_in_leaf (min_child_samples)"
         ) from error
-
-
-@contextmanager
-def without_traces(
-    datasets: Sequence[lgb.Dataset], init_model: object, outputs: int
-) -> Iterator[None]:
-    """Remove the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
-    had = [init_score(dataset, outputs) for dataset in datasets] if init_model is not None else []
-    try:
-        yield
-    finally:
-        for dataset, score in zip(datasets, had, strict=False):
-            dataset._predictor = None
-            dataset.init_score = score
-            if _constructed(dataset):
-                dataset.set_field("init_score", score)
 
 
 LIBRARY = Library(

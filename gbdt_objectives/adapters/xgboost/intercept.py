@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import LOGIT, OF_XGBOOST
 from gbdt_objectives.adapters import _arguments
 
-PROBABILITY_OBJECTIVES = ("binary:logistic", "reg:logistic")
-"""Their base_score is a probability; that of the others here is a margin."""
-
-LOGISTIC_OBJECTIVES = (*PROBABILITY_OBJECTIVES, "binary:logitraw")
+LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:logitraw")
 SHIFTABLE_OBJECTIVES = (
     *LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax",
     "reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror",
@@ -110,9 +107,9 @@ def _first_margin(booster: xgb.Booster) -> Array:
 
 
 def _move_base_score(name: str, base_score: float, delta: Array) -> float:
-    if name not in PROBABILITY_OBJECTIVES:
+    if OF_XGBOOST[name] is not LOGIT:  # it is a margin, of softmax too
         return float(base_score + delta[0])
-    p = expit(logit(base_score) + delta[0])
+    p = LOGIT.inverse(LOGIT.forward(np.array(base_score)) + delta[0])
     return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
