@@ -184,15 +184,17 @@ def run(
     callbacks: list[Any],
     started: StartedObjective | Folds,
     start: Mapping[str, Any],
+    native: Callable[..., Any] | None = None,
 ) -> Any:
-    """``xgboost.train`` or ``xgboost.cv``."""
+    """``xgboost.train``, ``xgboost.cv`` or a ``native`` function like these."""
     exact, cv = None, request.function == "cv"
+    native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
         exact = Exact(rendered, request.metric)
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
-    trained = getattr(xgb, request.function)(
+    trained = native(
         {**as_custom(request.params, request.objective), **start},
         request.data,
         request.num_boost_round,

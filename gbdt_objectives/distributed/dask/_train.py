@@ -21,21 +21,21 @@ from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
+from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
 from gbdt_objectives.adapters._train import find_callbacks
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
     LIBRARY,
-    as_custom,
     continues,
     finish,
     labels,
     read_base_margin,
+    run,
     start_at_margins,
     start_measured,
 )
-from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early
+from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import read_labels
@@ -130,7 +130,7 @@ def train(
     )  # fmt: skip
     matrices = _arguments.check_arguments(request, xgb_dask.DaskDMatrix, parameters.INSTEAD)
     check_not_by_row(objective)
-    config = find_config(timeout, kwargs.pop("coll_cfg", None))
+    kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
     callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     stops_early = any_stops_early(callbacks)
@@ -139,22 +139,10 @@ def train(
         measured, has_margin = measure(client, objective, matrices)
         base_score = params.get("base_score")
         started, base_score = start(measured, earlier, has_margin, base_score, objective.link)
-        shift = start_margin(measured) if started.shifts else 0.0
-        exact = None
-        if metric is not None:
-            exact = Exact(shift_metric(metric.xgboost, lambda data: shift), metric)
-            callbacks = exact.with_callbacks(callbacks)
-        trained = xgb_dask.train(
-            client,
-            {**as_custom(params, objective), **base_score},
-            data,
-            num_boost_round,
-            obj=started,
-            custom_metric=exact,
-            evals=list(evals),
-            callbacks=[interruptible, *callbacks],
-            **{"verbose_eval": False, **kwargs, **config},
-        )
+        if started.shifts:
+            started.shift = start_margin(measured)
+        on_workers = partial(xgb_dask.train, client)
+        trained = run(request, [interruptible, *callbacks], started, base_score, on_workers)
     booster: xgb.Booster = trained["booster"]
     if history is not None:
         history.clear()
@@ -162,7 +150,7 @@ def train(
     if metric is not None and stops_early:  # the workers warn where nobody looks
         values = next(reversed(trained["history"].values()))[metric.name]
         warn_if_few(booster.best_iteration, len(values), metric.name)
-    return finish(booster, objective, shift)
+    return finish(booster, objective, started.shift)
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
