@@ -48,6 +48,7 @@ requested without ``set_fit_request``.
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -69,14 +70,14 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
 
     The shift is inside the saved model: it survives saving, loading and pickling. The result
     is checked by predicting; of the SHAP values only the bias moves. What cannot be
-    represented is refused. ``adapters.xgboost.shift_intercept`` and
-    ``adapters.lightgbm.shift_intercept`` say where in the model it is.
+    represented is refused.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
         Trained: identity, logistic or softmax link. That of an estimator is
-        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
+        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM). Not with XGBoost's vector leaves,
+        nor with LightGBM's ``reg_sqrt`` or one model for each class against the rest.
     delta : float, or array of shape (K,) for K outputs
         In margin units: label units, or log-odds (for softmax up to a constant), for instance
         from ``log_odds_shift`` or :func:`imbalance_shift`.
@@ -97,6 +98,18 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     RuntimeError
         If the edited model does not predict what it should.
 
+    Notes
+    -----
+    In XGBoost it moves ``base_score`` as far as possible, which does not act on rows predicted with
+    a ``base_margin`` of their own. What a logistic ``base_score`` cannot hold (beyond probability
+    1e-6, and float32 close to 1), and any shift of several outputs, goes into the leaves of each
+    output's first tree, which slices and predictions that leave the first round out miss.
+
+    In LightGBM it is in these leaves, of every tree in a random forest, which averages them; it is
+    lost when predicting with ``start_iteration`` > 0. With the parameter ``sigmoid`` the log-odds
+    are sigmoid * raw score, and the raw score moves by delta / sigmoid. The raw score and the SHAP
+    values of a random forest are sums over its trees, and move by one delta per tree.
+
     Examples
     --------
     >>> import numpy as np, xgboost as xgb
@@ -106,7 +119,7 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     >>> (shift_intercept(booster, -2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
-    moved: BoosterT = _find_adapter(booster).shift_intercept(booster, delta)
+    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, delta)
     return moved
 
 
@@ -126,8 +139,10 @@ def imbalance_shift(
         is_unbalance (LightGBM)                          shift  -log(negatives / positives)
         neg_, pos_bagging_fraction (LightGBM)     b, a   shift  log(b / a)
 
-    Exact for a model that has converged, whose trees have learnt the weights. It reads the
-    parameters, not the intercept: after shifting, the result is the same again.
+    In LightGBM they add up, bagging fractions only if ``bagging_freq`` > 0. Exact for a model that
+    has converged, whose trees have learnt the weights; LightGBM starts at the mean of all rows, so
+    that after few rounds the shift of bagging fractions is too large. It reads the parameters, not
+    the intercept: after shifting, the result is the same again.
 
     A model does not know of weights given per row, ``class_weight``, or rows left out or
     repeated before training. With X and y, a sample of the population that the probabilities
@@ -146,14 +161,15 @@ def imbalance_shift(
     ----------
     booster : xgboost.Booster or lightgbm.Booster; with X also a fitted classifier
         Trained on the library's own binary objective; also after saving and loading. Custom
-        objectives ignore these parameters. With X: any whose margin is log-odds, or a
-        classifier of two classes with ``predict_proba``.
+        objectives and LightGBM's ``cross_entropy`` ignore these parameters. With X: any whose
+        margin is log-odds, or a classifier of two classes with ``predict_proba``.
     y : array-like of shape (n,), optional
         With X: its labels, 0 and 1 or those of the classifier. Without X: the training
         labels, 0 and 1; needed for ``is_unbalance`` only, which weights the classes by their
         counts: the model does not store them.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
-        Rows of the population, neither weighted nor downsampled.
+        Rows of the population, neither weighted nor downsampled. A DMatrix may have a
+        ``base_margin``, and knows which values are missing.
     sample_weight : array-like of shape (n,), optional
         Makes the rows of X stand for the population; w means the same as w copies of the row.
 
@@ -207,6 +223,9 @@ def imbalance_shift(
     >>> round(shift, 1), round(shift.standard_error, 2), round(-np.log(20).item(), 1)
     (-3.0, 0.05, -3.0)
     """
+    from gbdt_objectives.adapters import _imbalance
+    from gbdt_objectives.priors import LogOddsShift
+
     if hasattr(booster, "predict_proba") and not isinstance(booster, type):
         if X is None:
             raise TypeError(
@@ -215,23 +234,26 @@ def imbalance_shift(
                 "class_weight and sample_weight; or pass a sample of the population, "
                 "imbalance_shift(model, y, X)"
             )
-        from gbdt_objectives.adapters._imbalance import infer_of_classifier
-
-        return infer_of_classifier(booster, y, X, sample_weight)
-    shift: float = _find_adapter(booster).imbalance_shift(
-        booster, y, X, sample_weight=sample_weight
+        return _imbalance.infer_of_classifier(booster, y, X, sample_weight)
+    adapter = _intercept_of(booster)
+    if X is None:
+        _imbalance.check_training_labels(y, sample_weight)
+        return LogOddsShift(math.log(1 / adapter.read_odds(booster, y)))
+    _imbalance.check_sample(y, X)
+    return _imbalance.infer_shift(
+        y, adapter.predict_log_odds(booster, X, sample_weight), sample_weight
     )
-    return shift
 
 
-def _find_adapter(booster: object) -> Any:
+def _intercept_of(booster: object) -> Any:
+    """What the booster's library knows of intercepts."""
     library = library_of(booster)
     if library is None:
         raise TypeError(
             "booster must be a Booster of xgboost or lightgbm, found "
             f"{type(booster).__module__}.{type(booster).__name__}"
         )
-    return import_module(f"{__name__}.{library}")
+    return import_module(f"{__name__}.{library}.intercept")
 
 
 def __getattr__(name: str) -> Any:

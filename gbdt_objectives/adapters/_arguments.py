@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,25 +43,35 @@ ABSENT: Any = None
 """Default of ``objective``, which is needed: for a message that says what to write."""
 
 
+@dataclass(frozen=True)
+class Request:
+    """What train or cv of either library is asked for."""
+
+    function: str
+    """train, or cv, which has no ``evals``."""
+    params: Mapping[str, Any]
+    data: Any
+    num_boost_round: int
+    objective: Objective
+    metric: Metric | None
+    evals: Sequence[tuple[Any, str]]
+    early_stopping_rounds: int | None
+    others: dict[str, Any]
+    """Further arguments, which go on to the library."""
+
+
 def check_arguments(
-    function: str,
-    kind: type,
-    params: object,
-    data: object,
-    num_boost_round: object,
-    objective: object,
-    metric: object,
-    evals: Any,
-    early_stopping_rounds: object,
-    others: Mapping[str, Any],
-    instead_here: Mapping[str, str],
+    request: Request, kind: type, instead_here: Mapping[str, str]
 ) -> dict[str, Any]:
     """All data sets by the names that messages give them; raise for anything that the booster
     would misread or silently ignore.
 
-    ``function`` is train, or cv, which has no ``evals``; ``kind`` the library's class of data.
+    ``kind`` is the library's class of data.
     """
-    check_data("data", data, kind)
+    function, params, others = request.function, request.params, request.others
+    objective, metric, evals = request.objective, request.metric, request.evals
+    rounds = request.early_stopping_rounds
+    check_data("data", request.data, kind)
     for name, instead in {**INSTEAD, **instead_here}.items():
         if name in others:
             written = WRAPPED if _is_function(others[name]) and "obj" in name else instead
@@ -73,24 +84,24 @@ def check_arguments(
     check_objective(objective)
     if metric is not None or function == "cv":
         check_metric(metric, objective)
-    _checks.whole_number("num_boost_round", num_boost_round, 1)
-    if early_stopping_rounds is not None:
-        _checks.whole_number("early_stopping_rounds", early_stopping_rounds, 1)
+    _checks.whole_number("num_boost_round", request.num_boost_round, 1)
+    if rounds is not None:
+        _checks.whole_number("early_stopping_rounds", rounds, 1)
     if function == "cv":
         if others.get("metrics"):
             raise TypeError("cv() got metrics=: write metric=, nothing else is measured")
-        return {"data": data}
+        return {"data": request.data}
     _check_evals(evals, parses_names=kind.__module__.startswith("xgboost"))
     if metric is None and evals:
         raise ValueError("evals is given but metric is None: nothing would be measured on them")
     if metric is not None and not evals:
         raise ValueError("metric is given but evals is empty: pass evals=[(data, name), ...]")
-    if early_stopping_rounds is not None and metric is None:
+    if rounds is not None and metric is None:
         raise ValueError("early_stopping_rounds needs metric= and evals= to stop on")
     evaluated = {f"evals {name!r}": dataset for dataset, name in evals}
     for name, dataset in evaluated.items():
         check_data(name, dataset, kind)
-    return {"data": data, **evaluated}
+    return {"data": request.data, **evaluated}
 
 
 def _is_function(value: object) -> bool:

@@ -14,6 +14,13 @@ Refused = Mapping[str, tuple[Values, str]]
 RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
 
 
+def by_reason(groups: Mapping[str, Mapping[str, Values]]) -> Refused:
+    """{name: (neutral values, reason)}, from {reason: {name: neutral values}}."""
+    return {
+        name: (neutral, why) for why, names in groups.items() for name, neutral in names.items()
+    }
+
+
 @dataclass(frozen=True)
 class Table:
     """What train() does with every parameter of a library, under its main name.

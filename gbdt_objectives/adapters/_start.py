@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -83,6 +82,10 @@ class StartedObjective:
                 self._bound = self.objective.bind(y, w, start=self.shift)
             return self._bound(margin)
 
+    def of(self, data: Any) -> StartedObjective:
+        """That of a data set, of which a cross-validation has many."""
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
         return self  # LightGBM copies its parameters
 
@@ -110,57 +113,6 @@ def lost_start(found: str) -> RuntimeError:
         "both the same params. Nor may another training with init_model share the Dataset at the "
         "same time"
     )
-
-
-Place = Callable[[Any, Any, dict[str, Any], Objective], tuple[StartedObjective, dict[str, Any]]]
-"""(train, test, params, objective) -> the objective of a fold, and the parameters that start it."""
-
-
-class StartedFolds:
-    """The objectives of a cross-validation, one per fold, looked up by their data.
-
-    ``own`` is the user's fpreproc, if there is one, whose changes of the parameters are checked,
-    and ``take`` gives the objective for the rows of a fold.
-    """
-
-    def __init__(
-        self,
-        objective: Objective,
-        own: Callable[..., Any] | None,
-        check: Callable[[dict[str, Any]], None],
-        take: Callable[[Any], Objective],
-        place: Place,
-    ) -> None:
-        self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
-        self._objective, self._own, self._check = objective, own, check
-        self._take, self._place = take, place
-        self.folds: list[StartedObjective] = []
-
-    def start(self, train: Any, test: Any, params: dict[str, Any]) -> Any:
-        """The fpreproc of the libraries' cv: data and parameters of a fold."""
-        of_fold, given = self._take(train), params
-        if self._own is not None:
-            fold = train
-            train, test, given = self._own(train, test, dict(params))
-            self._check({name: v for name, v in given.items() if params.get(name) is not v})
-            if self._objective.rows is not None and train is not fold:
-                raise ValueError(
-                    f"fpreproc returned other training data than it got, but {self._objective!r} "
-                    "is for rows in their order: change the data before cv()"
-                )
-        started, start = self._place(train, test, given, of_fold)
-        self.folds.append(started)
-        self._of[train] = self._of[test] = started
-        return train, test, {**given, **start}
-
-    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
-        return self._of[data](margin, data)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> StartedFolds:
-        return self
-
-    def shift(self, data: Any) -> Start:
-        return self._of[data].shift
 
 
 def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) -> Callable[..., Any]:

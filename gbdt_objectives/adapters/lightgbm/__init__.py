@@ -4,9 +4,8 @@ from gbdt_objectives import _versions
 
 _versions.check_installed("lightgbm")  # before anything below imports it
 
-from gbdt_objectives.adapters.lightgbm._cv import cv
-from gbdt_objectives.adapters.lightgbm._train import train
+from gbdt_objectives.adapters import imbalance_shift, shift_intercept
+from gbdt_objectives.adapters.lightgbm._train import cv, train
 from gbdt_objectives.adapters.lightgbm.estimators import LGBMClassifier, LGBMRegressor
-from gbdt_objectives.adapters.lightgbm.intercept import imbalance_shift, shift_intercept
 
 __all__ = ["LGBMClassifier", "LGBMRegressor", "cv", "imbalance_shift", "shift_intercept", "train"]

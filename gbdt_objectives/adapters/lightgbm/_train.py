@@ -1,10 +1,10 @@
-"""LightGBM: train on an Objective, with the intercept inside the model."""
+"""LightGBM: train and cross-validate on an Objective, with the intercept inside the model."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -15,9 +15,11 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, _train
+from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
+from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
@@ -98,82 +100,157 @@ def train(
     >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
     array([1., 3.])
     """
-    datasets = _arguments.check_arguments(
-        "train", lgb.Dataset, params, data, num_boost_round, objective, metric, evals,
-        early_stopping_rounds, kwargs, parameters.INSTEAD,
-    )  # fmt: skip
-    if kwargs.pop("keep_training_booster", False):
+    booster: lgb.Booster = _train.train(LIBRARY, Request(
+        "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
+        kwargs,
+    ))  # fmt: skip
+    return booster
+
+
+def cv(
+    params: Mapping[str, Any],
+    data: lgb.Dataset,
+    num_boost_round: int = 100,
+    *,
+    objective: Objective = _arguments.ABSENT,
+    metric: Metric,
+    early_stopping_rounds: int | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
+
+    Per fold, boosting starts at the objective's intercept, and an objective that was made
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
+    with values of its own for each row of ``data`` is split with them. Early stopping is on the
+    mean of ``metric`` over the folds' validation rows.
+
+    Parameters
+    ----------
+    params, num_boost_round, objective, metric, early_stopping_rounds
+        As in :func:`train`; ``metric`` is needed.
+    data : lightgbm.Dataset
+        With labels.
+    **kwargs
+        Passed to ``lightgbm.cv``: ``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
+        LightGBM stratifies by label by default; labels with fractions need
+        ``stratified=False``.
+
+    Returns
+    -------
+    dict
+        As ``lightgbm.cv``: mean and standard deviation of the metric per round. The
+        boosters of ``return_cvbooster=True`` are like those of :func:`train`, with the
+        intercept inside and the best rounds only.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`train`.
+
+    Examples
+    --------
+    >>> import lightgbm as lgb, numpy as np
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.adapters.lightgbm import cv
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> history = cv({"num_leaves": 4, "verbose": -1}, lgb.Dataset(X, y), 20,
+    ...              objective=qwk_objective(), metric=extended_qwk_metric(), nfold=3)
+    >>> history["valid extended_qwk-mean"][-1] > 0.8
+    True
+    """
+    history: dict[str, Any] = _train.cv(LIBRARY, Request(
+        "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
+    ))  # fmt: skip
+    return history
+
+
+def run(
+    request: Request,
+    callbacks: list[Any],
+    started: StartedObjective | Folds,
+    start: Mapping[str, Any],
+) -> Any:
+    """``lightgbm.train`` or ``lightgbm.cv``."""
+
+    def shift(evaluated: lgb.Dataset) -> Start:
+        own = started.of(evaluated)
+        if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
+            raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
+        return own.shift
+
+    others: dict[str, Any] = {}
+    if request.function == "train":
+        others = {
+            "valid_sets": [dataset for dataset, _ in request.evals] or None,
+            "valid_names": [name for _, name in request.evals] or None,
+            "keep_training_booster": True,  # else it would be written and read back twice
+        }
+    several = _arguments.several_outputs(request.objective)
+    return getattr(lgb, request.function)(
+        {**request.params, **several, "objective": started, "metric": "None"},
+        request.data,
+        request.num_boost_round,
+        feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
+        callbacks=callbacks,
+        **others,
+        **request.others,
+    )
+
+
+def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
+    datasets = [request.data, *(dataset for dataset, _ in request.evals)]
+    parameters.check(
+        params,
+        request.objective,
+        stops_early=any_stops_early(callbacks),
+        from_file=any(d.data is None or in_file(d) for d in datasets),
+    )
+
+
+@contextmanager
+def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
+    """In one thread at a time, until the first round; the predictions of ``init_model`` that
+    LightGBM leaves on data as init_score are removed."""
+    if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
             "into the model; leave it out, and train on with init_model="
         )
-    callbacks = list(kwargs.pop("callbacks", None) or [])
-    if metric is not None:
-        callbacks = direct_callbacks(callbacks, metric, evals[-1][1])
-        if early_stopping_rounds is not None:
-            callbacks.append(StopEarly(metric, early_stopping_rounds, evals[-1][1]))
-    stops_early = any_stops_early(callbacks)
-    parameters.check(
-        params,
-        objective,
-        stops_early=stops_early,
-        from_file=any(d.data is None or in_file(d) for d in datasets.values()),
-    )
-    if stops_early:
-
-        def labels(k: int | None) -> Any:
-            return _current(data if k is None else evals[k][0], "label")
-
-        _arguments.check_held_out(evals, data, labels)
-    if any(name == "training" and dataset is not data for dataset, name in evals):
+    if any(name == "training" and dataset is not request.data for dataset, name in request.evals):
         raise ValueError(
             "the name 'training' in evals is LightGBM's own for the training data, on which it "
             "never stops early: give held-out data another name"
         )
-    check_whole(objective, data)
-    with one_at_a_time() as first_round:
-        for name, dataset in datasets.items():
-            check_label(dataset, name)
-        K = objective.outputs
-        own_start = {name: init_score(dataset, K) for name, dataset in datasets.items()}
-        has_score = {name: score is not None for name, score in own_start.items()}
-        _arguments.check_same_starts("init_score", has_score)
-        continues = find_earlier(kwargs) is not None
-        started = start_objective(objective, own_start["data"], continues)
-
-        def shift(evaluated: lgb.Dataset) -> Start:
-            if has_score["data"] and evaluated.get_field("init_score") is None:
-                raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
-            return started.shift
-
-        every = list(datasets.values())
-        with explain_errors(), without_traces(every, kwargs.get("init_model"), K):
-            booster = lgb.train(
-                {
-                    **params,
-                    **_arguments.several_outputs(objective),
-                    "objective": started,
-                    "metric": "None",
-                },
-                data,
-                num_boost_round,
-                feval=None if metric is None else shift_metric(metric.lightgbm, shift),
-                valid_sets=[dataset for dataset, _ in evals] or None,
-                valid_names=[name for _, name in evals] or None,
-                callbacks=[first_round, *callbacks],
-                keep_training_booster=True,  # else it would be written and read back twice
-                **kwargs,
-            )
-    return finish(booster, objective, started.shift)
+    if request.objective.rows is not None and request.data.used_indices is not None:
+        raise ValueError(
+            f"data is a subset of a Dataset, whose rows LightGBM sorts, but {request.objective!r} "
+            "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
+            "label=y[rows])"
+        )
+    init_model, outputs = request.others.get("init_model"), request.objective.outputs
+    if isinstance(init_model, lgb.LGBMModel):  # LightGBM's own train takes its booster
+        request.others["init_model"] = init_model.booster_
+    with one_at_a_time() as first_round, explain_errors():
+        had = [init_score(d, outputs) for d in datasets] if init_model is not None else []
+        try:
+            yield [first_round]
+        finally:
+            for dataset, score in zip(datasets, had, strict=False):
+                dataset._predictor = None
+                dataset.init_score = score
+                if _constructed(dataset):
+                    dataset.set_field("init_score", score)
 
 
-def find_earlier(kwargs: MutableMapping[str, Any]) -> Any:
-    """The earlier model that training goes on from; a fitted estimator is replaced by its booster,
-    which is what LightGBM's own train takes."""
-    model = kwargs.get("init_model")
-    if isinstance(model, lgb.LGBMModel):
-        model = kwargs["init_model"] = model.booster_
-    return model
+def fold_rows(request: Request) -> Callable[[Any], Array]:
+    """LightGBM's folds know their rows."""
+
+    def rows(fold: lgb.Dataset) -> Array:
+        request.objective.check_rows(request.data.num_data(), "data")
+        return np.asarray(fold.used_indices)
+
+    return rows
 
 
 _construction = RLock()
@@ -212,13 +289,22 @@ def one_at_a_time() -> Iterator[Callable[[Any], None]]:
         first_round(None)
 
 
-def start_objective(objective: Objective, score: Array | None, continues: bool) -> StartedObjective:
-    """The objective of a training with this init_score, or from an earlier model."""
-    if continues:
-        return StartedObjective(objective, None)
-    if score is not None:
-        return StartedObjective(objective, score)
-    return StartedObjective(objective, 0.0, shifts=True)
+def place(
+    request: Request,
+    objective: Objective,
+    params: Mapping[str, Any],
+    datasets: Mapping[str, lgb.Dataset],
+) -> tuple[StartedObjective, dict[str, Any]]:
+    """The objective, with the init_score of the first Dataset or to shift all margins."""
+    scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
+    has_score = {name: score is not None for name, score in scores.items()}
+    _arguments.check_same_starts("init_score", has_score)
+    own_start = next(iter(scores.values()))
+    if request.others.get("init_model") is not None:
+        return StartedObjective(objective, None), {}
+    if own_start is not None:
+        return StartedObjective(objective, own_start), {}
+    return StartedObjective(objective, 0.0, shifts=True), {}
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
@@ -242,12 +328,6 @@ def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.
     return complete
 
 
-def _field(dataset: lgb.Dataset, name: str) -> Any:
-    """A field as the user gave it, or as the constructed dataset holds it."""
-    value = getattr(dataset, name)
-    return dataset.get_field(name) if value is None and _constructed(dataset) else value
-
-
 def _current(dataset: lgb.Dataset, name: str) -> Any:
     """A field that set_field may have changed since, which the attribute does not know."""
     return dataset.get_field(name) if _constructed(dataset) else getattr(dataset, name)
@@ -261,7 +341,7 @@ def in_file(dataset: lgb.Dataset) -> bool:
     return isinstance(dataset.data, str | Path)
 
 
-def check_label(dataset: lgb.Dataset, name: str) -> None:
+def labels(dataset: lgb.Dataset, name: str) -> Any:
     """Check labels and weights in memory: constructed, a Dataset has 0 for NaN and for none."""
     label, weight = _current(dataset, "label"), _current(dataset, "weight")
     if weight is not None:
@@ -271,16 +351,7 @@ def check_label(dataset: lgb.Dataset, name: str) -> None:
         _checks.vector(f"the label of {name}", whole_numbers(np.asarray(label)).ravel())
     elif in_memory:
         raise ValueError(f"{name} has no labels: pass label= to the Dataset")
-
-
-def check_whole(objective: Objective, data: lgb.Dataset) -> None:
-    """Raise for an objective with values by row and a subset, whose rows LightGBM has sorted."""
-    if objective.rows is not None and data.used_indices is not None:
-        raise ValueError(
-            f"data is a subset of a Dataset, whose rows LightGBM sorts, but {objective!r} is for "
-            "rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
-            "label=y[rows])"
-        )
+    return label
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
@@ -292,7 +363,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     if waits and dataset.init_score is None:
         whole = init_score(dataset.reference, outputs)  # type: ignore[arg-type]  # a subset has one
         return None if whole is None else whole[dataset.used_indices]
-    score = _field(dataset, "init_score")
+    score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
     if outputs == 1:
@@ -322,17 +393,17 @@ def explain_errors() -> Iterator[None]:
         ) from error
 
 
-@contextmanager
-def without_traces(
-    datasets: Sequence[lgb.Dataset], init_model: object, outputs: int
-) -> Iterator[None]:
-    """Remove the predictions of ``init_model`` that LightGBM leaves on data as init_score."""
-    had = [init_score(dataset, outputs) for dataset in datasets] if init_model is not None else []
-    try:
-        yield
-    finally:
-        for dataset, score in zip(datasets, had, strict=False):
-            dataset._predictor = None
-            dataset.init_score = score
-            if _constructed(dataset):
-                dataset.set_field("init_score", score)
+LIBRARY = Library(
+    data=lgb.Dataset,
+    instead=parameters.INSTEAD,
+    stops=StopEarly,
+    stop=StopEarly,
+    direct=direct_callbacks,
+    check=check,
+    labels=labels,
+    hold=hold,
+    place=place,
+    fold_rows=fold_rows,
+    run=run,
+    finish=finish,
+)

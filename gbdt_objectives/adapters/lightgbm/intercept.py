@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._imbalance import check_sample, check_training_labels, infer_shift
-from gbdt_objectives.priors import LogOddsShift
 
 LOGISTIC_OBJECTIVES = ("binary", "cross_entropy")
 SHIFTABLE_OBJECTIVES = (
@@ -29,39 +26,7 @@ CUSTOM_OBJECTIVES = ("custom", "none")
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
-    """``gbdt_objectives.shift_intercept`` for LightGBM: a copy with larger margins, for good.
-
-    Adds ``delta`` to the leaves of each output's first tree (of every tree in a random forest,
-    which averages them).
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-        Trained: regression (without ``reg_sqrt``), binary, cross entropy, multi-class (not
-        one-versus-all) or a custom objective.
-    delta : float, or array of shape (K,) for K outputs
-        In margin units. With the parameter ``sigmoid`` the log-odds are sigmoid * raw score,
-        and the raw score moves by delta / sigmoid.
-
-    Returns
-    -------
-    lightgbm.Booster
-
-    Notes
-    -----
-    Lost when predicting with ``start_iteration`` > 0. The raw score and the SHAP values of a
-    random forest are sums over its trees in LightGBM, and move by one delta per tree.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from gbdt_objectives.adapters.lightgbm import shift_intercept
-    >>> X = np.arange(100.0).reshape(-1, 1)
-    >>> booster = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 1)
-    >>> moved = shift_intercept(booster, 10)
-    >>> bool(np.allclose(moved.predict(X), booster.predict(X) + 10, rtol=1e-12))
-    True
-    """
+    """In leaves."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     text = booster.model_to_string(num_iteration=-1)
     sigmoid = _sigmoid(text)
@@ -77,63 +42,15 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
     return moved
 
 
-def imbalance_shift(
-    booster: lgb.Booster,
-    y: ArrayLike | None = None,
-    X: Any = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    """``gbdt_objectives.imbalance_shift`` for LightGBM, where three parameters add up.
-
-    With X it is inferred from the predictions instead. ::
-
-        shift = -log(scale_pos_weight)
-                -log(negatives / positives)                          if is_unbalance
-                +log(neg_bagging_fraction / pos_bagging_fraction)    if bagging_freq > 0
-
-    Bagging fractions take effect as the trees learn them: LightGBM starts at the mean of all
-    rows, so that after few rounds the shift is too large.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster
-        Trained. Only the objective ``binary`` uses these parameters: under ``cross_entropy``
-        and custom ones the shift is 0.
-    y : array-like of shape (n,), optional
-        0 and 1. With X its labels. Without X the training labels, needed for
-        ``is_unbalance`` only.
-    X : array-like, sparse matrix or DataFrame of shape (n, features), optional
-        A sample of the population.
-    sample_weight : array-like of shape (n,), optional
-        Of the sample.
-
-    Returns
-    -------
-    float
-        In log-odds.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from gbdt_objectives.adapters.lightgbm import imbalance_shift
-    >>> y = np.repeat([0, 1], [80, 20])
-    >>> params = {"objective": "binary", "is_unbalance": True, "verbose": -1}
-    >>> booster = lgb.train(params, lgb.Dataset(np.arange(100.0).reshape(-1, 1), y), 1)
-    >>> round(imbalance_shift(booster, y), 4)
-    -1.3863
-    """
+def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
+    """What its parameters multiplied the odds of label 1 by."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
-    if X is not None:
-        check_sample(y, X)
-        return infer_shift(y, _predict_log_odds(booster, X), sample_weight)
-    check_training_labels(y, sample_weight)
     parameters = _read_parameters(booster)
     objective = parameters["objective"]
     if objective not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
         _arguments.refuse_no_log_odds(objective)
     if objective != "binary":
-        return LogOddsShift(0.0)
+        return 1.0
     odds = float(parameters["scale_pos_weight"])
     if parameters["is_unbalance"] == "1":
         odds *= _negatives_per_positive(y)
@@ -141,7 +58,7 @@ def imbalance_shift(
     if bagging:
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
-    return LogOddsShift(math.log(1 / odds))
+    return odds
 
 
 def add_to_leaves(text: str, raw: Array) -> str:
@@ -177,8 +94,9 @@ def _add_to_tree(tree: str, delta: float) -> str:
     return re.sub(r"(?m)^shrinkage=.*$", "shrinkage=1", tree)
 
 
-def _predict_log_odds(booster: lgb.Booster, X: Any) -> Array:
+def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
     """(n,) log-odds, as ``predict`` uses them; the raw score of a custom objective."""
+    _arguments.check_booster(booster, lgb.Booster, "booster_")
     if isinstance(X, lgb.Dataset | str | Path):
         raise TypeError(
             f"X must be features, found a {type(X).__name__}: LightGBM predicts on arrays and "

@@ -11,7 +11,7 @@ import numpy as np
 from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
@@ -71,97 +71,85 @@ PASSED = frozenset({
 """They act under a custom objective as under LightGBM's own."""
 
 BUILT_IN = "only LightGBM's own objectives read it; leave it out"
-MEASURED = "nothing but metric= is measured; leave it out"
-WEIGHTS = (
-    "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
-    "to fit"
-)
 CLI = "only LightGBM's command line reads it; "
 PREDICT = "training ignores it; "
-WORKERS = "only workers of distributed training read it, which train() refuses; leave it out"
-ALONE = "each LightGBM worker would see only its own rows in sums over all; train on one machine"
 
-REFUSED: Refused = {
+REFUSED = by_reason({
     # train() says it
-    "objective": ((), "objective= already says what to train on; leave it out"),
-    "metric": (("none", "null", "custom", "na", ""), MEASURED),
-    "num_iterations": ((), "pass num_boost_round= to train(), or n_estimators= of an estimator"),
-    "early_stopping_round": ((0,), "pass early_stopping_rounds= to train()"),
-    "early_stopping_min_delta": ((0,), "train() stops on any improvement; leave it out"),
-    "boost_from_average": (
-        (False,),
-        "LightGBM ignores it under a custom objective; boosting starts at the objective's "
-        "intercept anyway",
-    ),
+    "objective= already says what to train on; leave it out": {"objective": ()},
+    "pass num_boost_round= to train(), or n_estimators= of an estimator": {"num_iterations": ()},
+    "pass early_stopping_rounds= to train()": {"early_stopping_round": (0,)},
+    "train() stops on any improvement; leave it out": {"early_stopping_min_delta": (0,)},
+    "LightGBM ignores it under a custom objective; boosting starts at the objective's intercept "
+    "anyway": {"boost_from_average": (False,)},
     # built-in objectives
-    "scale_pos_weight": ((1,), WEIGHTS),
-    "is_unbalance": ((False,), WEIGHTS),
-    "pos_bagging_fraction": ((1,), WEIGHTS),
-    "neg_bagging_fraction": ((1,), WEIGHTS),
-    "alpha": ((0.9,), BUILT_IN + ", or write lambda_l1 if you mean that"),
-    "fair_c": ((1,), BUILT_IN),
-    "poisson_max_delta_step": ((0.7,), BUILT_IN),
-    "tweedie_variance_power": ((1.5,), BUILT_IN),
-    "reg_sqrt": ((False,), BUILT_IN),
-    "sigmoid": ((1,), BUILT_IN),
-    "lambdarank_truncation_level": ((30,), BUILT_IN),
-    "lambdarank_norm": ((True,), BUILT_IN),
-    "lambdarank_position_bias_regularization": ((0,), BUILT_IN),
-    "label_gain": ((), BUILT_IN),
+    "LightGBM ignores it under a custom objective; pass weights to the Dataset, or sample_weight= "
+    "to fit": {
+        "scale_pos_weight": (1,), "is_unbalance": (False,), "pos_bagging_fraction": (1,),
+        "neg_bagging_fraction": (1,),
+    },
+    BUILT_IN + ", or write lambda_l1 if you mean that": {"alpha": (0.9,)},
+    BUILT_IN: {
+        "fair_c": (1,), "poisson_max_delta_step": (0.7,), "tweedie_variance_power": (1.5,),
+        "reg_sqrt": (False,), "sigmoid": (1,), "lambdarank_truncation_level": (30,),
+        "lambdarank_norm": (True,), "lambdarank_position_bias_regularization": (0,),
+        "label_gain": (),
+    },
     # built-in metrics
-    "metric_freq": ((1,), "pass callbacks=[lightgbm.log_evaluation(period)] to train()"),
-    "is_provide_training_metric": ((False,), "add (data, 'train') to evals="),
-    "eval_at": ((), MEASURED),
-    "multi_error_top_k": ((1,), MEASURED),
-    "auc_mu_weights": ((), MEASURED),
+    "nothing but metric= is measured; leave it out": {
+        "metric": ("none", "null", "custom", "na", ""), "eval_at": (), "multi_error_top_k": (1,),
+        "auc_mu_weights": (),
+    },
+    "pass callbacks=[lightgbm.log_evaluation(period)] to train()": {"metric_freq": (1,)},
+    "add (data, 'train') to evals=": {"is_provide_training_metric": (False,)},
     # distributed training
-    "num_machines": ((1,), ALONE),
-    "machines": (("",), ALONE),
-    "machine_list_filename": (("",), ALONE),
-    "tree_learner": (("serial",), WORKERS),
-    "top_k": ((20,), WORKERS),
-    "pre_partition": ((False,), WORKERS),
-    "local_listen_port": ((12400,), WORKERS),
-    "time_out": ((120,), WORKERS),
+    "each LightGBM worker would see only its own rows in sums over all; train on one machine": {
+        "num_machines": (1,), "machines": ("",), "machine_list_filename": ("",),
+    },
+    "only workers of distributed training read it, which train() refuses; leave it out": {
+        "tree_learner": ("serial",), "top_k": (20,), "pre_partition": (False,),
+        "local_listen_port": (12400,), "time_out": (120,),
+    },
     # the command line
-    "config": (("",), CLI + "write its parameters into params"),
-    "task": (("train", "training"), CLI + "call predict() or refit() of the booster"),
-    "data": (("",), CLI + "pass a lightgbm.Dataset as the second argument"),
-    "valid": (("",), CLI + "write evals=[(Dataset, name), ...]"),
-    "input_model": (("",), CLI + "pass init_model= to train()"),
-    "output_model": (("LightGBM_model.txt",), CLI + "call save_model() of the booster"),
-    "snapshot_freq": ((-1,), CLI + "save env.model in a callback"),
-    "save_binary": ((False,), CLI + "call save_binary() of the Dataset"),
-    "saved_feature_importance_type": (
-        (0,), CLI + "pass importance_type= to save_model() of the booster",
-    ),
-    "output_result": (("LightGBM_predict_result.txt",), CLI + "call predict() of the booster"),
-    "convert_model": (("gbdt_prediction.cpp",), CLI + "leave it out"),
-    "convert_model_language": (("",), CLI + "leave it out"),
+    CLI + "write its parameters into params": {"config": ("",)},
+    CLI + "call predict() or refit() of the booster": {"task": ("train", "training")},
+    CLI + "pass a lightgbm.Dataset as the second argument": {"data": ("",)},
+    CLI + "write evals=[(Dataset, name), ...]": {"valid": ("",)},
+    CLI + "pass init_model= to train()": {"input_model": ("",)},
+    CLI + "call save_model() of the booster": {"output_model": ("LightGBM_model.txt",)},
+    CLI + "save env.model in a callback": {"snapshot_freq": (-1,)},
+    CLI + "call save_binary() of the Dataset": {"save_binary": (False,)},
+    CLI + "pass importance_type= to save_model() of the booster": {
+        "saved_feature_importance_type": (0,),
+    },
+    CLI + "call predict() of the booster": {"output_result": ("LightGBM_predict_result.txt",)},
+    CLI + "leave it out": {
+        "convert_model": ("gbdt_prediction.cpp",), "convert_model_language": ("",),
+    },
     # prediction
-    "start_iteration_predict": ((0,), PREDICT + "pass start_iteration= to predict()"),
-    "num_iteration_predict": ((-1,), PREDICT + "pass num_iteration= to predict()"),
-    "predict_raw_score": ((False,), PREDICT + "pass raw_score=True to predict()"),
-    "predict_leaf_index": ((False,), PREDICT + "pass pred_leaf=True to predict()"),
-    "predict_contrib": ((False,), PREDICT + "pass pred_contrib=True to predict()"),
-    "predict_disable_shape_check": ((False,), PREDICT + "pass it to predict()"),
-    "pred_early_stop": ((False,), PREDICT + "pass it to predict()"),
-    "pred_early_stop_freq": ((10,), PREDICT + "pass it to predict()"),
-    "pred_early_stop_margin": ((10,), PREDICT + "pass it to predict()"),
-    "refit_decay_rate": ((0.9,), PREDICT + "pass decay_rate= to refit()"),
-}  # fmt: skip
+    PREDICT + "pass start_iteration= to predict()": {"start_iteration_predict": (0,)},
+    PREDICT + "pass num_iteration= to predict()": {"num_iteration_predict": (-1,)},
+    PREDICT + "pass raw_score=True to predict()": {"predict_raw_score": (False,)},
+    PREDICT + "pass pred_leaf=True to predict()": {"predict_leaf_index": (False,)},
+    PREDICT + "pass pred_contrib=True to predict()": {"predict_contrib": (False,)},
+    PREDICT + "pass it to predict()": {
+        "predict_disable_shape_check": (False,), "pred_early_stop": (False,),
+        "pred_early_stop_freq": (10,), "pred_early_stop_margin": (10,),
+    },
+    PREDICT + "pass decay_rate= to refit()": {"refit_decay_rate": (0.9,)},
+})  # fmt: skip
 """Neutral values, and why others are refused and what to do instead."""
 
-FROM_FILE: Refused = {
-    "label_column": (("",), "pass label= to the Dataset"),
-    "weight_column": (("",), "pass weight= to the Dataset"),
-    "group_column": (("",), "pass group= to the Dataset"),
-    "ignore_column": (("",), "leave the column out of the data"),
-    "header": ((False,), "leave it out"),
-    "two_round": ((False,), "leave it out"),
-    "precise_float_parser": ((False,), "leave it out"),
-    "parser_config_file": (("",), "leave it out"),
-}
+FROM_FILE = by_reason({
+    "pass label= to the Dataset": {"label_column": ("",)},
+    "pass weight= to the Dataset": {"weight_column": ("",)},
+    "pass group= to the Dataset": {"group_column": ("",)},
+    "leave the column out of the data": {"ignore_column": ("",)},
+    "leave it out": {
+        "header": (False,), "two_round": (False,), "precise_float_parser": (False,),
+        "parser_config_file": ("",),
+    },
+})  # fmt: skip
 """Passed if the Dataset is read from a file; otherwise refused, except for neutral values."""
 
 GBDT = (None, "gbdt", "gbrt")

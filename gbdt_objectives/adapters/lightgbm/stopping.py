@@ -13,19 +13,17 @@ from gbdt_objectives.metrics import Metric
 
 
 class StopEarly:
-    """A callback that stops on ``metric``, on ``data_name`` or the last set evaluated.
+    """A callback that stops on ``metric`` of the last set evaluated.
 
     LightGBM's own stops on any metric of any set, and counts rounds in which a metric of
     classes has not moved yet.
     """
 
     before_iteration = False
+    data = None
 
-    def __init__(
-        self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
-    ) -> None:
-        self.metric, self.rounds, self.data_name = metric, rounds, data_name
-        self.min_delta = min_delta
+    def __init__(self, metric: Metric, rounds: int, min_delta: float = 0.0) -> None:
+        self.metric, self.rounds, self.min_delta = metric, rounds, min_delta
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
@@ -42,27 +40,21 @@ class StopEarly:
     def _value(self, results: list[Any]) -> float:
         """A result is (data, metric, value, ...), in cv of old ("cv_agg", "data metric", ...)."""
         for result in reversed(results):
-            data, _, name = " ".join(result[:2]).removeprefix("cv_agg ").rpartition(" ")
-            if name == self.metric.name and self.data_name in (None, data):
+            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])
         raise ValueError(
             f"early stopping on {self.metric.name} finds no set on which it is evaluated"
         )
 
 
-def direct_callbacks(
-    callbacks: Sequence[Any] | None, metric: Metric, data_name: str | None = None
-) -> list[Any]:
+def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
-    directed = []
-    for callback in callbacks or ():
-        if type(callback).__name__ != "_EarlyStoppingCallback":
-            directed.append(callback)
-            continue
-        directed.append(
-            StopEarly(metric, callback.stopping_rounds, data_name, _min_delta(callback.min_delta))
-        )
-    return directed
+    return [
+        StopEarly(metric, callback.stopping_rounds, _min_delta(callback.min_delta))
+        if type(callback).__name__ == "_EarlyStoppingCallback"
+        else callback
+        for callback in callbacks or ()
+    ]
 
 
 def _min_delta(given: Any) -> float:

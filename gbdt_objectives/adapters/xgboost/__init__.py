@@ -4,10 +4,9 @@ from gbdt_objectives import _versions
 
 _versions.check_installed("xgboost")  # before anything below imports it
 
-from gbdt_objectives.adapters.xgboost._cv import cv
-from gbdt_objectives.adapters.xgboost._train import train
+from gbdt_objectives.adapters import imbalance_shift, shift_intercept
+from gbdt_objectives.adapters.xgboost._train import cv, train
 from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegressor
-from gbdt_objectives.adapters.xgboost.intercept import imbalance_shift, shift_intercept
 from gbdt_objectives.adapters.xgboost.stopping import early_stopping
 
 __all__ = [

@@ -1,21 +1,25 @@
-"""XGBoost: train on an Objective, with the intercept inside the model."""
+"""XGBoost: train and cross-validate on an Objective, with the intercept inside the model."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from scipy.special import logit
+from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_XGBOOST, Link
-from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters import _arguments, _train
+from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
+from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost.intercept import (
     LEAST_PROBABILITY,
@@ -25,13 +29,14 @@ from gbdt_objectives.adapters.xgboost.intercept import (
 )
 from gbdt_objectives.adapters.xgboost.stopping import (
     STOPPING,
+    EarlyStopping,
     Exact,
     any_stops_early,
     direct_callbacks,
-    early_stopping,
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
 
 
 def train(
@@ -108,67 +113,156 @@ def train(
     >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
     array([1., 3.], dtype=float32)
     """
-    matrices = _arguments.check_arguments(
-        "train", xgb.DMatrix, params, data, num_boost_round, objective, metric, evals,
-        early_stopping_rounds, kwargs, parameters.INSTEAD,
-    )  # fmt: skip
-    with _workers.together(objective):
-        check_labels(matrices)
-        given = kwargs.pop("callbacks", None)
-        callbacks = find_callbacks(
-            given, params, data, objective, metric, evals, early_stopping_rounds
-        )
-        if continues(params, kwargs, objective):
-            started, base_score = StartedObjective(objective, None), dict[str, float]()
-        else:
-            started, base_score = start_objective(params, matrices, objective)
-        _workers.agree()
-    names = [name for _, name in evals]
-    with _workers.together((metric, names, num_boost_round, early_stopping_rounds)):
-        _workers.agree()
-    exact = None
-    if metric is not None:
-        exact = Exact(shift_metric(metric.xgboost, lambda data: started.shift), metric)
-        callbacks = exact.with_callbacks(callbacks)
-    booster = xgb.train(
-        {**as_custom(params, objective), **base_score},
-        data,
-        num_boost_round,
-        obj=started,
-        custom_metric=exact,
-        evals=list(evals),
-        callbacks=callbacks,
-        **{"verbose_eval": False, **kwargs},
-    )
-    if np.any(started.shift):
-        add_to_leaves(booster, np.broadcast_to(started.shift, objective.outputs))
+    booster: xgb.Booster = _train.train(LIBRARY, Request(
+        "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
+        kwargs,
+    ))  # fmt: skip
     return booster
 
 
-def find_callbacks(
-    given: Sequence[Any] | None,
+def cv(
     params: Mapping[str, Any],
-    data: object,
-    objective: Objective,
-    metric: Metric | None,
-    evals: Sequence[tuple[Any, str]],
-    early_stopping_rounds: int | None,
-) -> list[Any]:
-    """The user's callbacks and early stopping, on the metric; parameters that fit them."""
-    callbacks = direct_callbacks(given, metric)
-    if metric is not None and early_stopping_rounds is not None:
-        callbacks.append(early_stopping(metric, early_stopping_rounds, data_name=evals[-1][1]))
-    parameters.check(params, objective, stops_early=any_stops_early(callbacks))
+    data: xgb.DMatrix,
+    num_boost_round: int = 100,
+    *,
+    objective: Objective = _arguments.ABSENT,
+    metric: Metric,
+    early_stopping_rounds: int | None = None,
+    **kwargs: Any,
+) -> Any:
+    """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
 
-    def labels(k: int | None) -> Any:
-        matrix = data if k is None else evals[k][0]
-        return matrix.get_label() if isinstance(matrix, xgb.DMatrix) else None
+    Per fold, boosting starts at the objective's intercept, and an objective that was made
+    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
+    with values of its own for each row of ``data`` is split with them. Early stopping is on the
+    mean of ``metric`` over the folds' test rows.
 
+    Parameters
+    ----------
+    params, num_boost_round, objective, metric, early_stopping_rounds
+        As in :func:`train`; ``metric`` is needed.
+    data : xgboost.DMatrix
+        With labels.
+    **kwargs
+        Passed to ``xgboost.cv``: ``nfold``, ``folds``, ``stratified``, ``seed``, ...
+
+    Returns
+    -------
+    pandas.DataFrame or dict
+        As ``xgboost.cv``: mean and standard deviation of the metric per round, in full
+        precision.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`train`.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+    >>> from gbdt_objectives.adapters.xgboost import cv
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+    >>> history = cv({"max_depth": 2}, xgb.DMatrix(X, y), 20, objective=qwk_objective(),
+    ...              metric=extended_qwk_metric(), nfold=3, as_pandas=False)
+    >>> bool(history["test-extended_qwk-mean"][-1] > 0.9)
+    True
+    """
+    if xgb.collective.is_distributed():
+        raise ValueError(
+            "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
+            "train() takes metric= and evals= on all of them"
+        )
+    return _train.cv(LIBRARY, Request(
+        "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
+    ))  # fmt: skip
+
+
+def run(
+    request: Request,
+    callbacks: list[Any],
+    started: StartedObjective | Folds,
+    start: Mapping[str, Any],
+    native: Callable[..., Any] | None = None,
+) -> Any:
+    """``xgboost.train``, ``xgboost.cv`` or a ``native`` function like these."""
+    exact, cv = None, request.function == "cv"
+    native = native or getattr(xgb, request.function)
+    if request.metric is not None:
+        rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
+        exact = Exact(rendered, request.metric)
+        callbacks = exact.with_callbacks(callbacks)
+    others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
+    trained = native(
+        {**as_custom(request.params, request.objective), **start},
+        request.data,
+        request.num_boost_round,
+        obj=started,
+        custom_metric=exact,
+        callbacks=callbacks,
+        **{**others, **request.others},
+    )
+    if cv and exact is not None:
+        exact.write(trained)
+    return trained
+
+
+def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
+    parameters.check(params, request.objective, stops_early=any_stops_early(callbacks))
     for callback in callbacks:
-        if isinstance(callback, STOPPING):
-            _arguments.check_held_out(evals, data, labels, callback.data)
-    check_checkpoints(callbacks, objective)
-    return callbacks
+        if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
+            raise ValueError(
+                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
+                f"the {request.objective.outputs} outputs: leave it out, and train on with "
+                "xgb_model="
+            )
+
+
+def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
+    """Of several outputs the intercepts are in the leaves."""
+    if np.any(shift):
+        add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
+    return booster
+
+
+def fold_rows(request: Request) -> Callable[[Any], Array]:
+    """In the order in which ``xgboost.cv`` asks for the folds, which are given to it."""
+    request.objective.check_rows(request.data.num_row(), "data")
+    request.others["folds"] = splits = split_rows(request.data, **request.others)
+    of_folds = iter([rows for rows, _ in splits])
+    return lambda train: next(of_folds)
+
+
+def split_rows(
+    data: xgb.DMatrix,
+    *,
+    nfold: int = 3,
+    stratified: bool = False,
+    folds: Any = None,
+    seed: int = 0,
+    shuffle: bool = True,
+    **others: Any,
+) -> list[tuple[Array, Array]]:
+    """The (training rows, test rows) of the folds that ``xgboost.cv`` makes of these arguments."""
+    if len(data.get_uint_info("group_ptr")) > 1:
+        raise ValueError(
+            "data has query groups, which XGBoost cannot split for an objective with values by "
+            "row: make the DMatrix without group= and qid=, and pass folds="
+        )
+    n = data.num_row()
+    if folds is None and stratified:
+        folds = StratifiedKFold(nfold, shuffle=True, random_state=seed)
+    if hasattr(folds, "split"):
+        return list(folds.split(X=data.get_label(), y=data.get_label()))
+    if folds is not None:
+        return [(rows, held_out) for rows, held_out in folds]
+    order = np.random.RandomState(seed).permutation(n) if shuffle else np.arange(n)
+    parts = np.array_split(order, nfold)
+    return [
+        (np.concatenate([part for k, part in enumerate(parts) if k != held_out]), parts[held_out])
+        for held_out in range(nfold)
+    ]
 
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
@@ -182,20 +276,11 @@ def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]
     }
 
 
-def check_checkpoints(callbacks: Sequence[Any], objective: Objective) -> None:
-    """Raise if a model would be saved before the intercepts are written into it."""
-    for callback in callbacks:
-        if objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
-            raise ValueError(
-                "callbacks holds a TrainingCheckPoint, whose models would lack the intercepts of "
-                f"the {objective.outputs} outputs: leave it out, and train on with xgb_model="
-            )
-
-
-def check_labels(matrices: Mapping[str, xgb.DMatrix]) -> None:
-    for name, matrix in matrices.items():
-        if matrix.get_label().size == 0 and not is_empty(matrix):
-            raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+def labels(matrix: xgb.DMatrix, name: str) -> Array:
+    found = matrix.get_label()
+    if found.size == 0 and not is_empty(matrix):
+        raise ValueError(f"{name} has no labels: pass label= to the DMatrix")
+    return found
 
 
 def is_empty(matrix: xgb.DMatrix) -> bool:
@@ -241,10 +326,15 @@ def read_booster(model: Any) -> xgb.Booster:
     return xgb.Booster(model_file=bytearray(model) if isinstance(model, bytes) else model)
 
 
-def start_objective(
-    params: Mapping[str, Any], matrices: Mapping[str, xgb.DMatrix], objective: Objective
-) -> tuple[StartedObjective, dict[str, float]]:
+def place(
+    request: Request,
+    objective: Objective,
+    params: Mapping[str, Any],
+    matrices: Mapping[str, xgb.DMatrix],
+) -> tuple[StartedObjective, dict[str, Any]]:
     """The objective, measured on the first matrix, and the base_score to start at."""
+    if continues(params, request.others, objective):
+        return StartedObjective(objective, None), {}
     margins = {name: matrix.get_float_info("base_margin") for name, matrix in matrices.items()}
     first = next(iter(matrices))
     has_margin = bool(_workers.all_sum(margins[first].size > 0))  # a worker may have no rows
@@ -268,8 +358,8 @@ def start_at(
     ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
     """
     if base_margin is not None:
-        rows = len(label_weight[0])
-        return start_at_margins(objective, base_margin, base_score, rows, named)
+        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
+        return start_at_margins(objective, starts, base_score, named)
     if objective.outputs == 1:
         objective = objective.measured(*label_weight)
     return start_measured(objective, base_score, named)
@@ -302,15 +392,14 @@ def _as_number(value: Any) -> Any:
 
 
 def start_at_margins(
-    objective: Objective, base_margin: Any, base_score: Any, rows: int, named: Link
+    objective: Objective, starts: Array | None, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The same where each row has a start, or None if they were read elsewhere."""
+    """The same where each row has a start; None if they were read elsewhere."""
     if base_score is not None:
         raise ValueError(
             "base_score and base_margin are both given: XGBoost would ignore the first; leave "
             "one of them out"
         )
-    starts = None if base_margin is None else read_base_margin(base_margin, rows, objective.outputs)
     return StartedObjective(objective, starts), {"base_score": prediction(0.0, named)}
 
 
@@ -393,3 +482,19 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
             )
     booster.set_param({"objective": link.xgboost, "base_score": base_score, "max_delta_step": 0})
     return booster
+
+
+LIBRARY = Library(
+    data=xgb.DMatrix,
+    instead=parameters.INSTEAD,
+    stops=STOPPING,
+    stop=EarlyStopping,
+    direct=direct_callbacks,
+    check=check,
+    labels=labels,
+    hold=lambda request, matrices: nullcontext([]),
+    place=place,
+    fold_rows=fold_rows,
+    run=run,
+    finish=finish,
+)

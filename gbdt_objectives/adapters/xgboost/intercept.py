@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
 import xgboost as xgb
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._links import LOGIT, OF_XGBOOST
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._imbalance import check_sample, check_training_labels, infer_shift
-from gbdt_objectives.priors import LogOddsShift
 
-PROBABILITY_OBJECTIVES = ("binary:logistic", "reg:logistic")
-"""Their base_score is a probability; that of the others here is a margin."""
-
-LOGISTIC_OBJECTIVES = (*PROBABILITY_OBJECTIVES, "binary:logitraw")
+LOGISTIC_OBJECTIVES = ("binary:logistic", "reg:logistic", "binary:logitraw")
 SHIFTABLE_OBJECTIVES = (
     *LOGISTIC_OBJECTIVES, "multi:softprob", "multi:softmax",
     "reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror", "reg:quantileerror",
@@ -32,38 +26,7 @@ LEAST_PROBABILITY = 1e-6
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
-    """``gbdt_objectives.shift_intercept`` for XGBoost: a copy with larger margins, for good.
-
-    Moves ``base_score`` as far as possible. What a logistic ``base_score`` cannot hold
-    (beyond probability 1e-6, and float32 close to 1), and any shift of several outputs,
-    goes into the leaves of each output's first tree.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        Trained: identity, logistic or softmax link; not with vector leaves.
-    delta : float, or array of shape (K,) for K outputs
-        In margin units.
-
-    Returns
-    -------
-    xgboost.Booster
-
-    Notes
-    -----
-    ``base_score`` does not act on rows predicted with a ``base_margin`` of their own; slices
-    and predictions that leave the first round out miss its leaves.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives.adapters.xgboost import shift_intercept
-    >>> data = xgb.DMatrix(np.eye(3), label=[1.0, 2.0, 3.0])
-    >>> booster = xgb.train({"base_score": 2.0}, data, 1)
-    >>> moved = shift_intercept(booster, 10)
-    >>> (moved.predict(data) - booster.predict(data)).round(4)
-    array([10., 10., 10.], dtype=float32)
-    """
+    """In ``base_score`` as far as possible, else in leaves."""
     learner = read_learner(booster)
     name = learner["objective"]["name"]
     if name not in SHIFTABLE_OBJECTIVES:
@@ -86,64 +49,32 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
     return moved
 
 
-def imbalance_shift(
-    booster: xgb.Booster,
-    y: ArrayLike | None = None,
-    X: Any = None,
-    *,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    """``gbdt_objectives.imbalance_shift`` for XGBoost: -log(scale_pos_weight), or inferred.
-
-    Parameters
-    ----------
-    booster : xgboost.Booster
-        Trained on XGBoost's own logistic objective, or with its name beside a custom one.
-    y : array-like of shape (n,), optional
-        With X its labels. Without X as for LightGBM; XGBoost never needs the labels.
-    X : DMatrix, array-like, sparse matrix or DataFrame of shape (n, features), optional
-        A sample of the population. A DMatrix may have a ``base_margin``, and knows which
-        values are missing.
-    sample_weight : array-like of shape (n,), optional
-        Of the sample.
-
-    Returns
-    -------
-    float
-        In log-odds.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives.adapters.xgboost import imbalance_shift
-    >>> params = {"objective": "binary:logistic", "scale_pos_weight": 8}
-    >>> booster = xgb.train(params, xgb.DMatrix(np.eye(4), label=[0, 0, 0, 1]), 1)
-    >>> round(imbalance_shift(booster), 4)
-    -2.0794
-    """
-    objective = read_learner(booster)["objective"]
-    if objective["name"] not in LOGISTIC_OBJECTIVES:
-        _arguments.refuse_no_log_odds(objective["name"])
-    if X is not None:
-        check_sample(y, X)
-        return infer_shift(y, _predict_margin(booster, X, sample_weight), sample_weight)
-    check_training_labels(y, sample_weight)
-    weight = float(objective["reg_loss_param"]["scale_pos_weight"])
+def read_odds(booster: xgb.Booster, y: ArrayLike | None) -> float:
+    """What its parameters multiplied the odds of label 1 by."""
+    weight = float(_logistic_objective(booster)["reg_loss_param"]["scale_pos_weight"])
     if not weight > 0:
         raise ValueError(
             f"the booster was trained with scale_pos_weight = {weight:g}: no shift undoes that, "
             "positives did not count"
         )
-    return LogOddsShift(math.log(1 / weight))
+    return weight
 
 
-def _predict_margin(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
+def predict_log_odds(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
     """(n,) margins, as ``predict`` uses them."""
+    _logistic_objective(booster)
     data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
     if sample_weight is None and data.get_weight().size:
         raise ValueError("X is a DMatrix with weights: pass them, sample_weight=X.get_weight()")
     margin: Array = _checks.vector("the margin", booster.predict(data, output_margin=True))
     return margin.astype(np.float64)
+
+
+def _logistic_objective(booster: xgb.Booster) -> dict[str, Any]:
+    objective: dict[str, Any] = read_learner(booster)["objective"]
+    if objective["name"] not in LOGISTIC_OBJECTIVES:
+        _arguments.refuse_no_log_odds(objective["name"])
+    return objective
 
 
 def count_outputs(booster: xgb.Booster) -> int:
@@ -176,9 +107,9 @@ def _first_margin(booster: xgb.Booster) -> Array:
 
 
 def _move_base_score(name: str, base_score: float, delta: Array) -> float:
-    if name not in PROBABILITY_OBJECTIVES:
+    if OF_XGBOOST[name] is not LOGIT:  # it is a margin, of softmax too
         return float(base_score + delta[0])
-    p = expit(logit(base_score) + delta[0])
+    p = LOGIT.inverse(LOGIT.forward(np.array(base_score)) + delta[0])
     return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 

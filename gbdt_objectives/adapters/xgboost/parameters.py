@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table
+from gbdt_objectives.adapters._parameters import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -56,73 +56,59 @@ PASSED = frozenset({
 USED = frozenset({"objective", "num_class", "base_score"})
 """train() compares the first two with its own, and starts at the third."""
 
-BUILT_IN = "only XGBoost's own objectives and metrics read it; leave it out"
-LINEAR = "only gblinear reads it, which train() refuses; leave it out"
 REMOVED = "XGBoost removed it; "
 CLI = "only XGBoost's old command line read it; "
 
-REFUSED: Refused = {
+REFUSED = by_reason({
     # train() says it
-    "eval_metric": ((), "nothing but metric= is measured; leave it out"),
-    "disable_default_eval_metric": ((1,), "train() sets it to 1; leave it out"),
-    "num_boost_round": ((), "XGBoost ignores it here; pass num_boost_round= to train()"),
-    "early_stopping_rounds": (
-        (), "XGBoost ignores it here; pass early_stopping_rounds= to train()",
-    ),
-    "boost_from_average": ((1,), "boosting starts at the objective's intercept; leave it out"),
-    "num_feature": ((), "XGBoost counts the columns of the data; leave it out"),
+    "nothing but metric= is measured; leave it out": {"eval_metric": ()},
+    "train() sets it to 1; leave it out": {"disable_default_eval_metric": (1,)},
+    "XGBoost ignores it here; pass num_boost_round= to train()": {"num_boost_round": ()},
+    "XGBoost ignores it here; pass early_stopping_rounds= to train()": {
+        "early_stopping_rounds": (),
+    },
+    "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (1,)},
+    "XGBoost counts the columns of the data; leave it out": {"num_feature": ()},
     # more than one margin per row, and no trees
-    "num_target": (
-        (0, 1), "train() handles one margin per row; for several call xgboost.train(obj=...)",
-    ),
-    "feature_selector": (("cyclic",), LINEAR),
-    "top_k": ((0,), LINEAR),
-    "tolerance": ((0,), LINEAR),
-    "lambda_bias": ((0,), LINEAR),
+    "train() handles one margin per row; for several call xgboost.train(obj=...)": {
+        "num_target": (0, 1),
+    },
+    "only gblinear reads it, which train() refuses; leave it out": {
+        "feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,), "lambda_bias": (0,),
+    },
     # built-in objectives and metrics
-    "scale_pos_weight": (
-        (1,),
-        "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or "
-        "sample_weight= to fit",
-    ),
-    "tweedie_variance_power": ((1.5,), BUILT_IN),
-    "huber_slope": ((1,), BUILT_IN),
-    "quantile_alpha": ((), BUILT_IN),
-    "expectile_alpha": ((), BUILT_IN),
-    "aft_loss_distribution": (("normal",), BUILT_IN),
-    "aft_loss_distribution_scale": ((1,), BUILT_IN),
-    "lambdarank_pair_method": (("topk",), BUILT_IN),
-    "lambdarank_num_pair_per_sample": ((), BUILT_IN),
-    "lambdarank_normalization": ((True,), BUILT_IN),
-    "lambdarank_score_normalization": ((True,), BUILT_IN),
-    "lambdarank_unbiased": ((False,), BUILT_IN),
-    "lambdarank_bias_norm": ((2,), BUILT_IN),
-    "ndcg_exp_gain": ((True,), BUILT_IN),
+    "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or sample_weight= "
+    "to fit": {"scale_pos_weight": (1,)},
+    "only XGBoost's own objectives and metrics read it; leave it out": {
+        "tweedie_variance_power": (1.5,), "huber_slope": (1,), "quantile_alpha": (),
+        "expectile_alpha": (), "aft_loss_distribution": ("normal",),
+        "aft_loss_distribution_scale": (1,), "lambdarank_pair_method": ("topk",),
+        "lambdarank_num_pair_per_sample": (), "lambdarank_normalization": (True,),
+        "lambdarank_score_normalization": (True,), "lambdarank_unbiased": (False,),
+        "lambdarank_bias_norm": (2,), "ndcg_exp_gain": (True,),
+    },
     # removed from XGBoost, which ignores them
-    "gpu_id": ((), REMOVED + "write device='cuda:0'"),
-    "n_gpus": ((), REMOVED + "write device='cuda'"),
-    "predictor": (("auto",), REMOVED + "write device='cuda' or device='cpu'"),
-    "silent": ((), REMOVED + "write verbosity"),
-    "single_precision_histogram": ((False,), REMOVED + "leave it out"),
-    "enable_feature_grouping": ((0,), REMOVED + "leave it out"),
-    "cache_opt": ((1,), REMOVED + "leave it out"),
-    "sketch_eps": ((), REMOVED + "write max_bin"),
-    "sketch_ratio": ((), REMOVED + "write max_bin"),
+    REMOVED + "write device='cuda:0'": {"gpu_id": ()},
+    REMOVED + "write device='cuda'": {"n_gpus": ()},
+    REMOVED + "write device='cuda' or device='cpu'": {"predictor": ("auto",)},
+    REMOVED + "write verbosity": {"silent": ()},
+    REMOVED + "write max_bin": {"sketch_eps": (), "sketch_ratio": ()},
+    REMOVED + "leave it out": {
+        "single_precision_histogram": (False,), "enable_feature_grouping": (0,), "cache_opt": (1,),
+    },
     # the command line
-    "data": ((), CLI + "pass an xgboost.DMatrix as the second argument"),
-    "test:data": ((), CLI + "predict with the booster"),
-    "task": (("train",), CLI + "leave it out"),
-    "model_in": ((), CLI + "pass xgb_model= to train()"),
-    "model_out": ((), CLI + "call save_model() of the booster"),
-    "model_dir": ((), CLI + "call save_model() of the booster"),
-    "save_period": ((0,), CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]"),
-    "fmap": ((), CLI + "pass it to dump_model() of the booster"),
-    "dump_format": ((), CLI + "pass it to dump_model() of the booster"),
-    "name_dump": ((), CLI + "call dump_model() of the booster"),
-    "name_pred": ((), CLI + "call predict() of the booster"),
-    "pred_margin": ((), CLI + "pass output_margin=True to predict()"),
-    "dsplit": ((), CLI + "pass data_split_mode= to the DMatrix"),
-}  # fmt: skip
+    CLI + "pass an xgboost.DMatrix as the second argument": {"data": ()},
+    CLI + "predict with the booster": {"test:data": ()},
+    CLI + "leave it out": {"task": ("train",)},
+    CLI + "pass xgb_model= to train()": {"model_in": ()},
+    CLI + "call save_model() of the booster": {"model_out": (), "model_dir": ()},
+    CLI + "pass callbacks=[xgboost.callback.TrainingCheckPoint(...)]": {"save_period": (0,)},
+    CLI + "pass it to dump_model() of the booster": {"fmap": (), "dump_format": ()},
+    CLI + "call dump_model() of the booster": {"name_dump": ()},
+    CLI + "call predict() of the booster": {"name_pred": ()},
+    CLI + "pass output_margin=True to predict()": {"pred_margin": ()},
+    CLI + "pass data_split_mode= to the DMatrix": {"dsplit": ()},
+})  # fmt: skip
 """Neutral values, and why others are refused and what to do instead."""
 
 NO_DROPOUT = "XGBoost drops no trees here; write booster='dart' too, or leave it out"
@@ -154,16 +140,15 @@ RESCALES = (
     "early_stopping_rounds out"
 )
 
-REFUSED_STOPPING: Refused = {
-    "booster": (("gbtree",), RESCALES.replace("dropout", "dart")),
-    "rate_drop": (DROPOUT["rate_drop"], RESCALES),
-    "one_drop": (DROPOUT["one_drop"], RESCALES),
-    "skip_drop": (DROPOUT["skip_drop"], RESCALES),
-    "process_type": (
-        ("default",),
-        "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out",
-    ),
-}
+REFUSED_STOPPING = by_reason(
+    {
+        RESCALES.replace("dropout", "dart"): {"booster": ("gbtree",)},
+        RESCALES: {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
+        "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
+            "process_type": ("default",),
+        },
+    }
+)
 """Refused only together with early stopping."""
 
 DMATRIX = "pass it to the DMatrix"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,26 @@ from gbdt_objectives.metrics import Metric
 class EarlyStopping(xgb.callback.EarlyStopping):
     """XGBoost's, with patience that is used up only once the metric has moved."""
 
-    exact: Exact | None = None
+    def __init__(
+        self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
+    ) -> None:
+        super().__init__(
+            rounds=rounds,
+            metric_name=metric.name,
+            data_name=data_name,
+            maximize=metric.greater_is_better,
+            save_best=True,
+            min_delta=min_delta,
+        )
 
     def before_training(self, model: Any) -> Any:
-        """Forget an earlier training: a refitted estimator keeps its callbacks."""
-        self.stopping_history, self.best_scores, self.current_rounds, self.seen = {}, {}, 0, 0
-        if not isinstance(model, xgb.Booster):  # cv has no model to keep
-            self.save_best = False
+        forget(self)
+        self.seen = 0
+        self.save_best = isinstance(model, xgb.Booster)  # cv has no model to keep
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self.exact is not None:
-            self.exact.after_iteration(model, epoch, evals_log)
-        data = evals_log[self.data or list(evals_log)[-1]]
-        values = data[self.metric_name or list(data)[-1]]
+        values = evals_log[self.data or list(evals_log)[-1]][self.metric_name]
         self.seen = len(values)
         if len(values) > 1 and all(value == values[0] for value in values):
             return False
@@ -40,46 +46,16 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     def after_training(self, model: Any) -> Any:
         if self.seen:
             best = model.best_iteration - self.starting_round
-            warn_if_few(best, self.seen, self.metric_name or "the metric")
+            warn_if_few(best, self.seen, str(self.metric_name))
         return super().after_training(model)
 
 
-class OwnEarlyStopping(xgb.callback.TrainingCallback):
-    """An EarlyStopping of a class of the user's, told the direction and shown exact values.
-
-    All else is its own: its methods, its patience, its ``save_best``.
-    """
-
-    exact: Exact | None = None
-
-    def __init__(self, own: xgb.callback.EarlyStopping, metric: Metric) -> None:
-        super().__init__()
-        self.own, self.metric, self.maximize = own, metric, own.maximize
-
-    @property
-    def data(self) -> str | None:
-        return self.own.data
-
-    def before_training(self, model: Any) -> Any:
-        """Forget an earlier training: a refitted estimator keeps its callbacks."""
-        self.own.stopping_history, self.own.best_scores, self.own.current_rounds = {}, {}, 0
-        self.own.maximize = self.metric.greater_is_better
-        return self.own.before_training(model)
-
-    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        return self.own.before_iteration(model, epoch, evals_log)
-
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if self.exact is not None:
-            self.exact.after_iteration(model, epoch, evals_log)
-        return self.own.after_iteration(model, epoch, evals_log)
-
-    def after_training(self, model: Any) -> Any:
-        self.own.maximize = self.maximize  # another training may have another metric
-        return self.own.after_training(model)
+def forget(callback: xgb.callback.EarlyStopping) -> None:
+    """Forget an earlier training: a refitted estimator keeps its callbacks."""
+    callback.stopping_history, callback.best_scores, callback.current_rounds = {}, {}, 0
 
 
-STOPPING = (xgb.callback.EarlyStopping, OwnEarlyStopping)
+STOPPING = xgb.callback.EarlyStopping
 
 
 def early_stopping(
@@ -123,38 +99,19 @@ def early_stopping(
         raise TypeError(
             f"metric must be a Metric such as qwk_metric(), found {_checks.shown(metric)}"
         )
-    return stop_on(metric, _checks.whole_number("rounds", rounds, 1), data_name, save_best=True)
+    return EarlyStopping(metric, _checks.whole_number("rounds", rounds, 1), data_name)
 
 
-def stop_on(
-    metric: Metric,
-    rounds: int,
-    data_name: str | None = None,
-    *,
-    save_best: bool,
-    min_delta: float = 0.0,
-) -> EarlyStopping:
-    return EarlyStopping(
-        rounds=rounds,
-        metric_name=metric.name,
-        data_name=data_name,
-        maximize=metric.greater_is_better,
-        save_best=save_best,
-        min_delta=min_delta,
-    )
-
-
-def direct_callbacks(
-    callbacks: Sequence[Any] | None, metric: Metric | None, *, save_best: bool = True
-) -> list[Any]:
+def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``.
 
     Ours keeps the best rounds: of ``save_best=False`` nobody can tell whether it was written or is
-    XGBoost's default. One of a class of the user's is kept.
+    XGBoost's default. One of a class of the user's is kept, and told the direction by
+    :class:`Exact`.
     """
     directed: list[Any] = []
     for callback in callbacks or ():
-        if metric is None or not isinstance(callback, xgb.callback.EarlyStopping):
+        if not isinstance(callback, xgb.callback.EarlyStopping):
             directed.append(callback)
         elif callback.metric_name not in (None, metric.name):
             raise ValueError(
@@ -167,12 +124,11 @@ def direct_callbacks(
                 f"{metric.name} {'greater' if metric.greater_is_better else 'smaller'} is better: "
                 "leave maximize out"
             )
-        elif type(callback) not in (xgb.callback.EarlyStopping, EarlyStopping):
-            directed.append(OwnEarlyStopping(callback, metric))
+        elif type(callback) in (xgb.callback.EarlyStopping, EarlyStopping):
+            rounds, data, min_delta = callback.rounds, callback.data, callback._min_delta
+            directed.append(EarlyStopping(metric, rounds, data, min_delta))
         else:
-            rounds, data = callback.rounds, callback.data
-            min_delta = callback._min_delta
-            directed.append(stop_on(metric, rounds, data, save_best=save_best, min_delta=min_delta))
+            directed.append(callback)
     return directed
 
 
@@ -185,13 +141,14 @@ class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
     XGBoost prints them with six decimals and reads them back. This is both the metric that
-    it calls and a callback that restores the printed values; it is the first one, but before
-    3.0 XGBoost calls them in any order, so early stopping calls it itself.
+    it calls and a callback that restores the printed values, and then calls the other callbacks:
+    before 3.0 XGBoost calls them in any order.
     """
 
     def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
         super().__init__()
         self.call, self.metric = call, metric
+        self.callbacks: Sequence[Any] = ()
         self.round: list[float] = []
         self.history: list[list[tuple[float, float]]] = []
         self.names: list[str] = []
@@ -206,18 +163,43 @@ class Exact(xgb.callback.TrainingCallback):
         return returned
 
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        """This and the callbacks; those that stop early get to see exact values."""
-        for callback in callbacks:
-            if isinstance(callback, EarlyStopping | OwnEarlyStopping):
-                callback.exact = self
-        return [self, *callbacks]
+        """One callback for this and the others."""
+        xgb.callback.CallbackContainer(callbacks)  # raises for what is no callback
+        self.callbacks = callbacks
+        return [self]
+
+    def before_training(self, model: Any) -> Any:
+        """Tell the direction to early stopping, which may be of a class of the user's."""
+        stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
+        self.told = [(callback, callback.maximize) for callback in stopping]
+        for callback in stopping:
+            forget(callback)
+            callback.maximize = self.metric.greater_is_better
+        for callback in self.callbacks:
+            model = callback.before_training(model)
+        return model
+
+    def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        return any(c.before_iteration(model, epoch, evals_log) for c in self.callbacks)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        if not self.round:  # nothing measured, or done already
-            return False
+        self.restore(evals_log)
+        return any(c.after_iteration(model, epoch, evals_log) for c in self.callbacks)
+
+    def after_training(self, model: Any) -> Any:
+        for callback in self.callbacks:
+            model = callback.after_training(model)
+        for callback, maximize in self.told:  # another training may have another metric
+            callback.maximize = maximize
+        return model
+
+    def restore(self, evals_log: Any) -> None:
+        """Write the values of this round in full precision."""
+        if not self.round:  # nothing measured
+            return
         self.names = [name for name in evals_log if self.metric.name in evals_log[name]]
         if not self.names:
-            return False
+            return
         folds = np.reshape(self.round, (-1, len(self.names)))  # in cv all sets of a fold in turn
         self.round = []
         means, deviations = folds.mean(axis=0).tolist(), folds.std(axis=0).tolist()
@@ -225,13 +207,14 @@ class Exact(xgb.callback.TrainingCallback):
         for name, exact in zip(self.names, self.history[-1], strict=True):
             log = evals_log[name][self.metric.name]
             log[-1] = exact if isinstance(log[-1], tuple) else exact[0]
-        return False
 
-    def columns(self) -> Iterator[tuple[str, list[float], list[float]]]:
-        """Each data set with its means and standard deviations over folds, per round."""
+    def write(self, history: Any) -> None:
+        """Means and standard deviations over folds, per round, in what ``xgboost.cv`` returned."""
         for name, values in zip(self.names, zip(*self.history, strict=True), strict=True):
-            means, deviations = zip(*values, strict=True)
-            yield name, list(means), list(deviations)
+            column = f"{name}-{self.metric.name}"
+            rounds = len(history[f"{column}-mean"])
+            for what, numbers in zip(("mean", "std"), zip(*values, strict=True), strict=True):
+                history[f"{column}-{what}"] = list(numbers[:rounds])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Exact:
         return self

@@ -20,20 +20,22 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._links import Link
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
+from gbdt_objectives.adapters._arguments import Request
+from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.adapters._train import find_callbacks
 from gbdt_objectives.adapters.xgboost import parameters
 from gbdt_objectives.adapters.xgboost._train import (
-    as_custom,
-    check_labels,
+    LIBRARY,
     continues,
-    find_callbacks,
+    finish,
+    labels,
     read_base_margin,
+    run,
     start_at_margins,
     start_measured,
 )
-from gbdt_objectives.adapters.xgboost.intercept import add_to_leaves
-from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early
+from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import read_labels
@@ -122,36 +124,25 @@ def train(
     array([1., 3.], dtype=float32)
     """
     client = find_client(client)
-    matrices = _arguments.check_arguments(
-        "train", xgb_dask.DaskDMatrix, params, data, num_boost_round, objective, metric, evals,
-        early_stopping_rounds, kwargs, parameters.INSTEAD,
+    request = Request(
+        "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
+        kwargs,
     )  # fmt: skip
+    matrices = _arguments.check_arguments(request, xgb_dask.DaskDMatrix, parameters.INSTEAD)
     check_not_by_row(objective)
-    config = find_config(timeout, kwargs.pop("coll_cfg", None))
-    given, history = kwargs.pop("callbacks", None), kwargs.pop("evals_result", None)
-    callbacks = find_callbacks(given, params, data, objective, metric, evals, early_stopping_rounds)
+    kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
+    history = kwargs.pop("evals_result", None)
+    callbacks = find_callbacks(LIBRARY, request, lambda k: None)
     stops_early = any_stops_early(callbacks)
     earlier = continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
         base_score = params.get("base_score")
         started, base_score = start(measured, earlier, has_margin, base_score, objective.link)
-        shift = start_margin(measured) if started.shifts else 0.0
-        exact = None
-        if metric is not None:
-            exact = Exact(shift_metric(metric.xgboost, lambda data: shift), metric)
-            callbacks = exact.with_callbacks(callbacks)
-        trained = xgb_dask.train(
-            client,
-            {**as_custom(params, objective), **base_score},
-            data,
-            num_boost_round,
-            obj=started,
-            custom_metric=exact,
-            evals=list(evals),
-            callbacks=[interruptible, *callbacks],
-            **{"verbose_eval": False, **kwargs, **config},
-        )
+        if started.shifts:
+            started.shift = start_margin(measured)
+        on_workers = partial(xgb_dask.train, client)
+        trained = run(request, [interruptible, *callbacks], started, base_score, on_workers)
     booster: xgb.Booster = trained["booster"]
     if history is not None:
         history.clear()
@@ -159,9 +150,7 @@ def train(
     if metric is not None and stops_early:  # the workers warn where nobody looks
         values = next(reversed(trained["history"].values()))[metric.name]
         warn_if_few(booster.best_iteration, len(values), metric.name)
-    if np.any(shift):
-        add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
-    return booster
+    return finish(booster, objective, started.shift)
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
@@ -221,7 +210,7 @@ def start(
     if earlier:
         return StartedObjective(measured, None), {}
     if has_margin:
-        return start_at_margins(measured, None, base_score, 0, named)
+        return start_at_margins(measured, None, base_score, named)
     return start_measured(measured, base_score, named)
 
 
@@ -328,7 +317,8 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
             csr_matrix((rows, 1), dtype=np.float32),  # for labels to be read as on one machine
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
         )
-        check_labels({"data": matrix} if rows else {})
+        if rows:
+            labels(matrix, "data")
         return tells(matrix)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError

@@ -1,0 +1,153 @@
+"""train and cv, as both libraries do them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gbdt_objectives import _workers
+from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters import _arguments
+from gbdt_objectives.adapters._arguments import Request
+from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.metrics import Metric
+from gbdt_objectives.objectives import Objective
+from gbdt_objectives.objectives.base import Start
+
+
+@dataclass(frozen=True)
+class Library:
+    """What differs between XGBoost and LightGBM in train and cv."""
+
+    data: type
+    """Its class of data sets."""
+    instead: Mapping[str, str]
+    """Other libraries' arguments of train, and what to write."""
+    stops: Any
+    """What stops early; ``data`` of it names the set it looks at, None is the last one."""
+    stop: Callable[[Metric, int], Any]
+    """A callback of ours that stops after so many rounds."""
+    direct: Callable[[Sequence[Any], Metric], list[Any]]
+    """The user's callbacks, with early stopping on the metric."""
+    check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]
+    """Raise for parameters that the library would ignore, or that do not fit the callbacks."""
+    labels: Callable[[Any, str], Array | None]
+    """Labels of a data set of this name, checked; None if they are not in memory."""
+    hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
+    """Hold the data while the library trains; gives callbacks that it needs for that."""
+    place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
+    """(request, objective, params, data sets) -> the objective of a training on the first of them,
+    and the parameters with which boosting starts where it should."""
+    fold_rows: Callable[[Request], Callable[[Any], Array]]
+    """Which rows the training data of a fold are."""
+    run: Callable[..., Any]
+    """(request, callbacks, started objective, parameters of the start) -> what the library's own
+    function returns, with objective and metric in the form that it takes."""
+    finish: Callable[[Any, Objective, Start], Any]
+    """A complete model: with what the objective added to each margin."""
+
+
+def train(library: Library, request: Request) -> Any:
+    """A booster, trained on the objective."""
+    datasets = _arguments.check_arguments(request, library.data, library.instead)
+    params, objective, evals = request.params, request.objective, request.evals
+    with library.hold(request, list(datasets.values())) as own:
+        with _workers.together(objective):
+            labels = [library.labels(dataset, name) for name, dataset in datasets.items()]
+            callbacks = find_callbacks(
+                library, request, lambda k: labels[0 if k is None else k + 1]
+            )
+            started, start = library.place(request, objective, params, datasets)
+            _workers.agree()
+        names = [name for _, name in evals]
+        with _workers.together(
+            (request.metric, names, request.num_boost_round, request.early_stopping_rounds)
+        ):
+            _workers.agree()
+        booster = library.run(request, [*own, *callbacks], started, start)
+    return library.finish(booster, objective, started.shift)
+
+
+def find_callbacks(
+    library: Library, request: Request, labels: Callable[[int | None], Any]
+) -> list[Any]:
+    """The user's callbacks and early stopping, on the metric; parameters that fit them.
+
+    ``labels`` are those of evals[k], or of the training data (None).
+    """
+    metric, rounds = request.metric, request.early_stopping_rounds
+    callbacks = list(request.others.pop("callbacks", None) or ())
+    if metric is not None:
+        callbacks = library.direct(callbacks, metric)
+        if rounds is not None:
+            callbacks.append(library.stop(metric, rounds))
+    library.check(request, request.params, callbacks)
+    for callback in callbacks:
+        if request.function == "train" and isinstance(callback, library.stops):
+            _arguments.check_held_out(request.evals, request.data, labels, callback.data)
+    return callbacks
+
+
+def cv(library: Library, request: Request) -> Any:
+    """The history of a cross-validation, as the library gives it."""
+    _arguments.check_arguments(request, library.data, library.instead)
+    with library.hold(request, [request.data]) as own:
+        library.labels(request.data, "data")
+        callbacks = find_callbacks(library, request, lambda k: None)
+        folds = Folds(library, request, callbacks)
+        history = library.run(request, [*own, *callbacks], folds, {})
+    if "cvbooster" in history:
+        trained = history["cvbooster"]
+        trained.boosters = [
+            library.finish(booster, request.objective, fold.shift)
+            for booster, fold in zip(trained.boosters, folds.folds, strict=True)
+        ]
+    return history
+
+
+class Folds:
+    """The objectives of a cross-validation, one per fold, looked up by their data.
+
+    Its ``start`` becomes the fpreproc of the library's cv, and calls the user's.
+    """
+
+    def __init__(self, library: Library, request: Request, callbacks: Sequence[Any]) -> None:
+        self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()
+        self._library, self._request, self._callbacks = library, request, callbacks
+        self._own = request.others.pop("fpreproc", None)
+        if request.objective.rows is not None:
+            self._rows = library.fold_rows(request)
+        request.others["fpreproc"] = self.start
+        self.folds: list[StartedObjective] = []
+
+    def start(self, train: Any, test: Any, params: dict[str, Any]) -> Any:
+        """Data and parameters of a fold."""
+        objective, given = self._request.objective, params
+        of_fold = objective if objective.rows is None else objective.take(self._rows(train))
+        if self._own is not None:
+            fold = train
+            train, test, given = self._own(train, test, dict(params))
+            changed = {name: v for name, v in given.items() if params.get(name) is not v}
+            self._library.check(self._request, changed, self._callbacks)
+            if objective.rows is not None and train is not fold:
+                raise ValueError(
+                    f"fpreproc returned other training data than it got, but {objective!r} "
+                    "is for rows in their order: change the data before cv()"
+                )
+        datasets = {"train": train, "test": test}
+        started, start = self._library.place(self._request, of_fold, given, datasets)
+        self.folds.append(started)
+        self._of[train] = self._of[test] = started
+        return train, test, {**given, **start}
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        return self._of[data](margin, data)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Folds:
+        return self
+
+    def of(self, data: Any) -> StartedObjective:
+        return self._of[data]
