@@ -152,10 +152,7 @@ def imbalance_shift(
         sum w sigmoid(z + d) = sum w y,    z the model's log-odds
 
     After shifting, it is 0. It assumes that nothing but the balance of the classes is wrong, and
-    rows that the model was not trained on. A booster that is too sure of itself, as it is on the
-    rows it was trained on and elsewhere if it overfits, gets a shift far from that of the weights:
-    the mean is then right in this population, the log-odds of a row are not, and
-    ``CalibratedClassifier`` with ``cv="prefit"`` and a ``LogitCalibrator`` does more.
+    rows that the model was not trained on; ``docs/rare_events.md`` says what to do if more is.
 
     Parameters
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,6 +19,14 @@ LabelRange = tuple[float, float]
 def check_reduce(reduce: Reduce | None) -> None:
     if reduce is not None and not callable(reduce):
         raise TypeError(f"reduce must be callable or None, found {type(reduce).__name__}")
+
+
+def check_finite_sums(F: float, G: float) -> None:
+    if not math.isfinite(F + G):
+        raise ValueError(
+            f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
+            "overflow: lower the learning rate, or divide the labels or weights by a constant"
+        )
 
 
 def check_complete(loss: Loss, factory: str) -> None:

@@ -24,6 +24,7 @@ from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
 from gbdt_objectives.objectives.coupled import (
     check_complete,
+    check_finite_sums,
     check_prior_covers,
     check_reduce,
     check_weights_have_labels,
@@ -102,11 +103,7 @@ class QWKLoss(Loss):
     def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
-        if not math.isfinite(F + G):
-            raise ValueError(
-                f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
-                "overflow: lower the learning rate, or divide the labels or weights by a constant"
-            )
+        check_finite_sums(F, G)
         return n, F, G
 
     def value(self, rows: Rows) -> tuple[float, float]:

@@ -41,6 +41,7 @@ from gbdt_objectives.objectives.costs import (
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
     check_complete,
+    check_finite_sums,
     check_prior_covers,
     check_reduce,
     check_weights_have_labels,
@@ -147,11 +148,7 @@ class RatioLoss(Loss):
     def totals(self, rows: Rows) -> Totals:
         """n, F, G of everybody's rows."""
         n, F, G = rows.sum(self.terms).tolist()
-        if not math.isfinite(F + G):
-            raise ValueError(
-                f"margin, y_true and sample_weight are too large together, F = {F:g} and G = {G:g} "
-                "overflow: lower the learning rate, or divide the labels or weights by a constant"
-            )
+        check_finite_sums(F, G)
         if G <= 0:
             raise ValueError(
                 f"the denominator sums to {G:g} over the rows, but must be > 0: "
@@ -219,22 +216,12 @@ def kappa_objective(
         The labels of the training rows, at most 1000 different ones. They give pi and, except
         for a matrix, ``label_range`` = (min, max). None: taken from the training data, of all
         workers if there are several.
-    sample_weight : array-like of shape (n,), optional
-        Weights of these rows; pass them if the booster gets weights.
-    target_prior : mapping of label to probability, optional
-        pi where the model will be used, if it differs from training.
-    label_range : (float, float), optional
-        Lowest and highest label. Labels outside it are refused.
+    sample_weight, target_prior, label_range, clip, reduce
+        As in :func:`qwk_objective`; the prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}
         "residual": multiplying the costs by a constant changes nothing, and multiplying labels
         and scores by one neither. Its gradient is that of the loss times u G/n. "kappa" is the
         loss's own.
-    clip : bool
-        Evaluate at p clipped to ``label_range``: rows beyond it get the gradient of its edge.
-        A matrix knows no other.
-    reduce : callable, optional
-        Sums a float64 array over workers, for a library of your own; then all that is measured
-        on labels must be given. None is right on one machine and under XGBoost's collective.
 
     Returns
     -------
@@ -255,13 +242,7 @@ def kappa_objective(
     -----
     At any constant prediction R = 1 and the gradients sum to 0, if pi is the distribution of the
     rows: nothing moves a bad start, so begin at ``intercept`` (``train`` of the adapters does).
-    With the absolute cost and clip=False, all gradients are 0 at a constant beyond the labels.
-
-    u = v / (2 g(intercept)), v the variance of pi: the cost is measured so that the best constant
-    costs as much as the mean does in squared error. A leaf's step is then learning_rate times the
-    mean gradient of its rows, in label units, and at most learning_rate times u (1 + R) times the
-    steepest slope of the cost, while a residual grows with the distance. A cost that is the same
-    for all disagreements has no slope beyond the neighbouring classes and pulls no row from there.
+    ``docs/theory/coupled.md`` says what u is, and which costs pull no row from afar.
 
     References
     ----------
