@@ -29,7 +29,6 @@ from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from gbdt_objectives import (
-    LabelShift,
     apply_thresholds,
     optimize_thresholds,
     quadratic_weighted_kappa,
@@ -148,26 +147,26 @@ def lightgbm_qwk_shifted(
 ) -> Fitted:
     """LightGBM on extended QWK as published: labels shifted to their centre, scores back."""
     low, high = task.label_range
-    shift = LabelShift((low + high) / 2)
+    center = (low + high) / 2
     metric = qwk_metric(task.label_range)
 
     def rounded_qwk_of_shifted(margin: Array, data: lgb.Dataset) -> tuple[str, float, bool]:
-        value = metric(shift.unshift(data.get_label()), shift.unshift(margin))
+        value = metric(data.get_label() + center, margin + center)
         return metric.name, value, metric.greater_is_better
 
-    shifted_range = (float(low - shift.offset), float(high - shift.offset))
-    objective = qwk_objective(shift.shift(y), label_range=shifted_range, clip=task.clip)
-    data = lgb.Dataset(X, shift.shift(y))
+    shifted_range = (float(low - center), float(high - center))
+    objective = qwk_objective(y - center, label_range=shifted_range, clip=task.clip)
+    data = lgb.Dataset(X, y - center)
     stopping: dict[str, Any] = {}
     if validation is not None:
         X_valid, y_valid = validation
-        stopping["valid_sets"] = [lgb.Dataset(X_valid, shift.shift(y_valid), reference=data)]
+        stopping["valid_sets"] = [lgb.Dataset(X_valid, y_valid - center, reference=data)]
         stopping["feval"] = rounded_qwk_of_shifted
         stopping["callbacks"] = [lgb.early_stopping(task.patience, verbose=False)]
     params = {"verbose": -1, "metric": "None", **task.lightgbm, "objective": objective}
     booster = lgb.train(params, data, rounds, **stopping)
     return Fitted(
-        lambda X: shift.unshift(booster.predict(X)),
+        lambda X: booster.predict(X) + center,
         booster.best_iteration if stopping else booster.num_trees(),
     )
 

@@ -2,7 +2,6 @@
 
 from gbdt_objectives._workers import WorkersDisagree as WorkersDisagree
 from gbdt_objectives.adapters import (
-    LabelShift as LabelShift,
     imbalance_shift as imbalance_shift,
     shift_intercept as shift_intercept,
 )

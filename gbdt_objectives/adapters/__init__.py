@@ -55,12 +55,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._library import library_of
-from gbdt_objectives.adapters.label_shift import LabelShift
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
 
-__all__ = ["LabelShift", "imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
 
 BoosterT = TypeVar("BoosterT")
 

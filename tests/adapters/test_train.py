@@ -510,3 +510,27 @@ def test_xgboost_quantile_matrix(ordinal) -> None:
     quantile = XGB.train(params, xgb.QuantileDMatrix(X, y, weight=w, max_bin=64), 8, objective=obj)
     plain = XGB.train(params, xgb.DMatrix(X, y, weight=w), 8, objective=obj)
     np.testing.assert_allclose(XGB.predict(quantile, X), XGB.predict(plain, X), atol=1e-5)
+
+
+def test_qwk_on_shifted_labels_is_qwk_with_the_intercept_inside(ordinal) -> None:
+    """What published notebooks do: labels less their centre, which predictions get back."""
+    X, y, _ = ordinal
+    center = y.mean()
+    params = {"num_leaves": 7, "verbose": -1, "seed": 0}
+    objective = go.qwk_objective(y - center)
+    published_way = lgb.train({**params, "objective": objective}, lgb.Dataset(X, y - center), 30)
+    ours = LGB.train(params, lgb.Dataset(X, y), 30, objective=go.qwk_objective(y))
+    # labels are float32 in LightGBM, and shifted ones are rounded
+    np.testing.assert_allclose(published_way.predict(X) + center, ours.predict(X), atol=1e-5)
+
+
+def test_an_init_score_that_is_set_later_is_where_training_starts(ordinal) -> None:
+    X, y, _ = ordinal
+    start = np.linspace(0, 1, len(y))
+    objective = go.qwk_objective(y)
+    given = LGB.train(LGB.params, lgb.Dataset(X, y, init_score=start), 5, objective=objective)
+    later = lgb.Dataset(X, y).construct()
+    later.set_field("init_score", start)
+    found = LGB.train(LGB.params, later, 5, objective=objective)
+    np.testing.assert_allclose(found.predict(X), given.predict(X), rtol=1e-12)
+    assert np.abs(found.predict(X) - y).mean() > 0.3  # the start is not in the model
