@@ -14,7 +14,15 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gbdt_objectives._links import IDENTITY, OF_LIGHTGBM, OF_XGBOOST, Link
+from gbdt_objectives._links import (
+    IDENTITY,
+    OF_LIGHTGBM,
+    OF_XGBOOST,
+    OPAQUE,
+    RAW,
+    UNDECLARED,
+    Link,
+)
 
 LIBRARIES = ("xgboost", "lightgbm")
 
@@ -74,8 +82,9 @@ def refuse_transform(name: str, link: Link, stack: Stack) -> None:
     )
 
 
-def link_of_predictions(stack: Stack) -> Link | None:
-    """The link that turned the predictions which a booster passes to a metric; None for margins."""
+def link_of_predictions(stack: Stack, read: Link | None) -> Link | None:
+    """The link that turned the predictions which a booster passes to a metric; None if they are
+    margins, as of a custom objective, or as what is ``read``."""
     library, frame = call_of(EVALUATES, stack)
     if frame is None:
         return None
@@ -83,8 +92,10 @@ def link_of_predictions(stack: Stack) -> Link | None:
     if library == "xgboost":
         if frame.f_locals.get("output_margin", True):
             return None
-        return OF_XGBOOST.get(xgboost_objective(booster))
-    return OF_LIGHTGBM.get(lightgbm_objective(booster))
+        name = xgboost_objective(booster)
+        return None if RAW.get(name, UNDECLARED) == read else OF_XGBOOST.get(name, OPAQUE)
+    name = lightgbm_objective(booster)
+    return OF_LIGHTGBM.get(name, OPAQUE) if name else None
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

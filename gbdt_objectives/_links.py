@@ -215,6 +215,13 @@ OF_LIGHTGBM = {
 """The same for LightGBM's."""
 
 
+RAW = {"binary:logitraw": LOGIT}
+"""Of objectives that predict the margin itself: the link that says what it is."""
+
+OPAQUE = Link("opaque", "margins of an objective that this package does not know")
+"""Of what models of all other built-in objectives predict."""
+
+
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
     """The link that an argument names."""
     if isinstance(value, Link):

@@ -77,7 +77,12 @@ class Rows:
     def _sums(self, terms: Terms) -> list[float]:
         n: float | None = None
         sums = []
-        for term in terms(self.y, self.f, self.xp, **self.named):
+        found = terms(self.y, self.f, self.xp, **self.named)
+        if not isinstance(found, tuple | list):
+            raise TypeError(
+                f"terms of Rows.sum must give a tuple, found {_checks.shown(found)}: write (term,)"
+            )
+        for term in found:
             if isinstance(term, int | float):
                 n = self.count(self.w) if n is None else n
                 sums.append(term * n)

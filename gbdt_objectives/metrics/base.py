@@ -57,6 +57,8 @@ class Metric:
         if _workers.workers():
             _callers.refuse_wrapped_metric(self.name, stack)
         _callers.refuse_direction(self.name, self.greater_is_better, stack)
+        if _callers.caller_of(stack) is not None:  # not a function of the user's between
+            refuse_predictions(self, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
 
@@ -209,7 +211,7 @@ class RenderedMetric:
 def refuse_predictions(metric: Metric, stack: _boosters.Stack) -> None:
     """Raise for a metric of margins where a booster passes what its built-in objective makes of
     them, which the booster says itself."""
-    link = _boosters.link_of_predictions(stack)
+    link = _boosters.link_of_predictions(stack, metric.link)
     if link is None or metric.input_space == "probability":
         return
     if metric.link is None or metric.link.is_label_unit:

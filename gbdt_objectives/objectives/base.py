@@ -11,7 +11,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from inspect import signature
+from typing import Any, Literal, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,6 +30,12 @@ from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
+HOOKS = {
+    "measured": ("rows",), "totals": ("rows",), "value": ("rows",),
+    "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
+}  # fmt: skip
+"""What a loss may write, and what it gets, by position."""
+
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
 Start = float | Array
@@ -93,6 +100,13 @@ class Loss:
                 f"{cls.__name__} declares link = {cls.link!r}, a string: write link = LOG or the "
                 "like, from gbdt_objectives.objectives"
             )
+        for hook, names in HOOKS.items():
+            try:
+                signature(getattr(cls, hook)).bind_partial(None, *names)
+            except TypeError as error:
+                raise TypeError(
+                    f"{cls.__name__}.{hook} must take (self, {', '.join(names)}): {error}"
+                ) from None
 
     @property
     def labels(self) -> Domain:
@@ -169,7 +183,7 @@ class Loss:
 
     def gradient_hessian(self, y: Any, f: Any, totals: Any, xp: Any) -> Both:
         """Gradient and hessian of each row, without its weight; the hessian may be one number."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{self.name} has no gradient: write gradient_hessian")
 
     def totals(self, rows: Rows) -> Any:
         """What the gradient needs of everybody's rows."""
@@ -177,7 +191,17 @@ class Loss:
 
     def value(self, rows: Rows) -> tuple[float, float]:
         """The total loss of everybody's rows, and their total weight."""
-        total, n = rows.sum(lambda y, f, xp, **named: (self.row_loss(y, f, xp, **named), 1.0))
+
+        def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, float]:
+            losses = self.row_loss(y, f, xp, **named)
+            if getattr(losses, "shape", ()) != y.shape:
+                raise ValueError(
+                    f"row_loss of {self.name} must give the loss of each row, shape {y.shape}, "
+                    f"found {_checks.shown(losses)}: leave sums and means to value()"
+                )
+            return losses, 1.0
+
+        total, n = rows.sum(terms)
         return float(total), float(n)
 
     def writer(
@@ -243,6 +267,7 @@ class Objective:
                 f"equations must be a Loss, found {_checks.shown(self.equations)}: make an "
                 "instance of your class, or wrap a gradient function, objective(function)"
             )
+        check_declared(self.equations)
 
     def __repr__(self) -> str:
         kind = type(self.equations)
@@ -517,6 +542,45 @@ class BoundObjective:
         rows = replace(self._rows, f=margin + self._start if self._moves else margin)
         check_margins(rows)
         return compute(self.objective.equations, rows, FLOAT32, self._memory)
+
+
+def check_declared(loss: Loss) -> None:
+    """Raise for what a loss cannot be."""
+    if not isinstance(loss.labels, Domain):
+        raise TypeError(
+            f"labels of {loss.name} must be a Domain, found {_checks.shown(loss.labels)}: write "
+            "REAL, BINARY, Interval(low, high) or Classes(K), from gbdt_objectives.objectives"
+        )
+    if not isinstance(loss.link, Link):
+        raise TypeError(f"link of {loss.name} must be a Link, found {_checks.shown(loss.link)}")
+    _checks.choice(f"hessian of {loss.name}", loss.hessian, get_args(HessianKind))
+    _checks.whole_number(f"outputs of {loss.name}", loss.outputs, 1)
+    check_link(loss.link, loss.outputs)
+    held = loss.intercept if isinstance(loss.intercept, tuple) else (loss.intercept,)
+    if loss.intercept is not None and len(held) != loss.outputs:
+        raise ValueError(
+            f"intercept of {loss.name} must hold {loss.outputs} numbers, one an output, found "
+            f"{_checks.shown(loss.intercept)}"
+        )
+
+
+def check_link(link: Link, outputs: int) -> None:
+    """Raise if margins of the link are not that many in a row."""
+    if link.takes_several and outputs == 1:
+        raise ValueError(
+            f"link={link.name!r} is for K margins a row, found one: pass outputs=K, the number of "
+            'classes, or link="logit" for two classes'
+        )
+    if link.takes_several and link.n_classes not in (None, outputs):
+        raise ValueError(
+            f"link={link.name!r} is of {link.n_classes} classes, found outputs={outputs}: they "
+            "must be the same"
+        )
+    if outputs > 1 and not link.takes_several and link.is_transformed:
+        raise ValueError(
+            f"link={link.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
+            'out, or pass link="softmax" or "identity"'
+        )
 
 
 def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any) -> Rows:

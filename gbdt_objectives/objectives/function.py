@@ -15,7 +15,14 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
-from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective
+from gbdt_objectives.objectives.base import (
+    Both,
+    HessianKind,
+    Loss,
+    Named,
+    Objective,
+    check_link,
+)
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -224,7 +231,7 @@ def objective(
                     f"{name} is given, but {function!r} declares it itself: leave it out"
                 )
         return Objective(function)
-    if not callable(function):
+    if isinstance(function, type) or not callable(function):
         hint = ": make an instance of it" if isinstance(function, type) else ""
         raise TypeError(f"function must be callable, found {type(function).__name__}{hint}")
     names = _read_row_names(rows)
@@ -251,16 +258,7 @@ def own_link(link: str | Link | None, outputs: int) -> Link:
     if link is None:
         return UNDECLARED
     found = read_link("link", link, outputs)
-    if found.takes_several and outputs == 1:
-        raise ValueError(
-            f"link={found.name!r} is for K margins a row, found one: pass outputs=K, the number of "
-            'classes, or link="logit" for two classes'
-        )
-    if outputs > 1 and not found.takes_several and found.is_transformed:
-        raise ValueError(
-            f"link={found.name!r} is for one margin a row, found outputs={outputs}: leave outputs "
-            'out, or pass link="softmax" or "identity"'
-        )
+    check_link(found, outputs)
     return found
 
 

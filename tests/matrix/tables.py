@@ -10,6 +10,7 @@ A new link is a row of ``ROWS``, a new way into a library one of ``DOORS``: all 
 from __future__ import annotations
 
 import re
+import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -472,18 +473,18 @@ def right_or_refused(call: Callable[[], Any]) -> Any:
             return None
         except (TypeError, ValueError) as error:
             refusal = error
-    if raised_in(refusal) == "gbdt_objectives":
+    rooms = raised_in(refusal)
+    if set(rooms) == {"tests"}:  # a slip of the test itself
+        raise refusal
+    if rooms[-1] == "gbdt_objectives":
         assert REMEDY.search(str(refusal)), f"no remedy: {refusal}"
     return None
 
 
-def raised_in(error: BaseException) -> str:
-    """The package whose code raised it."""
-    at = error.__traceback__
-    assert at is not None
-    while at.tb_next is not None:
-        at = at.tb_next
-    return str(at.tb_frame.f_globals["__name__"]).partition(".")[0]
+def raised_in(error: BaseException) -> list[str]:
+    """The packages whose code it passed, the one that raised it last."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return [str(frame.f_globals["__name__"]).partition(".")[0] for frame in frames]
 
 
 def patch_train(monkeypatch: Any) -> None:

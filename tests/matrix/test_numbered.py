@@ -7,6 +7,7 @@ Gradients, mean losses and metrics of several workers are cells of ``test_engine
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import lightgbm as lgb
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit
+from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
@@ -45,7 +47,7 @@ def xgboost_history(X: Array, y: Array, metric: Any, rounds: int | None) -> tupl
         early_stopping_rounds=rounds,
     )  # fmt: skip
     model.fit(X[:200], y[:200], eval_set=[(X[200:], y[200:])], verbose=False)
-    (values,) = model.evals_result()["validation_0"].values()
+    *_, values = model.evals_result()["validation_0"].values()  # the default is before ours
     predict = [model.predict_proba(X[200:], iteration_range=(0, k + 1))[:, 1]
                for k in range(len(values))]  # fmt: skip
     return values, (predict, getattr(model, "best_iteration", None))
@@ -67,6 +69,8 @@ def lightgbm_history(X: Array, y: Array, metric: Any, rounds: int | None) -> tup
 
 RENDERED: dict[str, tuple[Callable[..., Any], Any, Callable[..., float]]] = {
     "XGBClassifier-logloss": (xgboost_history, go.weighted_logloss_metric(1).xgboost, logloss),
+    "XGBClassifier-logloss-itself": (xgboost_history, go.weighted_logloss_metric(1), logloss),
+    "XGBClassifier-entropy-itself": (xgboost_history, go.normalized_entropy_metric(), entropy),
     "XGBClassifier-entropy": (xgboost_history, go.normalized_entropy_metric().xgboost, entropy),
     "lgb.train-logloss": (lightgbm_history, go.weighted_logloss_metric(1).lightgbm, logloss),
     "lgb.train-entropy": (lightgbm_history, go.normalized_entropy_metric().lightgbm, entropy),
@@ -234,3 +238,41 @@ def test_12_parameters_named_in_the_other_order_are_refused(function) -> None:
         go.objective(function)
     swapped = go.objective(lambda y_true, y_pred, w: (y_pred - y_true, np.ones(len(y_true))))
     np.testing.assert_array_equal(swapped(np.zeros(2), np.ones(2))[0], [1, 1])
+
+
+# --- built-in objectives whose predictions are not what a metric of margins takes
+
+OTHER_PREDICTIONS: list[tuple[dict[str, Any], Any]] = [
+    ({"objective": "multiclassova", "num_class": 3}, go.class_logloss_metric()),
+    ({"objective": "cross_entropy_lambda"}, go.weighted_logloss_metric(1)),
+    ({"objective": "survival:cox"}, go.weighted_logloss_metric(1)),
+    ({"objective": "reg:squarederror"}, go.weighted_logloss_metric(1)),
+    ({"objective": "binary:logitraw"}, go.loss_metric(go.focal_objective(2.0))),
+]
+
+
+@pytest.mark.parametrize(("params", "metric"), OTHER_PREDICTIONS, ids=repr)
+def test_2_a_rendering_under_an_objective_whose_predictions_are_no_margins(
+    params, metric, noisy
+) -> None:
+    if ":" in params["objective"]:
+        data = xgb.DMatrix(*noisy)
+        train = partial(xgb.train, evals=[(data, "v")], custom_metric=metric.xgboost)
+    else:
+        data = lgb.Dataset(*noisy)
+        train = partial(lgb.train, valid_sets=[data], feval=metric.lightgbm)
+    with pytest.raises(ValueError, match="under its built-in objective"):
+        train({**params, "verbose": -1}, data, 2)
+
+
+def test_2_the_margins_of_logitraw_are_log_odds(noisy) -> None:
+    X, y = noisy
+    history: dict[str, Any] = {}
+    data = xgb.DMatrix(X, y)
+    booster = xgb.train(
+        {"objective": "binary:logitraw"}, data, 3, evals=[(data, "v")], evals_result=history,
+        custom_metric=go.weighted_logloss_metric(1).xgboost, verbose_eval=False,
+    )  # fmt: skip
+    p = 1 / (1 + np.exp(-booster.predict(data).astype(float)))
+    # XGBoost prints the metric with five decimals
+    assert history["v"]["weighted_logloss"][-1] == pytest.approx(log_loss(y, p), abs=2e-5)

@@ -6,6 +6,8 @@ What every objective refuses is in the contract; here is what is special to one 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -13,6 +15,8 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
+from gbdt_objectives._links import softmax
+from gbdt_objectives.objectives import LOG, REAL, Loss
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
@@ -176,3 +180,91 @@ def test_a_users_multi_class_function_trains_as_the_built_in_one() -> None:
     np.testing.assert_allclose(ours, built_in.predict(data, output_margin=True), atol=1e-4)
     booster = lgb.train({"objective": obj, "num_class": 3, "verbose": -1}, lgb.Dataset(X, y), 20)
     assert (booster.predict(X).argmax(axis=1) == y).mean() > 0.95
+
+
+# Losses of users: each slip is named, with what to write.
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfSquared(Loss):
+    labels = REAL
+    hessian = "upper_bound"
+    intercept: Any = None
+
+    def row_loss(self, y, f, xp):
+        return 0.5 * (f - y) ** 2
+
+    def gradient_hessian(self, y, f, totals, xp):
+        return f - y, 1.0
+
+
+class OneTerm(HalfSquared):
+    def totals(self, rows):
+        return rows.sum(lambda y, f, xp: (f - y) ** 2)
+
+
+class SummedRows(HalfSquared):
+    def row_loss(self, y, f, xp):
+        return (0.5 * (f - y) ** 2).sum()
+
+
+class MeanRows(HalfSquared):
+    def row_loss(self, y, f, xp):
+        return (0.5 * (f - y) ** 2).mean()
+
+
+class NoGradient(Loss):
+    labels = REAL
+    hessian = "exact"
+
+
+@pytest.mark.parametrize(
+    ("kind", "call", "message"),
+    [
+        (OneTerm, "gradient_hessian", r"must give a tuple, found .*: write \(term,\)"),
+        (SummedRows, "loss", r"row_loss of SummedRowsObjective must give the loss of each row"),
+        (MeanRows, "mean_loss", "leave sums and means to value"),
+        (NoGradient, "gradient_hessian", "NoGradientObjective has no gradient: write gradient_"),
+    ],
+)
+def test_a_loss_that_gives_something_else(kind, call, message) -> None:
+    objective = go.objective(kind())
+    with pytest.raises((TypeError, ValueError, NotImplementedError), match=message):
+        getattr(objective, call)(np.arange(4.0), np.zeros(4))
+
+
+def declaring(**attributes: Any) -> type[Loss]:
+    return type("Declared", (HalfSquared,), attributes)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"labels": "real"}, "labels of DeclaredObjective must be a Domain, found 'real'"),
+        ({"hessian": "exakt"}, "hessian of DeclaredObjective must be one of 'exact'"),
+        ({"link": 3}, "link of DeclaredObjective must be a Link, found 3"),
+        ({"link": softmax(3)}, "link='softmax' is for K margins a row, found one"),
+        ({"link": softmax(3), "outputs": 2}, "is of 3 classes, found outputs=2"),
+        ({"link": LOG, "outputs": 3}, "is for one margin a row, found outputs=3"),
+        (
+            {"outputs": 3, "given": {"intercept": 0.5}},
+            "must hold 3 numbers, one an output, found 0.5",
+        ),
+    ],
+)
+def test_a_loss_that_declares_what_cannot_be(attributes, message) -> None:
+    attributes = dict(attributes)
+    given = attributes.pop("given", {})
+    loss = declaring(**attributes)(**given)
+    with pytest.raises((TypeError, ValueError), match=message):
+        go.objective(loss)
+
+
+def test_a_loss_whose_hooks_take_something_else() -> None:
+    with pytest.raises(TypeError, match=r"gradient_hessian must take \(self, y, f, totals, xp\)"):
+        declaring(gradient_hessian=lambda self, y, f, xp: (f - y, 1.0))
+
+
+def test_a_class_in_place_of_a_loss() -> None:
+    with pytest.raises(TypeError, match="make an instance of it"):
+        go.objective(HalfSquared)

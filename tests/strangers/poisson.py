@@ -20,6 +20,8 @@ class PoissonLoss(Loss):
 
     def measured(self, rows):
         total, n = rows.sum(lambda y, f, xp: (y, 1.0))
+        if total == 0:
+            raise ValueError("y_true is 0 in all rows: there must be a count")
         return replace(self, intercept=math.log(total / n))
 
     def row_loss(self, y, f, xp):

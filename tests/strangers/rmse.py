@@ -31,7 +31,7 @@ class RMSELoss(Loss):
         return n * R, n
 
     def gradient_hessian(self, y, f, totals, xp):
-        R = totals[1]
+        R = totals[1] or 1.0  # of a perfect fit, whose gradient is 0
         return (f - y) / R, 1 / R
 
 
