@@ -560,9 +560,14 @@ def test_interrupted_at_the_client(client, tmp_path) -> None:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)
 
+    # a process that a script started in the background ignores the signal
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        ours.train(client, PARAMETERS, data, 1_000_000, objective=slow)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ours.train(client, PARAMETERS, data, 1_000_000, objective=slow)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert flag.exists()
     check_exact(client)  # the workers have stopped, or it would wait for hours
 
