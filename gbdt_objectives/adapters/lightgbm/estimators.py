@@ -22,7 +22,7 @@ from gbdt_objectives.adapters._estimators import (
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
-from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
+from gbdt_objectives.adapters.lightgbm._train import continues, explain_errors, finish
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -135,7 +135,7 @@ class Fitting(_estimators.Fitting):
                     "the model; for a start that differs by row use train of "
                     "gbdt_objectives.adapters.lightgbm"
                 )
-        if self.given.get("init_model") is not None:
+        if continues(self.given, objective):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 
