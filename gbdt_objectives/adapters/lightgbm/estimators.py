@@ -106,6 +106,7 @@ class Fitting(_estimators.Fitting):
         numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
         return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
             isinstance(callback, lgb.callback._EarlyStoppingCallback)
+            and callback.stopping_rounds > 0
             for callback in self.given.get("callbacks", ())
         )
 
