@@ -525,6 +525,34 @@ def test_units_that_are_not_known_are_refused(name: str) -> None:
         make(XGB, False, objective=LOG).fit(X, COUNTS, xgb_model=first)
 
 
+TARGETS = np.column_stack([EVENTS, 1 - EVENTS, EVENTS])
+
+
+@pytest.mark.parametrize("link", [None, "softmax"])
+@pytest.mark.parametrize(
+    ("params", "y"),
+    [
+        ({"objective": "reg:quantileerror", "quantile_alpha": [0.1, 0.5, 0.9]}, COUNTS),
+        ({"objective": "reg:squarederror"}, TARGETS),
+        ({"objective": "reg:absoluteerror"}, TARGETS),
+        ({"objective": "binary:logistic"}, TARGETS),
+    ],
+    ids=lambda value: value["objective"] if isinstance(value, dict) else "",
+)
+def test_models_of_several_targets_are_refused(params: dict[str, Any], y, link) -> None:
+    """XGBoost counts them apart from classes, which an objective's outputs are."""
+    objective = go.objective(multinomial, outputs=3, link=link)
+    first = xgb.train(params, XGB.data(X, y), 2)
+    ways = fit_ways(XGB, objective, CLASSES, first)
+    for name in ("train", "fit"):
+        with pytest.raises(ValueError, match="xgb_model has 3 targets, not classes.*base_margin"):
+            ways[name]()
+    margin = XGB.predict(first, X, raw=True)  # the remedy
+    data = XGB.data(X, CLASSES, start=margin)
+    again = ours_xgb.train(SLOW, data, 1, objective=objective)
+    np.testing.assert_allclose(again.predict(data, output_margin=True), margin, atol=CLOSE)
+
+
 @pytest.mark.parametrize(("start", "objective"), [(20.0, LOGIT), (-30.0, LOGIT), (-150.0, LOG)])
 def test_starts_that_the_new_unit_cannot_hold_are_refused(start, objective) -> None:
     first = xgb.train({"base_score": start, **SLOW}, XGB.data(X, COUNTS), 1)
