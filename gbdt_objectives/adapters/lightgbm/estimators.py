@@ -221,7 +221,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
         An Objective must predict numbers: its link is "identity" or "log", whose models
         predict means, or is not declared. For probabilities use :class:`LGBMClassifier`.
         What LightGBM would silently ignore under it is refused. ``fit`` takes what
-        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
+        ``objective(function, rows=["cost"])``, or ``named`` of your own ``Loss``, names as further
+        arguments, ``cost=``.
     **kwargs
         As for ``lightgbm.LGBMRegressor``.
 
