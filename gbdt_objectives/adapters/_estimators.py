@@ -260,8 +260,9 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
             return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
 
         kind.fit = fit
+        request_rows(kind)
         if not issubclass(kind, ClassifierMixin):
-            return request_rows(kind)
+            return kind
 
         @copy_signature(library.predict)
         def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -388,11 +389,11 @@ def check_same_index(name: str, values: Any, X: Any) -> None:
         )
 
 
-def request_rows(kind: type[Estimator]) -> type[Estimator]:
+def request_rows(kind: type[Estimator]) -> None:
     """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
     for fit, and set_fit_request takes it."""
     if not hasattr(kind, "set_fit_request"):  # scikit-learn 1.2 has no metadata routing
-        return kind
+        return
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
 
     def set_fit_request(self: Any, **requests: Any) -> Any:
@@ -410,7 +411,6 @@ def request_rows(kind: type[Estimator]) -> type[Estimator]:
 
     kind.set_fit_request = set_fit_request
     kind.get_metadata_routing = get_metadata_routing
-    return kind
 
 
 def row_names(objective: object) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import sklearn
 import xgboost as xgb
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import (
@@ -278,6 +279,24 @@ def test_metadata_routing_takes_requests(lib: Library, objective: Any, reference
         np.testing.assert_array_equal(bag.predict(X), same.predict(X))
     with pytest.raises(RuntimeError, match="only available when metadata routing is enabled"):
         regressor(lib, objective).set_fit_request(cost=True)
+
+
+def of_events(y_true, margin, sample_weight, cost):
+    p = expit(margin)
+    return cost * (p - y_true), cost * p * (1 - p)
+
+
+@needs_routing
+@both
+def test_metadata_routing_takes_the_rows_of_a_classifier(lib: Library) -> None:
+    module = xgboost_adapter if lib is XGB else lightgbm_adapter
+    kind = module.XGBClassifier if lib is XGB else module.LGBMClassifier
+    params: dict[str, Any] = {} if lib is XGB else {"verbose": -1}
+    objective = go.objective(of_events, link="logit", rows=["cost"])
+    model, given = kind(objective=objective, n_estimators=3, **params), {"params": {"cost": COST}}
+    expected = cross_val_score(model, X, Y > 20, **given)
+    with sklearn.config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(cross_val_score(model, X, Y > 20, **given), expected)
 
 
 @needs_routing
