@@ -27,6 +27,7 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+from gbdt_objectives.objectives.row_values import RowValues
 
 Estimator = TypeVar("Estimator", bound=Any)
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -177,15 +178,13 @@ class Fitting:
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
     ) -> Objective:
         """The objective after training, with what it fits to the margins of the training rows."""
-        if row_names(objective):
-            return objective.without_rows()  # a model needs them no more
-        if not objective.fits_margins:
-            return objective  # nothing: no need to predict all rows
-        final = self.model.predict(self.estimator, **asked, **{MARGIN_FLAG[self.library]: True})
-        with _workers.together(objective):
-            fitted = objective.fitted(y, final, w)
-            _workers.agree()
-        return fitted
+        if objective.fits_margins:  # else there is no need to predict all rows
+            final = self.model.predict(self.estimator, **asked, **{MARGIN_FLAG[self.library]: True})
+            with _workers.together(objective):
+                objective = objective.fitted(y, final, w)
+                _workers.agree()
+        # a model needs no values of the rows
+        return objective.without_rows() if row_names(objective) else objective
 
     @classmethod
     def class_probability(
@@ -261,8 +260,9 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
             return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
 
         kind.fit = fit
+        request_rows(kind)
         if not issubclass(kind, ClassifierMixin):
-            return request_rows(kind)
+            return kind
 
         @copy_signature(library.predict)
         def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -361,8 +361,8 @@ def read_arguments(
     rows = {name: values for name, values in own.items() if values is not None}
     if rows and objective.rows is not None:
         raise ValueError(
-            f"fit() got {', '.join(rows)}, but the objective has it already: make the objective "
-            f"with the names only, objective(function, rows={list(names)})"
+            f"fit() got {', '.join(rows)}, but the objective has it already: make it with the "
+            "names only, objective.without_rows()"
         )
     for name, values in rows.items():
         check_same_index(name, values, given["X"])
@@ -389,11 +389,11 @@ def check_same_index(name: str, values: Any, X: Any) -> None:
         )
 
 
-def request_rows(kind: type[Estimator]) -> type[Estimator]:
+def request_rows(kind: type[Estimator]) -> None:
     """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
     for fit, and set_fit_request takes it."""
     if not hasattr(kind, "set_fit_request"):  # scikit-learn 1.2 has no metadata routing
-        return kind
+        return
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
 
     def set_fit_request(self: Any, **requests: Any) -> Any:
@@ -411,14 +411,14 @@ def request_rows(kind: type[Estimator]) -> type[Estimator]:
 
     kind.set_fit_request = set_fit_request
     kind.get_metadata_routing = get_metadata_routing
-    return kind
 
 
 def row_names(objective: object) -> tuple[str, ...]:
-    """What a user's function needs of each row, by name."""
-    if not isinstance(objective, Objective) or not objective.whole:
-        return ()
-    return tuple(name for name, _ in objective.named)
+    """What a user's equations need of each row, by name: not values of a kind of their own, such
+    as rates, for which the objective alone has a name."""
+    named = objective.named if isinstance(objective, Objective) else ()
+    users = all(values is None or type(values) is RowValues for _, values in named)
+    return tuple(name for name, _ in named) if users else ()
 
 
 def check_places(estimator: Any, metrics_in_fit: bool) -> None:

@@ -22,6 +22,7 @@ from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import has_fit_parameter
 
 import gbdt_objectives as go
@@ -554,6 +555,29 @@ def test_early_stopping_of_lightgbm_on_its_own_metric_leaves_the_best_rounds(ord
     assert 5 < LGB.rounds(model.booster_) == np.argmin(values) + 1 == model.best_iteration_ < 140
     error = np.mean((y[TEST] + 10 - model.predict(X[TEST])) ** 2)
     assert error == pytest.approx(min(values), rel=1e-9)
+
+
+@pytest.mark.skipif(
+    parse_version(lgb.__version__) < parse_version("4.4"), reason="refuses it by itself"
+)
+@pytest.mark.parametrize("rounds", [0, -1])
+def test_no_patience_is_lightgbms_word_for_no_early_stopping(rounds: int, ordinal, rare) -> None:
+    off: dict[str, Any] = {"callbacks": [lgb.early_stopping(rounds)]}
+    X, y, _ = ordinal
+    data, call = LGB.data(X[TRAIN], y[TRAIN]), {"objective": go.qwk_objective(), "metric": SMOOTH}
+    evals = [(LGB.data(X[TEST], y[TEST], reference=data), "v")]
+    assert LGB.rounds(LGB.train(LGB.params, data, 20, evals=evals, **call, **off)) == 20
+    history = lightgbm_adapter.cv(LGB.params, data, 20, **call, **off)
+    assert len(history["valid extended_qwk-mean"]) == 20
+    regressor = make(LGB, objective=go.qwk_objective(), n_estimators=20)
+    for asked in (SMOOTH, None):  # None needs no metric of ours, as nothing stops
+        fit(LGB, regressor, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], asked, **off)
+        assert LGB.rounds(regressor.booster_) == 20
+    X, y, _ = rare
+    model = make(LGB, True, objective=go.weighted_logloss_objective(0.5), n_estimators=20)
+    metric = go.weighted_logloss_metric(0.5)
+    fit(LGB, model, X[:500], y[:500], [(X[500:], y[500:])], metric, **off)
+    assert LGB.rounds(model.booster_) == 20
 
 
 @both

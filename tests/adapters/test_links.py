@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
 from scipy.special import expit, softmax
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as ours_lgb, xgboost as ours_xgb
@@ -463,9 +466,50 @@ def test_our_own_models_go_on_in_every_form(lib: Library, link: str, tmp_path) -
         np.testing.assert_allclose(again.predict(X), np.exp(found), rtol=1e-6)
 
 
-def test_models_that_are_not_models_are_refused() -> None:
+NOT_MODELS = [
+    {}, False, 3, b"tree", [lgb.Booster], make_pipeline(StandardScaler()), xgb.XGBRegressor(),
+    xgb.Booster(),
+]  # fmt: skip
+
+
+def fit_ways(lib: Library, objective: Any, y: Any, earlier: Any) -> dict[str, Any]:
+    """Training on from an earlier model, wherever a library takes one."""
+    given = {"xgb_model" if lib is XGB else "init_model": earlier}
+    made = make(lib, objective.n_classes is not None, objective=objective, n_estimators=1)
+    ways: dict[str, Any] = {
+        "train": lambda: lib.train(lib.params, lib.data(X, y), 1, objective=objective, **given),
+        "fit": lambda: made.fit(X, y, **given),
+    }
+    if lib is LGB:
+        ways["cv"] = lambda: ours_lgb.cv(
+            lib.params, lib.data(X, y), 1, objective=objective, metric=loss_metric(objective),
+            stratified=False, **given,
+        )  # fmt: skip
+    return ways
+
+
+@pytest.mark.parametrize("model", NOT_MODELS, ids=lambda model: type(model).__name__)
+def test_models_that_are_not_models_are_refused(model: Any) -> None:
+    """LightGBM would ignore them, and the intercept with them."""
+    for way in fit_ways(LGB, LOG, COUNTS, model).values():
+        with pytest.raises(TypeError, match="init_model must be a Booster, a fitted .*path, found"):
+            way()
     with pytest.raises(TypeError, match="xgb_model must be a Booster, a fitted estimator, a path"):
         ours_xgb.train({}, XGB.data(X, COUNTS), 1, objective=LOG, xgb_model=3)
+
+
+@both
+def test_models_of_other_outputs_are_refused(lib: Library) -> None:
+    several = lib.built_in(
+        {"objective": "multi:softprob" if lib is XGB else "multiclass", "num_class": 3},
+        lib.data(X, CLASSES), 2,
+    )  # fmt: skip
+    one, name = earlier_model(lib, "count:poisson"), "xgb_model" if lib is XGB else "init_model"
+    for objective, y, model, outputs in ((LOG, COUNTS, several, 3), (SOFTMAX, CLASSES, one, 1)):
+        for way in fit_ways(lib, objective, y, model).values():
+            message = f"{name} has {outputs} outputs, but .* has {objective.outputs}: train on with"
+            with pytest.raises(ValueError, match=message):
+                way()
 
 
 @pytest.mark.parametrize("name", ["rank:pairwise", "survival:cox"])
@@ -479,6 +523,34 @@ def test_units_that_are_not_known_are_refused(name: str) -> None:
         ours_xgb.train({}, XGB.data(X, COUNTS), 1, objective=LOG, xgb_model=first)
     with pytest.raises(ValueError, match=message):
         make(XGB, False, objective=LOG).fit(X, COUNTS, xgb_model=first)
+
+
+TARGETS = np.column_stack([EVENTS, 1 - EVENTS, EVENTS])
+
+
+@pytest.mark.parametrize("link", [None, "softmax"])
+@pytest.mark.parametrize(
+    ("params", "y"),
+    [
+        ({"objective": "reg:quantileerror", "quantile_alpha": [0.1, 0.5, 0.9]}, COUNTS),
+        ({"objective": "reg:squarederror"}, TARGETS),
+        ({"objective": "reg:absoluteerror"}, TARGETS),
+        ({"objective": "binary:logistic"}, TARGETS),
+    ],
+    ids=lambda value: value["objective"] if isinstance(value, dict) else "",
+)
+def test_models_of_several_targets_are_refused(params: dict[str, Any], y, link) -> None:
+    """XGBoost counts them apart from classes, which an objective's outputs are."""
+    objective = go.objective(multinomial, outputs=3, link=link)
+    first = xgb.train(params, XGB.data(X, y), 2)
+    ways = fit_ways(XGB, objective, CLASSES, first)
+    for name in ("train", "fit"):
+        with pytest.raises(ValueError, match="xgb_model has 3 targets, not classes.*base_margin"):
+            ways[name]()
+    margin = XGB.predict(first, X, raw=True)  # the remedy
+    data = XGB.data(X, CLASSES, start=margin)
+    again = ours_xgb.train(SLOW, data, 1, objective=objective)
+    np.testing.assert_allclose(again.predict(data, output_margin=True), margin, atol=CLOSE)
 
 
 @pytest.mark.parametrize(("start", "objective"), [(20.0, LOGIT), (-30.0, LOGIT), (-150.0, LOG)])

@@ -7,6 +7,7 @@ every model must be the same to the last digit.
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 import sklearn
 import xgboost as xgb
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.model_selection import (
@@ -31,6 +33,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives.objectives import REAL, Loss
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 N = 600
@@ -64,6 +67,37 @@ def off_the_label(y_true, margin, sample_weight):
 REFERENCE = go.objective(off_the_label, intercept=15.0)
 BOUND = go.objective(costly, intercept=15.0, rows={"cost": COST})
 NAMED = go.objective(costly, intercept=15.0, rows=["cost"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostlyLoss(Loss):
+    """The same as equations."""
+
+    labels = REAL
+    hessian = "upper_bound"
+    intercept = 15.0
+    named: Any = (("cost", None),)
+
+    def row_loss(self, y, f, xp, cost):
+        return xp.where(f < y, cost, 1.0) * (f - y) ** 2 / 2
+
+    def gradient_hessian(self, y, f, totals, xp, cost):
+        w = xp.where(f < y, cost, 1.0)
+        return w * (f - y), w
+
+
+@dataclass(frozen=True, kw_only=True)
+class OffTheLabelLoss(CostlyLoss):
+    named: Any = ()
+
+    def gradient_hessian(self, y, f, totals, xp):
+        return super().gradient_hessian(y, f, totals, xp, COST_OF[y.astype(int)].astype(f.dtype))
+
+
+OWN, OWN_REFERENCE = go.objective(CostlyLoss()), go.objective(OffTheLabelLoss())
+function_and_loss = pytest.mark.parametrize(
+    ("objective", "reference"), [(NAMED, REFERENCE), (OWN, OWN_REFERENCE)], ids=["function", "loss"]
+)
 
 
 def regressor(lib: Library, objective: Any, **kwargs: Any) -> Any:
@@ -121,6 +155,9 @@ def test_training_on_all_rows(lib: Library, weight: Any) -> None:
     expected, *others = (model.predict(X) for model in fits)
     for found in others:
         np.testing.assert_array_equal(found, expected)
+    own = regressor(lib, OWN).fit(X, Y, sample_weight=weight, cost=COST)
+    reference = regressor(lib, OWN_REFERENCE).fit(X, Y, sample_weight=weight)
+    np.testing.assert_array_equal(own.predict(X), reference.predict(X))
 
 
 @both
@@ -188,10 +225,13 @@ def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
 
 
 @needs_routing
+@function_and_loss
 @both
 @pytest.mark.parametrize("routed", [False, True])
-def test_scikit_learn_splits_what_fit_gets(lib: Library, routed: bool) -> None:
-    reference, named = regressor(lib, REFERENCE), regressor(lib, NAMED)
+def test_scikit_learn_splits_what_fit_gets(
+    lib: Library, routed: bool, objective: Any, reference: Any
+) -> None:
+    reference, named = regressor(lib, reference), regressor(lib, objective)
     given: dict[str, Any] = {"params": {"cost": COST}}
     folds, grid = KFold(3, shuffle=True, random_state=2), {"learning_rate": [0.1, 0.3]}
     with sklearn.config_context(enable_metadata_routing=routed):
@@ -213,11 +253,12 @@ def test_scikit_learn_splits_what_fit_gets(lib: Library, routed: bool) -> None:
 
 
 @needs_routing
+@function_and_loss
 @both
-def test_metadata_routing_takes_requests(lib: Library) -> None:
+def test_metadata_routing_takes_requests(lib: Library, objective: Any, reference: Any) -> None:
     folds = KFold(3)
-    expected = cross_val_score(regressor(lib, REFERENCE), X, Y, cv=folds)
-    model = regressor(lib, NAMED)
+    expected = cross_val_score(regressor(lib, reference), X, Y, cv=folds)
+    model = regressor(lib, objective)
     own: Any = type("Own", (type(model),), {})(**model.get_params())
     with sklearn.config_context(enable_metadata_routing=True):
         for asked, name in (
@@ -233,11 +274,29 @@ def test_metadata_routing_takes_requests(lib: Library) -> None:
         with pytest.raises(TypeError, match="Unexpected args: {'price'} in fit"):
             model.set_fit_request(price=True)
         # bagging draws with weights, or draws the rows of everything that it is given
-        bag = BaggingRegressor(regressor(lib, NAMED), 2, random_state=0).fit(X, Y, cost=COST)
-        same = BaggingRegressor(regressor(lib, REFERENCE), 2, random_state=0).fit(X, Y)
+        bag = BaggingRegressor(regressor(lib, objective), 2, random_state=0).fit(X, Y, cost=COST)
+        same = BaggingRegressor(regressor(lib, reference), 2, random_state=0).fit(X, Y)
         np.testing.assert_array_equal(bag.predict(X), same.predict(X))
     with pytest.raises(RuntimeError, match="only available when metadata routing is enabled"):
-        regressor(lib, NAMED).set_fit_request(cost=True)
+        regressor(lib, objective).set_fit_request(cost=True)
+
+
+def of_events(y_true, margin, sample_weight, cost):
+    p = expit(margin)
+    return cost * (p - y_true), cost * p * (1 - p)
+
+
+@needs_routing
+@both
+def test_metadata_routing_takes_the_rows_of_a_classifier(lib: Library) -> None:
+    module = xgboost_adapter if lib is XGB else lightgbm_adapter
+    kind = module.XGBClassifier if lib is XGB else module.LGBMClassifier
+    params: dict[str, Any] = {} if lib is XGB else {"verbose": -1}
+    objective = go.objective(of_events, link="logit", rows=["cost"])
+    model, given = kind(objective=objective, n_estimators=3, **params), {"params": {"cost": COST}}
+    expected = cross_val_score(model, X, Y > 20, **given)
+    with sklearn.config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(cross_val_score(model, X, Y > 20, **given), expected)
 
 
 @needs_routing
@@ -292,13 +351,14 @@ def test_several_values_of_any_shape(lib: Library) -> None:
     fitted.fit(X, Y, group=group, target=rows["target"])
 
 
+@pytest.mark.parametrize("objective", [NAMED, OWN], ids=["function", "loss"])
 @both
-def test_a_fitted_model_does_not_hold_what_fit_got(lib: Library) -> None:
-    model = regressor(lib, NAMED).fit(X, Y, cost=COST)
+def test_a_fitted_model_does_not_hold_what_fit_got(lib: Library, objective: Any) -> None:
+    model = regressor(lib, objective).fit(X, Y, cost=COST)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert COST.tobytes() not in pickle.dumps(model)
-    assert model.get_params()["objective"] == model.objective_ == NAMED
+    assert model.get_params()["objective"] == model.objective_ == objective
     holds = regressor(lib, BOUND).fit(X, Y)  # as a parameter
     assert pickle.dumps(holds).count(COST.tobytes()) == 1
     with pytest.raises(ValueError, match="needs cost of each row"):
@@ -367,8 +427,9 @@ def test_bad_arguments_of_fit(lib: Library) -> None:
         two.fit(X, Y, group=COST)
     with pytest.raises(ValueError, match=r"the same rows, found group of 600, target of 599"):
         two.fit(X, Y, group=COST, target=COST[:-1])
-    with pytest.raises(ValueError, match=r"fit.. got cost, but the objective has it already"):
+    with pytest.raises(ValueError, match=r"fit.. got cost, but .* has it already.*without_rows"):
         regressor(lib, BOUND).fit(X, Y, cost=COST)
+    model.set_params(objective=BOUND.without_rows()).fit(X, Y, cost=COST)  # the remedy
 
     def collides(y_true, margin, weight, eval_set):
         return margin - y_true, np.ones_like(margin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
@@ -228,11 +228,9 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
             "is for rows in their order: make a Dataset of these rows, lightgbm.Dataset(X[rows], "
             "label=y[rows])"
         )
-    init_model, outputs = request.others.get("init_model"), request.objective.outputs
-    if isinstance(init_model, lgb.LGBMModel):  # LightGBM's own train takes its booster
-        request.others["init_model"] = init_model.booster_
+    goes_on, outputs = continues(request.others, request.objective), request.objective.outputs
     with one_at_a_time() as first_round, explain_errors():
-        had = [init_score(d, outputs) for d in datasets] if init_model is not None else []
+        had = [init_score(d, outputs) for d in datasets] if goes_on else []
         try:
             yield [first_round]
         finally:
@@ -241,6 +239,35 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
                 dataset.init_score = score
                 if _constructed(dataset):
                     dataset.set_field("init_score", score)
+
+
+def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
+    """Whether training continues an earlier model, ``given["init_model"]``, which is read then."""
+    model = given.get("init_model")
+    if model is None:
+        return False
+    given["init_model"] = booster = read_booster(model)
+    outputs = booster.num_model_per_iteration()
+    if outputs != objective.outputs:
+        raise ValueError(
+            f"init_model has {outputs} outputs, but {objective!r} has {objective.outputs}: train "
+            "on with a model of the same objective"
+        )
+    return True
+
+
+def read_booster(model: Any) -> lgb.Booster:
+    """A model in any form: LightGBM itself ignores what is none, and starts at 0."""
+    if isinstance(model, lgb.LGBMModel):
+        return model.booster_
+    if isinstance(model, lgb.Booster):
+        return model
+    if not isinstance(model, str | Path):
+        raise TypeError(
+            "init_model must be a Booster, a fitted estimator of LightGBM or a path, found "
+            f"{_checks.shown(model)}"
+        )
+    return lgb.Booster(model_file=model)
 
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:

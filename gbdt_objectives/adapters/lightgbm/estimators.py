@@ -22,7 +22,7 @@ from gbdt_objectives.adapters._estimators import (
 )
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.lightgbm import parameters as table
-from gbdt_objectives.adapters.lightgbm._train import explain_errors, finish
+from gbdt_objectives.adapters.lightgbm._train import continues, explain_errors, finish
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
 from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -106,6 +106,7 @@ class Fitting(_estimators.Fitting):
         numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
         return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(
             isinstance(callback, lgb.callback._EarlyStoppingCallback)
+            and callback.stopping_rounds > 0
             for callback in self.given.get("callbacks", ())
         )
 
@@ -135,7 +136,7 @@ class Fitting(_estimators.Fitting):
                     "the model; for a start that differs by row use train of "
                     "gbdt_objectives.adapters.lightgbm"
                 )
-        if self.given.get("init_model") is not None:
+        if continues(self.given, objective):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 
@@ -220,7 +221,8 @@ class LGBMRegressor(lgb.LGBMRegressor):
         An Objective must predict numbers: its link is "identity" or "log", whose models
         predict means, or is not declared. For probabilities use :class:`LGBMClassifier`.
         What LightGBM would silently ignore under it is refused. ``fit`` takes what
-        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
+        ``objective(function, rows=["cost"])``, or ``named`` of your own ``Loss``, names as further
+        arguments, ``cost=``.
     **kwargs
         As for ``lightgbm.LGBMRegressor``.
 

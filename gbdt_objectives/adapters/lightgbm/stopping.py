@@ -48,10 +48,11 @@ class StopEarly:
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping."""
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, which
+    is off at 0 rounds or fewer."""
     return [
         StopEarly(metric, callback.stopping_rounds, _min_delta(callback.min_delta))
-        if type(callback).__name__ == "_EarlyStoppingCallback"
+        if type(callback).__name__ == "_EarlyStoppingCallback" and callback.stopping_rounds > 0
         else callback
         for callback in callbacks or ()
     ]

@@ -400,7 +400,8 @@ def start_at_margins(
             "base_score and base_margin are both given: XGBoost would ignore the first; leave "
             "one of them out"
         )
-    return StartedObjective(objective, starts), {"base_score": prediction(0.0, named)}
+    base_score = prediction(0.0, named) if objective.outputs == 1 else 0.0
+    return StartedObjective(objective, starts), {"base_score": base_score}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
@@ -458,19 +459,24 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
     """Let a model predict by this link, of the same margins: XGBoost keeps the number that is its
     base_score, and reads it in the unit of the new name."""
     learner = read_learner(booster)
-    trained = learner["objective"]["name"]
-    if trained == link.xgboost:
-        return booster
+    trained, shape = learner["objective"]["name"], learner["learner_model_param"]
     instead = (
         "start at its margins instead, data.set_base_margin(model.predict(data, "
         "output_margin=True)) for data and evals"
     )
+    if int(shape["num_target"]) > 1:
+        raise ValueError(
+            f"xgb_model has {shape['num_target']} targets, not classes, which XGBoost holds a "
+            f"custom objective's outputs to be: {instead}"
+        )
+    if trained == link.xgboost:
+        return booster
     if trained not in OF_XGBOOST:
         raise ValueError(
             f"xgb_model was trained on {trained!r}, whose base_score has a unit of its own: "
             f"{instead}"
         )
-    numbers = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
+    numbers = np.atleast_1d(json.loads(shape["base_score"]))
     margins = OF_XGBOOST[trained].forward(numbers)
     base_score: Any = margins.tolist() if len(margins) > 1 else float(margins[0])
     if len(margins) == 1 and not link.takes_several:  # of several outputs it is a margin

@@ -181,7 +181,8 @@ class XGBRegressor(xgb.XGBRegressor):
         An Objective must predict numbers: its link is "identity" or "log", whose models
         predict means, or is not declared. For probabilities use :class:`XGBClassifier`.
         What XGBoost would silently ignore under it is refused. ``fit`` takes what
-        ``objective(function, rows=["cost"])`` names as further arguments, ``cost=``.
+        ``objective(function, rows=["cost"])``, or ``named`` of your own ``Loss``, names as further
+        arguments, ``cost=``.
     **kwargs
         As for ``xgboost.XGBRegressor``.
 
