@@ -343,9 +343,9 @@ class Objective:
         for name, values in self.equations.named:
             if values is None:
                 raise ValueError(
-                    f"{self.equations.name} needs {name} of each row, which objective() has by "
-                    f"name only: with a drop-in estimator fit(X, y, {name}={name}); elsewhere make "
-                    f"it with the values, rows={{{name!r}: {name}}}"
+                    f"{self.equations.name} needs {name} of each row, which it has by name only: "
+                    f"with a drop-in estimator fit(X, y, {name}={name}); elsewhere make it with "
+                    f"the values, objective.with_rows({{{name!r}: {name}}})"
                 )
             if len(values) != n:
                 raise ValueError(
