@@ -66,11 +66,13 @@ class Fitting:
     """What messages call one, a format of its number."""
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
+    metrics_in_fit: bool
+    """Whether eval_metric is an argument of fit, not of the estimator."""
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
         self.is_classifier = isinstance(estimator, ClassifierMixin)
-        in_fit = takes_metrics(library_fit)
+        in_fit = self.metrics_in_fit
         check_places(estimator, in_fit)
         objective = own_objective(estimator, classifier=self.is_classifier)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
@@ -282,11 +284,6 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         return kind
 
     return extend
-
-
-def takes_metrics(library_fit: Any) -> bool:
-    """Whether eval_metric is an argument of fit, as in LightGBM, not of the estimator."""
-    return "eval_metric" in signature(library_fit).parameters
 
 
 def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._estimators import (
     evaluation_arguments,
     set_temporarily,
-    takes_metrics,
 )
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -185,7 +184,7 @@ def fit(
         if kind == "xgboost":  # which prints each round, else
             given["verbose"] = False
         parameters["early_stopping_rounds"] = stopping_rounds
-        (given if takes_metrics(estimator.fit) else parameters)["eval_metric"] = metric
+        (given if fitting.metrics_in_fit else parameters)["eval_metric"] = metric
     with set_temporarily(estimator, parameters):
         return fitting(estimator, estimator.fit, **given).fit()
 

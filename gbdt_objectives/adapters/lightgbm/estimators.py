@@ -46,6 +46,7 @@ class Fitting(_estimators.Fitting):
     fitted = "_objective"
     evaluation_set = "evaluation set {}"
     row_starts = "init_score", "eval_init_score"
+    metrics_in_fit = True
 
     @staticmethod
     def reads(fitted: object) -> bool:
