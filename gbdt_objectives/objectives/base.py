@@ -345,7 +345,8 @@ class Objective:
                 raise ValueError(
                     f"{self.equations.name} needs {name} of each row, which it has by name only: "
                     f"with a drop-in estimator fit(X, y, {name}={name}); elsewhere make it with "
-                    f"the values, objective.with_rows({{{name!r}: {name}}})"
+                    f"the values, rows={{{name!r}: {name}}}, or of a Loss give it them, "
+                    f"objective.with_rows({{{name!r}: {name}}})"
                 )
             if len(values) != n:
                 raise ValueError(
