@@ -21,7 +21,7 @@ from gbdt_objectives._devices import to_host
 from gbdt_objectives._domain import Domain, Interval
 from gbdt_objectives._places import HOST, Place
 
-FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+FLOAT64 = np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]
 """``terms(y, f, xp, **named)``: what is added up over rows; a number stands for itself in each."""
 
@@ -63,18 +63,9 @@ class Rows:
         return _workers.all_sum(own, reduce=self.reduce)
 
     def own_sum(self, terms: Terms) -> Array:
-        """The same over the rows at hand, whose terms are in the precision of boosters' margins."""
-        parts = self.stretches(self.precision, EXPRESSION_BYTES)
+        """The same over the rows at hand."""
+        parts = self.stretches(FLOAT64, EXPRESSION_BYTES)
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
-
-    @property
-    def precision(self) -> Any:
-        """In which terms are computed: float32 if margins and labels are, as XGBoost hands them
-        out; of labels alone, and on devices, float64."""
-        arrays = (self.y, self.f)
-        if self.place is HOST and all(getattr(a, "dtype", None) == np.float32 for a in arrays):
-            return FLOAT32
-        return FLOAT64
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
         """What ``statistics`` makes of each part of everybody's rows, a vector (k,): (parts, k)."""
