@@ -14,15 +14,7 @@ from types import FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gbdt_objectives._links import (
-    IDENTITY,
-    OF_LIGHTGBM,
-    OF_XGBOOST,
-    OPAQUE,
-    RAW,
-    UNDECLARED,
-    Link,
-)
+from gbdt_objectives._links import IDENTITY, OF_LIGHTGBM, OF_XGBOOST, OPAQUE, RAW, Link
 
 LIBRARIES = ("xgboost", "lightgbm")
 
@@ -52,9 +44,9 @@ def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | t
     return None, None
 
 
-def is_called() -> bool:
+def is_called(stack: Stack) -> bool:
     """Whether a booster trains or evaluates further up."""
-    return call_of(TRAINS + EVALUATES, stack())[1] is not None
+    return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
 def training() -> Any:
@@ -93,7 +85,7 @@ def link_of_predictions(stack: Stack, read: Link | None) -> Link | None:
         if frame.f_locals.get("output_margin", True):
             return None
         name = xgboost_objective(booster)
-        return None if RAW.get(name, UNDECLARED) == read else OF_XGBOOST.get(name, OPAQUE)
+        return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
     name = lightgbm_objective(booster)
     return OF_LIGHTGBM.get(name, OPAQUE) if name else None
 

@@ -217,6 +217,15 @@ def check_metric(metric: object, objective: object) -> None:
         )
 
 
+def check_outputs(name: str, outputs: int, objective: Objective) -> None:
+    """Raise unless an earlier model, an argument of this name, has the objective's outputs."""
+    if outputs != objective.outputs:
+        raise ValueError(
+            f"{name} has {outputs} outputs, but {objective!r} has {objective.outputs}: train on "
+            "with a model of the same objective"
+        )
+
+
 def check_booster(booster: object, kind: type, attribute: str) -> None:
     """Raise unless it is the library's own booster, ``attribute`` of an estimator."""
     if not isinstance(booster, kind):

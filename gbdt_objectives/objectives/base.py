@@ -491,7 +491,7 @@ class Objective:
             if self.equations.reduce is None:
                 _callers.refuse_alone(self.equations.name, stack or _boosters.stack())
             return nullcontext()
-        if _workers.together_now() or not _boosters.is_called():
+        if _workers.together_now() or not _boosters.is_called(stack or _boosters.stack()):
             return nullcontext()
         return _workers.together(self)
 

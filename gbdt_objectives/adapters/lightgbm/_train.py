@@ -247,12 +247,7 @@ def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
     if model is None:
         return False
     given["init_model"] = booster = read_booster(model)
-    outputs = booster.num_model_per_iteration()
-    if outputs != objective.outputs:
-        raise ValueError(
-            f"init_model has {outputs} outputs, but {objective!r} has {objective.outputs}: train "
-            "on with a model of the same objective"
-        )
+    _arguments.check_outputs("init_model", booster.num_model_per_iteration(), objective)
     return True
 
 

@@ -302,12 +302,8 @@ def continues(
     if params.get("base_score") is not None:
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
-    outputs = count_outputs(booster)
-    if outputs != objective.outputs:  # XGBoost would add the trees up
-        raise ValueError(
-            f"xgb_model has {outputs} outputs, but {objective!r} has {objective.outputs}: train on "
-            "with a model of the same objective"
-        )
+    # XGBoost would add the trees up
+    _arguments.check_outputs("xgb_model", count_outputs(booster), objective)
     given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
 
