@@ -11,16 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks._timing import in_turns, quick_run, report
-from gbdt_objectives import (
-    BetaCalibrator,
-    ROCConvexHullCalibrator,
-    SplineCalibrator,
-    VennAbersCalibrator,
+from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio_by_segment,
     calibration_refinement,
     expected_calibration_error,
     roc_convex_hull,
+)
+from gbdt_objectives.estimators import (
+    BetaCalibrator,
+    ROCConvexHullCalibrator,
+    SplineCalibrator,
+    VennAbersCalibrator,
 )
 
 

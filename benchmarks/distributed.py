@@ -41,7 +41,7 @@ def seconds_of(call: Callable[[], Any], calls: int) -> list[float]:
 def metric_of_a_row() -> Callable[[], Any]:
     """What sends one guarded message, among workers, and takes little else."""
     row, margin = xgb.DMatrix([[0.0]], [1.0]), np.zeros(1, np.float32)
-    metric = go.squared_error_metric().xgboost
+    metric = go.metrics.squared_error_metric().xgboost
     return lambda: metric(margin, row)
 
 

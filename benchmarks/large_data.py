@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._timing import quick_run, report
-from gbdt_objectives import ThresholdStatistics
+from gbdt_objectives.thresholds import ThresholdStatistics
 
 CHUNK = 500_000
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]

@@ -147,9 +147,9 @@ def any_cost(quick: bool) -> None:
     distance = np.abs(np.subtract.outer(range(4), range(4)))
     objectives = {
         "qwk": go.qwk_objective(y),
-        "squared": go.kappa_objective("squared", y),
-        "absolute": go.kappa_objective("absolute", y),
-        "matrix": go.kappa_objective(distance**1.5, y),
+        "squared": go.objectives.kappa_objective("squared", y),
+        "absolute": go.objectives.kappa_objective("absolute", y),
+        "matrix": go.objectives.kappa_objective(distance**1.5, y),
     }
     bounds = {name: obj.bind(y) for name, obj in objectives.items()}
     seconds = in_turns(
@@ -471,7 +471,10 @@ def peers(quick: bool) -> None:
     b, d = (y > 1).astype(int), (c > 1).astype(int)
     z = np.random.default_rng(1).normal(size=(n, 4))
     P = scipy.special.softmax(z, axis=1)
-    named = {name: go.threshold_metric(name) for name in ("mae", "macro_recall", "matthews", "f1")}
+    named = {
+        name: go.metrics.threshold_metric(name)
+        for name in ("mae", "macro_recall", "matthews", "f1")
+    }
     pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
         "mean_absolute_error": (
             lambda: named["mae"](y, c),
@@ -487,11 +490,11 @@ def peers(quick: bool) -> None:
         ),
         "fbeta_score": (lambda: named["f1"](b, d), lambda: sk.fbeta_score(b, d, beta=1)),
         "log_loss": (
-            lambda: go.class_logloss_metric(input_space="probability")(y, P),
+            lambda: go.metrics.class_logloss_metric(input_space="probability")(y, P),
             lambda: sk.log_loss(y, P),
         ),
         "log_loss of a softmax": (
-            lambda: go.class_logloss_metric()(y, z),
+            lambda: go.metrics.class_logloss_metric()(y, z),
             lambda: sk.log_loss(y, scipy.special.softmax(z, axis=1)),
         ),
     }

@@ -47,7 +47,7 @@ def sampling(quick: bool) -> None:
         {
             "ours": lambda: go.negative_downsample(y, 0.02, random_state=rng),
             "by row": lambda: go.negative_downsample(y, rates, random_state=rng),
-            "resample": lambda: go.resample(y, {0: 0.02, 1: 2}, random_state=rng),
+            "resample": lambda: go.priors.resample(y, {0: 0.02, 1: 2}, random_state=rng),
             "uniforms": lambda: rng.random(n),
         },
         turns=2 if quick else 5,
@@ -90,7 +90,7 @@ def train_lightgbm(X: Array, y: Array, rounds: int) -> lgb.Booster:
 def train_downsampled(train: Callable[..., Any], X: Array, y: Array, rounds: int) -> Any:
     """Sampling, training, and the correction put into the model."""
     rows = go.negative_downsample(y, 0.02, random_state=0)
-    rate = go.measured_keep_rates(y, y[rows])[0]
+    rate = go.priors.measured_keep_rates(y, y[rows])[0]
     model = train(X[rows], y[rows], rounds)
     return go.shift_intercept(model, go.log_odds_shift(negative_keep_rate=rate))
 

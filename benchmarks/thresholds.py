@@ -19,11 +19,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks._timing import in_turns, quick_run, report
-from gbdt_objectives.thresholds import (
-    ThresholdStatistics,
-    cross_validate_thresholds,
-    optimize_thresholds,
-)
+from gbdt_objectives.evaluation import cross_validate_thresholds
+from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
 
 CUTS = [-1.6, -0.7, 0.1, 0.8, 1.4]
 

@@ -34,9 +34,9 @@ from gbdt_objectives import (
     quadratic_weighted_kappa,
     qwk_metric,
     qwk_objective,
-    resample,
 )
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
+from gbdt_objectives.priors import resample
 
 Array = NDArray[Any]
 ThresholdMethod = Literal["nelder-mead", "exact", "plugin", "curved"]

@@ -1,37 +1,42 @@
 """Train XGBoost and LightGBM on the metric you are judged by.
 
-The path: an objective to train on, an intercept inside the model, a decision at the end.
+The path: an objective to train on, an intercept inside the model, a decision at the end. The names
+that nearly everybody needs are here; the rooms of the path are attributes, and hold the others.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from importlib import import_module
 from pkgutil import get_data
 from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-_rooms = {
-    alias.name: node.module
+_imports = [
+    (node.module, alias.name)
     for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
-    if isinstance(node, ast.ImportFrom) and node.module
+    if isinstance(node, ast.ImportFrom)
     for alias in node.names
-}
+]
+_homes = {name: module for module, name in _imports if module and module != __name__}
 """The room of each public name."""
 
-__all__ = sorted(_rooms)
+_rooms = [name for module, name in _imports if module == __name__]
+
+__all__ = sorted(_homes)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _homes:
+        return getattr(import_module(_homes[name]), name)
     if name in _rooms:
-        return getattr(import_module(_rooms[name]), name)
-    from difflib import get_close_matches
+        return import_module(f"{__name__}.{name}")
+    from gbdt_objectives._names import missing
 
-    near = get_close_matches(name, _rooms, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+    raise missing(__name__, name, sys._getframe(1).f_code.co_name == "_handle_fromlist")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_rooms})
+    return sorted([*_homes, *_rooms, "__version__"])

@@ -51,7 +51,7 @@ class WorkersDisagree(ValueError):
 
     Examples
     --------
-    >>> from gbdt_objectives import WorkersDisagree
+    >>> from gbdt_objectives.distributed import WorkersDisagree
     >>> issubclass(WorkersDisagree, ValueError)
     True
     """

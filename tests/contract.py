@@ -188,7 +188,7 @@ def kappa_case(
 ) -> ObjectiveCase:
     """``options["measured"]``: False if the labels are left to the training data."""
     given = list(labels) if options.pop("measured", True) else None
-    objective = go.kappa_objective(cost, given, **options)
+    objective = go.objectives.kappa_objective(cost, given, **options)
     residual = options.get("scale", "residual") == "residual"
     refused = (labels[0] - 1, labels[-1] + 0.5) if objective.label_domain != REAL else ()
     factor = expected_disagreement(objective) if residual else ones
@@ -244,7 +244,7 @@ OBJECTIVES = [
     kappa_case("kappa-function", log_cosh, labels_between(0, 3), (-9, 9), clip=False),
     ObjectiveCase(
         "ratio",
-        go.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss"),
+        go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss"),
         labels_between(0, 3),
         (-9, 9),
         (),
@@ -360,24 +360,31 @@ METRICS = [
         "qwk-cut", go.qwk_metric((1, 4), thresholds=[1.2, 2.2, 3.7]), labels_between(1, 4), (0, 5)
     ),
     *(
-        MetricCase(name, go.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
+        MetricCase(name, go.metrics.threshold_metric(name, (0, 3)), labels_between(0, 3), (-1, 4))
         for name in ("linear", "kappa", "accuracy", "mae", "macro_recall", "matthews")
     ),
-    MetricCase("accuracy-measured", go.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)),
+    MetricCase(
+        "accuracy-measured", go.metrics.threshold_metric("accuracy"), labels_between(1, 6), (0, 7)
+    ),
     MetricCase(
         "mae-cut",
-        go.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
+        go.metrics.threshold_metric("mae", (1, 4), thresholds=[1.2, 2.2, 3.7]),
         labels_between(1, 4),
         (0, 5),
     ),
-    MetricCase("linear-loss", go.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)),
-    MetricCase("youden", go.threshold_metric("youden"), (0, 1), (-1, 2)),
-    MetricCase("f-beta", go.f_beta(2), (0, 1), (-1, 2)),
     MetricCase(
-        "f-beta-cut", go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-0.4]), (0, 1), (-3, 3)
+        "linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)
     ),
-    MetricCase("cost", go.cost_metric(COST), labels_between(0, 3), (-1, 4)),
-    MetricCase("kappa-cost", go.kappa_cost(COST), labels_between(0, 3), (-1, 4)),
+    MetricCase("youden", go.metrics.threshold_metric("youden"), (0, 1), (-1, 2)),
+    MetricCase("f-beta", go.metrics.f_beta(2), (0, 1), (-1, 2)),
+    MetricCase(
+        "f-beta-cut",
+        go.metrics.threshold_metric(go.metrics.f_beta(1), (0, 1), thresholds=[-0.4]),
+        (0, 1),
+        (-3, 3),
+    ),
+    MetricCase("cost", go.metrics.cost_metric(COST), labels_between(0, 3), (-1, 4)),
+    MetricCase("kappa-cost", go.metrics.kappa_cost(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
     MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),
@@ -389,16 +396,16 @@ METRICS = [
         (0, 1),
         (0, 1),
     ),
-    MetricCase("normalized-entropy", go.normalized_entropy_metric(0.1), (0, 1), (-30, 30)),
+    MetricCase("normalized-entropy", go.metrics.normalized_entropy_metric(0.1), (0, 1), (-30, 30)),
     MetricCase(
         "normalized-entropy-probability",
-        go.normalized_entropy_metric(input_space="probability"),
+        go.metrics.normalized_entropy_metric(input_space="probability"),
         (0, 1),
         (0, 1),
     ),
     *(
         MetricCase(f"{metric.name}-{space}", metric, labels_between(0, 3), predictions, 4)
-        for make in (go.class_logloss_metric, go.ranked_probability_score_metric)
+        for make in (go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric)
         for space, predictions in (("margin", (-30, 30)), ("probability", (0, 1)))
         for metric in [make(4, input_space=space)]  # type: ignore[arg-type]
     ),
@@ -416,5 +423,5 @@ METRICS = [
         labels_between(0, 3),
         (-40, 40),
     ),
-    MetricCase("squared-error", go.squared_error_metric(), labels_between(0, 3), (-40, 40)),
+    MetricCase("squared-error", go.metrics.squared_error_metric(), labels_between(0, 3), (-40, 40)),
 ]

@@ -92,7 +92,7 @@ def masked(values):
 
 
 def in_bins(y, score, weight=None):
-    return go.ThresholdStatistics.empty(range(K), edges=[1.0]).add(y, score, weight)
+    return go.thresholds.ThresholdStatistics.empty(range(K), edges=[1.0]).add(y, score, weight)
 
 
 CALLS = {
@@ -110,15 +110,15 @@ CALLS = {
     "statistics y": (in_bins, (Y, S, Y + 1), {}, 0),
     "statistics score": (in_bins, (Y, S, Y + 1), {}, 1),
     "statistics weight": (in_bins, (Y, S, Y + 1), {}, 2),
-    "edges": (go.ThresholdStatistics.empty, (range(K),), {"edges": [1.0, 2.0]}, "edges"),
-    "cost": (go.cost_metric, (np.ones((2, 2)),), {}, 0),
+    "edges": (go.thresholds.ThresholdStatistics.empty, (range(K),), {"edges": [1.0, 2.0]}, "edges"),
+    "cost": (go.metrics.cost_metric, (np.ones((2, 2)),), {}, 0),
     "classifier score": (go.ThresholdClassifier().fit, (S, Y), {}, 0),
     "classifier y": (go.ThresholdClassifier().fit, (S, Y), {}, 1),
     "classifier predict": (go.ThresholdClassifier().fit(S, Y).predict, (S,), {}, 0),
     "classifier score y": (go.ThresholdClassifier().fit(S, Y).score, (S, Y), {}, 1),
     "probability": (go.correct_probability, (P,), {"negative_keep_rate": 0.1}, 0),
-    "margin": (go.correct_margin, (P,), {"negative_keep_rate": 0.1}, 0),
-    "threshold": (go.correct_threshold, (P,), {"negative_keep_rate": 0.1}, 0),
+    "margin": (go.priors.correct_margin, (P,), {"negative_keep_rate": 0.1}, 0),
+    "threshold": (go.priors.correct_threshold, (P,), {"negative_keep_rate": 0.1}, 0),
     "shift": (go.correct_probability, ([[0.3, 0.7]],), {"shift": [0.0, 1.0]}, "shift"),
     "class rates": (go.log_odds_shift, (), {"class_keep_rates": [0.1, 1.0]}, "class_keep_rates"),
     "prior": (
@@ -128,48 +128,53 @@ CALLS = {
         "target_prior",
     ),
     "downsample": (go.negative_downsample, (BINARY, 0.5), {}, 0),
-    "resample": (go.resample, (Y, dict.fromkeys(range(K), 1)), {}, 0),
-    "measured full": (go.measured_keep_rates, (Y, Y), {}, 0),
-    "measured sampled": (go.measured_keep_rates, (Y, Y), {}, 1),
-    "prior weights": (go.prior_weights, (BINARY, 0.1), {}, 0),
-    "estimate prior": (go.estimate_prior, (P, 0.5), {}, 0),
-    "brier terms y": (go.brier_terms, (BINARY, P), {}, 0),
-    "brier p": (go.brier_score, (BINARY, P), {}, 1),
+    "resample": (go.priors.resample, (Y, dict.fromkeys(range(K), 1)), {}, 0),
+    "measured full": (go.priors.measured_keep_rates, (Y, Y), {}, 0),
+    "measured sampled": (go.priors.measured_keep_rates, (Y, Y), {}, 1),
+    "prior weights": (go.priors.prior_weights, (BINARY, 0.1), {}, 0),
+    "estimate prior": (go.priors.estimate_prior, (P, 0.5), {}, 0),
+    "brier terms y": (go.calibration.brier_terms, (BINARY, P), {}, 0),
+    "brier p": (go.calibration.brier_score, (BINARY, P), {}, 1),
     "refinement partition": (
-        go.calibration_refinement,
+        go.calibration.calibration_refinement,
         (BINARY, P),
         {"partition": np.arange(40) % 3},
         "partition",
     ),
     "calibration labels": (
-        go.brier_score,
+        go.calibration.brier_score,
         (BINARY, np.column_stack([1 - P, P])),
         {"labels": [0, 1]},
         "labels",
     ),
-    "bins": (go.reliability_bins, (BINARY, P), {"sample_weight": P}, "sample_weight"),
-    "hull": (go.roc_convex_hull, (BINARY, P), {}, 0),
-    "counts": (go.empirical_probability, ([3, 4],), {}, 0),
-    "counts' prior": (go.empirical_probability, ([3, 4],), {"prior": [0.5, 0.5]}, "prior"),
+    "bins": (go.calibration.reliability_bins, (BINARY, P), {"sample_weight": P}, "sample_weight"),
+    "hull": (go.calibration.roc_convex_hull, (BINARY, P), {}, 0),
+    "counts": (go.calibration.empirical_probability, ([3, 4],), {}, 0),
+    "counts' prior": (
+        go.calibration.empirical_probability,
+        ([3, 4],),
+        {"prior": [0.5, 0.5]},
+        "prior",
+    ),
     "kappa": (go.quadratic_weighted_kappa, (Y, Y), {}, 1),
     "kappa labels": (go.quadratic_weighted_kappa, (Y, Y), {"labels": range(K)}, "labels"),
     "objective": (go.qwk_objective, (Y,), {}, 0),
-    "calibrator": (go.InterceptCalibrator().fit, (P, BINARY), {}, 0),
-    "calibrator y": (go.InterceptCalibrator().fit, (P, BINARY), {}, 1),
+    "calibrator": (go.estimators.InterceptCalibrator().fit, (P, BINARY), {}, 0),
+    "calibrator y": (go.estimators.InterceptCalibrator().fit, (P, BINARY), {}, 1),
     "calibrated X": (
-        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
         (X, BINARY),
         {},
         0,
     ),
     "calibrated y": (
-        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
         (X, BINARY),
         {},
         1,
     ),
     "calibrated weight": (
-        go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit,
+        go.CalibratedClassifier(LogisticRegression(), go.estimators.LogitCalibrator()).fit,
         (X, BINARY),
         {"sample_weight": P},
         "sample_weight",
@@ -181,12 +186,17 @@ CALLS = {
         1,
     ),
     "QWK y": (go.QWKClassifier(LinearRegression(), objective=None).fit, (X, Y), {}, 1),
-    "tree y": (go.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
-    "tree X": (go.ProbabilityEstimationTree().fit(X, BINARY).predict_proba, (X,), {}, 0),
-    "leaf y": (go.leaf_probability, (TREE, X, BINARY), {}, 2),
-    "leaf X": (go.leaf_indices, (TREE, X), {}, 1),
-    "reliability": (go.ReliabilityDisplay.from_predictions, (BINARY, P), {}, 0),
-    "display": (go.ThresholdDisplay.from_predictions, (Y, S), {"thresholds": CUTS}, "thresholds"),
+    "tree y": (go.estimators.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
+    "tree X": (go.estimators.ProbabilityEstimationTree().fit(X, BINARY).predict_proba, (X,), {}, 0),
+    "leaf y": (go.estimators.leaf_probability, (TREE, X, BINARY), {}, 2),
+    "leaf X": (go.estimators.leaf_indices, (TREE, X), {}, 1),
+    "reliability": (go.plotting.ReliabilityDisplay.from_predictions, (BINARY, P), {}, 0),
+    "display": (
+        go.plotting.ThresholdDisplay.from_predictions,
+        (Y, S),
+        {"thresholds": CUTS},
+        "thresholds",
+    ),
 }
 
 
@@ -201,7 +211,10 @@ def test_masked_arrays_are_refused(name, hidden):
     with pytest.raises(TypeError, match=r"is a masked array, with \d+ of \d+ .*\.compressed\(\)"):
         call(*args, **kwargs)
     holder[where] = array.data
-    if call not in (go.ReliabilityDisplay.from_predictions, go.ThresholdDisplay.from_predictions):
+    if call not in (
+        go.plotting.ReliabilityDisplay.from_predictions,
+        go.plotting.ThresholdDisplay.from_predictions,
+    ):
         call(*args, **kwargs)
 
 
@@ -239,7 +252,10 @@ LONG_CALLS = {
     "other labels": lambda: go.apply_thresholds(S, Thresholds(MANY[1:], MANY), MANY[::-1]),
     "cv method": lambda: go.cross_validate_thresholds(Y, S, method=[*MANY, 0]),
     "groups": lambda: go.cross_validate_thresholds([LONG], [0], groups=[None], labels=[LONG, "b"]),
-    "statistics": lambda: go.ThresholdStatistics.empty(MANY) + go.ThresholdStatistics.empty(CUTS),
+    "statistics": lambda: (
+        go.thresholds.ThresholdStatistics.empty(MANY)
+        + go.thresholds.ThresholdStatistics.empty(CUTS)
+    ),
     "classifier": lambda: go.ThresholdClassifier(method=MANY).fit(S, Y),
     "classifier groups": lambda: go.ThresholdClassifier().fit([LONG], Y),
     "json": lambda: go.ThresholdClassifier.from_json(LONG),
@@ -257,32 +273,32 @@ LONG_CALLS = {
     ),
     "shift by position": lambda: go.correct_probability(0.5, MANY),
     "shift": lambda: go.correct_probability(0.5, shift={LONG: MANY}),
-    "threshold's shift": lambda: go.correct_threshold(0.5, shift=MANY),
+    "threshold's shift": lambda: go.priors.correct_threshold(0.5, shift=MANY),
     "shift's length": lambda: go.correct_probability(0.5, shift=MANY),
     "rates of classes": lambda: go.log_odds_shift(class_keep_rates={LONG: 0.0, "a": 1}),
     "mixed rates": lambda: go.log_odds_shift(class_keep_rates={**dict.fromkeys(MANY, 1), "a": 1}),
     "rate": lambda: go.log_odds_shift(negative_keep_rate=MANY),
     "keep rate": lambda: go.negative_downsample(BINARY, MANY),
     "seed": lambda: go.negative_downsample(BINARY, 0.5, random_state=MANY),
-    "rates": lambda: go.resample(MANY, MANY),
-    "rate of a label": lambda: go.resample([LONG], {LONG: 0}),
-    "labels without a rate": lambda: go.resample([LONG], dict.fromkeys(MANY, 1)),
-    "new labels": lambda: go.measured_keep_rates(["a"], [LONG]),
-    "labels gone": lambda: go.measured_keep_rates([LONG, "a"], ["a"]),
-    "prior labels": lambda: go.prior_weights(MANY, 0.1),
-    "prior": lambda: go.prior_weights([LONG], {LONG: 0}),
-    "prior label": lambda: go.prior_weights([LONG], {"a": 1}),
-    "out of fold": lambda: go.estimate_prior([0.5], out_of_fold=(MANY, [0.5] * len(MANY))),
+    "rates": lambda: go.priors.resample(MANY, MANY),
+    "rate of a label": lambda: go.priors.resample([LONG], {LONG: 0}),
+    "labels without a rate": lambda: go.priors.resample([LONG], dict.fromkeys(MANY, 1)),
+    "new labels": lambda: go.priors.measured_keep_rates(["a"], [LONG]),
+    "labels gone": lambda: go.priors.measured_keep_rates([LONG, "a"], ["a"]),
+    "prior labels": lambda: go.priors.prior_weights(MANY, 0.1),
+    "prior": lambda: go.priors.prior_weights([LONG], {LONG: 0}),
+    "prior label": lambda: go.priors.prior_weights([LONG], {"a": 1}),
+    "out of fold": lambda: go.priors.estimate_prior([0.5], out_of_fold=(MANY, [0.5] * len(MANY))),
     "label range": lambda: _checks.label_range("label_range", MANY),
     "prior mapping": lambda: _checks.prior("prior", MANY),
     "flag": lambda: _checks.flag("half", MANY),
-    "n_bins": lambda: go.reliability_bins(BINARY, P, n_bins=MANY),
-    "tree": lambda: go.ProbabilityEstimationTree(tree=MANY).fit(X, BINARY),
-    "one kind of row": lambda: go.ProbabilityEstimationTree().fit(X[:1], [LONG]),
+    "n_bins": lambda: go.calibration.reliability_bins(BINARY, P, n_bins=MANY),
+    "tree": lambda: go.estimators.ProbabilityEstimationTree(tree=MANY).fit(X, BINARY),
+    "one kind of row": lambda: go.estimators.ProbabilityEstimationTree().fit(X[:1], [LONG]),
     "calibrated": lambda: go.CalibratedClassifier(MANY, MANY).fit(X, BINARY),
-    "classes": lambda: go.CalibratedClassifier(LogisticRegression(), go.LogitCalibrator()).fit(
-        np.ones((999, 1)), MANY[:999]
-    ),
+    "classes": lambda: go.CalibratedClassifier(
+        LogisticRegression(), go.estimators.LogitCalibrator()
+    ).fit(np.ones((999, 1)), MANY[:999]),
 }
 
 

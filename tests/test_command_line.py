@@ -118,7 +118,7 @@ class TestThresholds:
 
     def test_interval(self, grades) -> None:
         found = report("thresholds oof.csv --label y --score p --interval")
-        expected = go.estimate_performance(
+        expected = go.evaluation.estimate_performance(
             go.ThresholdClassifier(), grades["p"][:, None], grades["y"], n_repeats=2
         )
         assert found["interval"] == list(expected.interval)
@@ -200,7 +200,7 @@ class TestKappa:
         weight = "--weight w" if weighed else ""
         found = report(f"kappa two.csv --label y --prediction p {weight} {metrics}")
         w = grades["w"] if weighed else None
-        expected = {name: go.threshold_metric(name)(y, p, w) for name in NAMED}
+        expected = {name: go.metrics.threshold_metric(name)(y, p, w) for name in NAMED}
         assert found == {"rows": 400, **expected}
 
     def test_whole_floats_are_classes(self, grades) -> None:
@@ -233,7 +233,7 @@ class TestCorrect:
         run(f"correct clicks.csv --score z --input-space margin {options} -o z.csv")
         p, z = (np.array(read_column(f"{k}.csv", "prediction"), float) for k in "pz")
         assert (p == go.correct_probability(clicks["p"], **description)).all()
-        assert (z == go.correct_margin(clicks["z"], **description)).all()
+        assert (z == go.priors.correct_margin(clicks["z"], **description)).all()
 
     def test_says_what_it_did(self, clicks) -> None:
         result = run("correct clicks.csv --score p --negative-keep-rate 0.4")
@@ -246,10 +246,10 @@ class TestCorrect:
 class TestCalibrate:
     def test_the_choice_is_reported(self, clicks) -> None:
         found = report("calibrate clicks.csv --label y --score p")
-        choice = go.choose_calibrator(clicks["p"], clicks["y"])
+        choice = go.estimators.choose_calibrator(clicks["p"], clicks["y"])
         assert found["method"] == type(choice.calibrator).__name__
         assert found["log_loss"] == choice.log_loss
-        ratio = go.calibration_ratio(clicks["y"], clicks["p"])
+        ratio = go.calibration.calibration_ratio(clicks["y"], clicks["p"])
         assert found["quality"]["as it is"]["calibration_ratio"] == ratio > 1.5
         text = run("calibrate clicks.csv --label y --score p").stdout
         assert f"{choice.log_loss['BetaCalibrator']:.4g}" in text
@@ -260,21 +260,21 @@ class TestCalibrate:
         y, p, w = clicks["y"], clicks["p"], clicks["w"]
         held_out = np.empty(len(y))
         for train, test in StratifiedKFold(3, shuffle=True, random_state=2).split(p, y):
-            fitted = go.ROCConvexHullCalibrator().fit(p[train], y[train], w[train])
+            fitted = go.estimators.ROCConvexHullCalibrator().fit(p[train], y[train], w[train])
             held_out[test] = fitted.predict(p[test])
         found = report(
             "calibrate clicks.csv --label y --score p --weight w --method hull --cv 3 "
             "--random-state 2"
         )["quality"]["calibrated"]
-        judged = go.calibration_error_test(y, held_out, sample_weight=w, random_state=2)
+        judged = go.calibration.calibration_error_test(y, held_out, sample_weight=w, random_state=2)
         assert found == {
-            "calibration_ratio": go.calibration_ratio(y, held_out, sample_weight=w),
+            "calibration_ratio": go.calibration.calibration_ratio(y, held_out, sample_weight=w),
             "calibration_error": judged.error,
             "error_by_chance": judged.null_error,
             "p_value": judged.p_value,
             "normalized_entropy": "inf",  # of a few rows it was certain, and wrong
         }
-        assert math.isinf(go.normalized_entropy(y, held_out, sample_weight=w))
+        assert math.isinf(go.calibration.normalized_entropy(y, held_out, sample_weight=w))
 
     def test_margins(self, clicks) -> None:
         found = report(
@@ -286,7 +286,9 @@ class TestCalibrate:
             "-o saved.json"
         )
         run("apply saved.json clicks.csv --score z -o new.csv")
-        calibrator = go.LogitCalibrator(input_space="margin").fit(clicks["z"], clicks["y"])
+        calibrator = go.estimators.LogitCalibrator(input_space="margin").fit(
+            clicks["z"], clicks["y"]
+        )
         found = np.array(read_column("new.csv", "prediction"), float)
         assert (found == calibrator.predict(clicks["z"])).all()
 
@@ -480,7 +482,9 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
     Path("old.json").write_text(saved.replace("Classifier/1", "Classifier/0"))
     Path("nan.csv").write_text("p\nnan\n")
     Path("other.json").write_text('{"thresholds": [1, 2]}')
-    Path("c.json").write_text(go.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json())
+    Path("c.json").write_text(
+        go.estimators.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()
+    )
     Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
     assert refused(command).startswith(beginning)
 

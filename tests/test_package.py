@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives._names import ELSEWHERE, ROOMS, all_names
 
 PACKAGE = Path(go.__file__).parent
 MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
@@ -64,6 +68,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_folds",
                 "_links",
                 "_marked",
+                "_names",
                 "_places",
                 "_rows",
                 "_splines",
@@ -82,29 +87,79 @@ def test_maths_knows_no_booster(path: Path) -> None:
 def test_public_names_are_importable_and_listed_once() -> None:
     stub = (PACKAGE / "__init__.pyi").read_text()
     listed = [
-        alias.name
+        (node.module, alias.name)
         for node in ast.parse(stub).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
-    assert sorted(listed) == sorted(set(listed)) == go.__all__
-    for name in go.__all__:
+    rooms = [name for module, name in listed if module == "gbdt_objectives"]
+    names = [name for module, name in listed if module != "gbdt_objectives"]
+    assert sorted(names) == sorted(set(names)) == go.__all__
+    assert sorted(rooms) == sorted(ROOMS)
+    assert dir(go) == sorted([*names, *rooms, "__version__"])
+    for module, name in listed:
         assert getattr(go, name) is not None
-        assert name in dir(go)
-        assert name in importlib.import_module(go._rooms[name]).__all__
-    with pytest.raises(AttributeError, match="no attribute 'qwk'"):
-        _ = go.qwk
+        assert module == "gbdt_objectives" or name in importlib.import_module(module).__all__
     assert (PACKAGE / "py.typed").exists()
 
 
-def public() -> list[object]:
-    from gbdt_objectives.adapters import lightgbm, xgboost
+def room(name: str) -> ModuleType:
+    return importlib.import_module(f"gbdt_objectives.{name}")
 
-    things = [getattr(go, name) for name in go.__all__]
-    modules = [xgboost, lightgbm]
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_a_room_shows_its_public_names_only(name: str) -> None:
+    assert dir(room(name)) == sorted(room(name).__all__)
+    assert all(name[0] != "_" for name in dir(room(name)))
+
+
+@pytest.mark.parametrize("name", sorted(set(ROOMS) - {"distributed"}))
+def test_the_root_says_where_a_name_is(name: str) -> None:
+    for public in sorted(set(room(name).__all__) - set(go.__all__) - set(ROOMS)):
+        found = f"it is gbdt_objectives.{name}.{public}$"
+        with pytest.raises(AttributeError, match=found):
+            getattr(go, public)
+        with pytest.raises(ImportError, match=found):
+            exec(f"from gbdt_objectives import {public}")
+
+
+@pytest.mark.parametrize(("other", "ours"), ELSEWHERE.items())
+def test_names_of_the_field_lead_to_ours(other: str, ours: str) -> None:
+    assert other not in all_names()
+    for module in ("gbdt_objectives", "gbdt_objectives.priors"):
+        with pytest.raises(ImportError, match=rf"here that is {re.escape(all_names()[ours])}$"):
+            exec(f"from {module} import {other}")
+
+
+def test_a_misspelt_name_gets_the_nearest_and_nonsense_none() -> None:
+    with pytest.raises(AttributeError, match="did you mean gbdt_objectives.optimize_thresholds"):
+        go.optimize_treshold  # noqa: B018
+    with pytest.raises(AttributeError, match="mean gbdt_objectives.metrics.squared_error_metric"):
+        go.metrics.squared_eror_metric  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'zzz'$"):
+        go.zzz  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
+        go.__wrapped__  # noqa: B018
+    assert not hasattr(go, "reliability_bins")
+
+
+def test_rooms_are_attributes_without_an_import() -> None:
+    code = (
+        "import gbdt_objectives as g; g.calibration.reliability_bins; g.adapters.lightgbm.train; "
+        "g.distributed.WorkersDisagree; g.adapters.xgboost.XGBRegressor"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def public() -> list[Any]:
+    modules = [room(name) for name in ROOMS]
+    modules += [room("adapters.xgboost"), room("adapters.lightgbm")]
     if find_spec("dask"):
-        modules.append(importlib.import_module("gbdt_objectives.distributed.dask"))
-    return [*things, *(getattr(module, name) for module in modules for name in module.__all__)]
+        modules.append(room("distributed.dask"))
+    things = [getattr(module, name) for module in modules for name in module.__all__ if name not in
+              {"dask", "spark"}]  # fmt: skip
+    things = [thing for thing in things if inspect.isfunction(thing) or inspect.isclass(thing)]
+    return list(dict.fromkeys(things))
 
 
 @pytest.mark.parametrize("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")

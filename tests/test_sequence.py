@@ -10,20 +10,17 @@ from scipy.special import logit
 from sklearn.metrics import log_loss
 
 from gbdt_objectives import (
-    InterceptCalibrator,
-    LogitCalibrator,
-    ROCConvexHullCalibrator,
     apply_thresholds,
-    calibration_ratio,
     correct_probability,
-    correct_threshold,
-    f_beta,
     log_odds_shift,
-    measured_keep_rates,
     negative_downsample,
     optimize_thresholds,
     shift_intercept,
 )
+from gbdt_objectives.calibration import calibration_ratio
+from gbdt_objectives.estimators import InterceptCalibrator, LogitCalibrator, ROCConvexHullCalibrator
+from gbdt_objectives.metrics import f_beta
+from gbdt_objectives.priors import correct_threshold, measured_keep_rates
 
 CALIBRATORS = (InterceptCalibrator(), LogitCalibrator(), ROCConvexHullCalibrator())
 

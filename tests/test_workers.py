@@ -536,7 +536,7 @@ def evaluate_probabilities(rank: int, world: int) -> Any:
     data = xgb.DMatrix(np.zeros((len(at), 1)), y[at])
     return [
         metric(3, input_space="probability").xgboost(p[at], data)[1]
-        for metric in (go.class_logloss_metric, go.ranked_probability_score_metric)
+        for metric in (go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric)
     ]
 
 
@@ -549,7 +549,7 @@ def test_class_probabilities_with_a_worker_without_rows(workers: Workers) -> Non
 
 def evaluate_bad_label(rank: int, world: int) -> Any:
     data = xgb.DMatrix(np.zeros((4, 1)), [0, 1, 2 * rank, 1])
-    return go.normalized_entropy_metric().xgboost(np.zeros(4), data)
+    return go.metrics.normalized_entropy_metric().xgboost(np.zeros(4), data)
 
 
 def test_a_bad_label_in_a_metric(pair: Workers) -> None:
@@ -635,7 +635,7 @@ def test_a_description_tells_objectives_apart_but_no_rows() -> None:
     assert len(cases) == len({repr(case.objective) for case in OBJECTIVES})
     by_row = go.offset_logloss_objective([0.5, 0.1]), go.offset_logloss_objective([0.2])
     assert _workers.describe(by_row[0]) == _workers.describe(by_row[1])
-    kappas = go.kappa_objective(COST), go.kappa_objective(np.transpose(COST))
+    kappas = go.objectives.kappa_objective(COST), go.objectives.kappa_objective(np.transpose(COST))
     assert _workers.describe(kappas[0]) != _workers.describe(kappas[1])
 
 

@@ -14,7 +14,7 @@ import lightgbm as lgb
 import matplotlib.pyplot as plt
 import numpy as np
 
-from gbdt_objectives import ThresholdDisplay
+from gbdt_objectives.plotting import ThresholdDisplay
 
 rng = np.random.default_rng(0)
 X = rng.random((9000, 8))

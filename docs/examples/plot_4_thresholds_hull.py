@@ -11,7 +11,7 @@ isotonic regression, so that the global optimum costs a sort and a pass
 import matplotlib.pyplot as plt
 import numpy as np
 
-from gbdt_objectives import ThresholdDisplay
+from gbdt_objectives.plotting import ThresholdDisplay
 
 rng = np.random.default_rng(0)
 signal = rng.standard_normal(150)

@@ -12,12 +12,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from gbdt_objectives import (
-    LogitCalibrator,
-    ReliabilityDisplay,
-    correct_probability,
-    negative_downsample,
-)
+from gbdt_objectives import correct_probability, negative_downsample
+from gbdt_objectives.estimators import LogitCalibrator
+from gbdt_objectives.plotting import ReliabilityDisplay
 
 
 def events(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

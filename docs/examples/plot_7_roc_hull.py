@@ -3,7 +3,8 @@ The ROC curve's convex hull, a calibrator
 =========================================
 
 Any ranking has an ROC curve, and the slopes of its convex hull are the odds of its rows: a
-calibrated probability for each score, which :class:`~gbdt_objectives.ROCConvexHullCalibrator`
+calibrated probability for each score, which
+:class:`~gbdt_objectives.estimators.ROCConvexHullCalibrator`
 predicts. Left the curve and the hull, right the map from score to probability. Fit it on rows
 that the model has not seen; with few positives the steps are coarse, and smoothing (``m=``) or
 another calibrator is better.
@@ -13,7 +14,7 @@ import lightgbm as lgb
 import matplotlib.pyplot as plt
 import numpy as np
 
-from gbdt_objectives import ROCHullDisplay
+from gbdt_objectives.plotting import ROCHullDisplay
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((3000, 6))

@@ -2,7 +2,8 @@ import lightgbm as lgb
 from imblearn.pipeline import Pipeline
 from imblearn.under_sampling import RandomUnderSampler
 
-from gbdt_objectives import correct_probability, measured_keep_rates
+from gbdt_objectives import correct_probability
+from gbdt_objectives.priors import measured_keep_rates
 
 
 def run(X, y, X_test):

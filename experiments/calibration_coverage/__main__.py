@@ -19,7 +19,7 @@ from xgboost import XGBClassifier
 
 from experiments import _common
 from experiments._common import Array
-from gbdt_objectives import (
+from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio_by_segment,
     reliability_bins,

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array
-from gbdt_objectives import (
+from gbdt_objectives.estimators import (
     BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,

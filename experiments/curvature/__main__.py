@@ -27,11 +27,11 @@ from experiments.negative_downsampling.methods import Data
 from experiments.negative_downsampling.models import Recipe, Rows
 from gbdt_objectives import (
     log_odds_shift,
-    measured_keep_rates,
     negative_downsample,
     offset_logloss_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.priors import measured_keep_rates
 
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"

@@ -20,14 +20,8 @@ from tqdm import tqdm
 from experiments import _common
 from experiments._common import Findings
 from experiments.ordinal_probabilities.__main__ import data_sets, models
-from gbdt_objectives import (
-    Metric,
-    apply_thresholds,
-    cost_metric,
-    decide,
-    optimize_thresholds,
-    threshold_metric,
-)
+from gbdt_objectives import Metric, apply_thresholds, decide, optimize_thresholds
+from gbdt_objectives.metrics import cost_metric, threshold_metric
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

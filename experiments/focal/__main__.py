@@ -24,12 +24,8 @@ from tqdm import tqdm
 from experiments import _common
 from experiments._common import Array, Findings
 from experiments.bag_averages.__main__ import simulated
-from gbdt_objectives import (
-    LogitCalibrator,
-    Objective,
-    focal_objective,
-    weighted_logloss_objective,
-)
+from gbdt_objectives import Objective, focal_objective, weighted_logloss_objective
+from gbdt_objectives.estimators import LogitCalibrator
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -23,14 +23,8 @@ from experiments.negative_downsampling import configuration, models, population
 from experiments.negative_downsampling.configuration import Training
 from experiments.negative_downsampling.methods import Data
 from experiments.negative_downsampling.models import Recipe, Rows
-from gbdt_objectives import (
-    correct_margin,
-    log_odds_shift,
-    measured_keep_rates,
-    negative_downsample,
-    offset_logloss_objective,
-    pilot_keep_rates,
-)
+from gbdt_objectives import log_odds_shift, negative_downsample, offset_logloss_objective
+from gbdt_objectives.priors import correct_margin, measured_keep_rates, pilot_keep_rates
 
 CONFIG = Path(__file__).parent / "config.json"
 SIMULATED = "simulated"

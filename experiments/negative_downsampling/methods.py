@@ -17,14 +17,13 @@ from experiments._common import Array
 from experiments.negative_downsampling.configuration import Configuration
 from experiments.negative_downsampling.models import Fitted, Recipe, Rows, fit
 from gbdt_objectives import (
-    correct_margin,
     correct_probability,
     log_odds_shift,
-    measured_keep_rates,
     negative_downsample,
     offset_logloss_objective,
     weighted_logloss_objective,
 )
+from gbdt_objectives.priors import correct_margin, measured_keep_rates
 
 ALL_ROWS = "all rows"
 UNCORRECTED = "uncorrected"

@@ -19,12 +19,8 @@ from experiments import _common
 from experiments._common import Array
 from experiments.negative_downsampling import population
 from experiments.negative_downsampling.configuration import Configuration, Population
-from gbdt_objectives import (
-    correct_margin,
-    log_odds_shift,
-    measured_keep_rates,
-    negative_downsample,
-)
+from gbdt_objectives import log_odds_shift, negative_downsample
+from gbdt_objectives.priors import correct_margin, measured_keep_rates
 
 METHODS = ("all rows", "corrected", "weighted")
 RIGHT, TERMS, CURVE = "right", "terms missing", "curve missing"

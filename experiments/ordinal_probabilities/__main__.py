@@ -23,13 +23,9 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array, Findings
-from gbdt_objectives import (
-    QWKClassifier,
-    class_logloss_metric,
-    ordinal_logit_objective,
-    ranked_probability_score_metric,
-)
+from gbdt_objectives import QWKClassifier, ordinal_logit_objective
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
+from gbdt_objectives.metrics import class_logloss_metric, ranked_probability_score_metric
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -23,11 +23,8 @@ from tqdm import tqdm
 
 from experiments import _common
 from experiments._common import Array
-from gbdt_objectives import (
-    compare_performance,
-    estimate_performance,
-    threshold_metric,
-)
+from gbdt_objectives.evaluation import compare_performance, estimate_performance
+from gbdt_objectives.metrics import threshold_metric
 
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"

@@ -20,7 +20,7 @@ from xgboost import XGBClassifier
 
 from experiments import _common
 from experiments._common import Array
-from gbdt_objectives import prior_shift_test
+from gbdt_objectives.priors import prior_shift_test
 
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"

@@ -261,7 +261,7 @@ def thresholds(
         },
     }
     if interval:
-        report["interval"] = go.estimate_performance(
+        report["interval"] = go.evaluation.estimate_performance(
             classifier, s[:, np.newaxis], y, metric, cv=cv, n_repeats=2, labels=order,
             sample_weight=w, groups=g, random_state=random_state,
         ).interval  # fmt: skip
@@ -373,7 +373,7 @@ def kappa(
     if order is None:
         y, p = _checks.whole_numbers("y_true", y), _checks.whole_numbers("y_pred", p)
     w = weights(table, sample_weight)
-    values = {name: go.threshold_metric(name)(y, p, w, order) for name in metric}
+    values = {name: go.metrics.threshold_metric(name)(y, p, w, order) for name in metric}
     tell({"rows": table.rows, **values}, columns_as_text(values), style)
 
 
@@ -429,7 +429,7 @@ def correct(
     )
     table = read_with_others(file, delimiter, score, column, keep)
     s = numbers(table, "--score", score)
-    correction = go.correct_margin if input_space == "margin" else go.correct_probability
+    correction = go.priors.correct_margin if input_space == "margin" else go.correct_probability
     corrected = correction(s, shift)
     write_with(table, keep, column, corrected, output)
     click.echo(f"mean {input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
@@ -493,7 +493,7 @@ def calibrate(
     w = weights(table, sample_weight)
     log_loss = {}
     if method == "auto":
-        choice = go.choose_calibrator(s, y, w, cv=cv, random_state=random_state)
+        choice = go.estimators.choose_calibrator(s, y, w, cv=cv, random_state=random_state)
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
         calibrator = getattr(go, CALIBRATORS[method])()
@@ -533,13 +533,13 @@ def calibrate(
 
 def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[str, float]:
     """How well probabilities are calibrated, and how much they tell."""
-    test = go.calibration_error_test(y, p, sample_weight=w, random_state=random_state)
+    test = go.calibration.calibration_error_test(y, p, sample_weight=w, random_state=random_state)
     return {
-        "calibration_ratio": go.calibration_ratio(y, p, sample_weight=w),
+        "calibration_ratio": go.calibration.calibration_ratio(y, p, sample_weight=w),
         "calibration_error": test.error,
         "error_by_chance": test.null_error,
         "p_value": test.p_value,
-        "normalized_entropy": go.normalized_entropy(y, p, sample_weight=w),
+        "normalized_entropy": go.calibration.normalized_entropy(y, p, sample_weight=w),
     }
 
 

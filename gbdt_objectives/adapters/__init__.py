@@ -55,11 +55,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._library import library_of
+from gbdt_objectives._names import room
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
 
 __all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+
+__getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
 
 BoosterT = TypeVar("BoosterT")
 
@@ -199,7 +202,8 @@ def imbalance_shift(
     Examples
     --------
     >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives import imbalance_shift, shift_intercept
+    >>> from gbdt_objectives import shift_intercept
+    >>> from gbdt_objectives.adapters import imbalance_shift
     >>> params = {"objective": "binary:logistic", "scale_pos_weight": 3, "base_score": 0.5}
     >>> data = xgb.DMatrix(np.zeros((4, 1)), label=[0, 0, 0, 1])
     >>> booster = xgb.train(params, data, 20)
@@ -250,9 +254,3 @@ def _intercept_of(booster: object) -> Any:
             f"{type(booster).__module__}.{type(booster).__name__}"
         )
     return import_module(f"{__name__}.{library}.intercept")
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("lightgbm", "xgboost"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -141,7 +141,7 @@ def expected_calibration_error(
 
     Examples
     --------
-    >>> from gbdt_objectives import expected_calibration_error
+    >>> from gbdt_objectives.calibration import expected_calibration_error
     >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
     >>> round(expected_calibration_error(y, p, n_bins=2), 4)
     0.0833

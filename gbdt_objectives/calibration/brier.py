@@ -47,7 +47,7 @@ def brier_terms(
 
     Examples
     --------
-    >>> from gbdt_objectives import brier_terms
+    >>> from gbdt_objectives.calibration import brier_terms
     >>> brier_terms([1, 0], [0.8, 0.5])
     array([0.04, 0.25])
     >>> brier_terms(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"], scale_by_half=False)
@@ -94,7 +94,7 @@ def brier_score(
 
     Examples
     --------
-    >>> from gbdt_objectives import brier_score
+    >>> from gbdt_objectives.calibration import brier_score
     >>> round(brier_score([1, 0], [0.8, 0.5]), 4)
     0.145
     """

@@ -123,7 +123,7 @@ def calibration_error_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import calibration_error_test
+    >>> from gbdt_objectives.calibration import calibration_error_test
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 49, 2_000)
     >>> y = rng.random(2_000) < p

@@ -151,7 +151,7 @@ def roc_convex_hull(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import roc_convex_hull
+    >>> from gbdt_objectives.calibration import roc_convex_hull
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
     >>> hull = roc_convex_hull(y, np.arange(10, 0, -1))
     >>> hull.probability(m=2)

@@ -46,7 +46,7 @@ def calibration_ratio(
 
     Examples
     --------
-    >>> from gbdt_objectives import calibration_ratio
+    >>> from gbdt_objectives.calibration import calibration_ratio
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
@@ -111,7 +111,7 @@ def normalized_entropy(
 
     Examples
     --------
-    >>> from gbdt_objectives import normalized_entropy
+    >>> from gbdt_objectives.calibration import normalized_entropy
     >>> round(normalized_entropy([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
     1.0
     >>> round(normalized_entropy([1, 0, 0, 0], [0.7, 0.1, 0.1, 0.1]), 4)

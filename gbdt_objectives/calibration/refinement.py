@@ -133,7 +133,7 @@ def calibration_refinement(
 
     Examples
     --------
-    >>> from gbdt_objectives import calibration_refinement
+    >>> from gbdt_objectives.calibration import calibration_refinement
     >>> y = [0] * 6 + [1] * 3 + [2]
     >>> parts = calibration_refinement(y, [[0.5, 0.3, 0.2]] * 10)
     >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)

@@ -150,7 +150,7 @@ def calibration_ratio_by_segment(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import calibration_ratio_by_segment
+    >>> from gbdt_objectives.calibration import calibration_ratio_by_segment
     >>> rng = np.random.default_rng(0)
     >>> country = rng.choice(["AT", "CH", "DE"], 20_000, p=[0.1, 0.01, 0.89])
     >>> p = rng.beta(1, 99, 20_000)

@@ -47,7 +47,7 @@ def empirical_probability(
 
     Examples
     --------
-    >>> from gbdt_objectives import empirical_probability
+    >>> from gbdt_objectives.calibration import empirical_probability
     >>> empirical_probability([20, 40])
     array([0.33333333, 0.66666667])
     >>> empirical_probability([[20, 40], [1, 0]], m=2)

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from gbdt_objectives._names import room
 from gbdt_objectives.checking.checks import (
     CHECKS,
     ON_OTHER_LABELS,
@@ -36,6 +37,8 @@ from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
 __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective"]
+
+__getattr__, __dir__ = room(__name__, __all__)
 
 LONGEST_ERROR = 300
 """Characters that are shown of what an objective raises."""

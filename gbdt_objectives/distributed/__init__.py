@@ -1,1 +1,8 @@
 """Many machines: an engine a module, on top of the adapters."""
+
+from gbdt_objectives._names import room
+from gbdt_objectives._workers import WorkersDisagree
+
+__all__ = ["WorkersDisagree", "dask", "spark"]
+
+__getattr__, __dir__ = room(__name__, __all__, ("dask", "spark"))

@@ -10,6 +10,7 @@ where rows are sampled. ``groups``: rows of one group stay on one side of each s
 Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also saved as JSON.
 """
 
+from gbdt_objectives._names import room
 from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
@@ -19,7 +20,6 @@ from gbdt_objectives.estimators.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
-from gbdt_objectives.estimators.performance import compare_performance, estimate_performance
 from gbdt_objectives.estimators.probability_tree import (
     ProbabilityEstimationTree,
     leaf_indices,
@@ -46,8 +46,8 @@ __all__ = [
     "ThresholdClassifier",
     "VennAbersCalibrator",
     "choose_calibrator",
-    "compare_performance",
-    "estimate_performance",
     "leaf_indices",
     "leaf_probability",
 ]
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -57,7 +57,7 @@ class BetaCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import BetaCalibrator
+    >>> from gbdt_objectives.estimators import BetaCalibrator
     >>> score = np.repeat([0.1, 0.5, 0.9], 10)
     >>> y = np.repeat([0, 1, 0, 1, 0, 1], [9, 1, 7, 3, 3, 7])
     >>> calibrator = BetaCalibrator().fit(score, y)

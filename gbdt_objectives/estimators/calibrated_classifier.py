@@ -93,7 +93,9 @@ class CalibratedClassifier(ProbabilityClassifier):
     --------
     >>> import numpy as np
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from gbdt_objectives import CalibratedClassifier, LogitCalibrator, normalized_entropy
+    >>> from gbdt_objectives import CalibratedClassifier
+    >>> from gbdt_objectives.calibration import normalized_entropy
+    >>> from gbdt_objectives.estimators import LogitCalibrator
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=4000)
     >>> y = (rng.random(4000) < 1 / (1 + np.exp(-x))).astype(int)

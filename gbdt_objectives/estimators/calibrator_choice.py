@@ -99,7 +99,7 @@ def choose_calibrator(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import choose_calibrator
+    >>> from gbdt_objectives.estimators import choose_calibrator
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)

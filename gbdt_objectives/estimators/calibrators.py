@@ -183,7 +183,7 @@ class ROCConvexHullCalibrator(Calibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import ROCConvexHullCalibrator
+    >>> from gbdt_objectives.estimators import ROCConvexHullCalibrator
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
     >>> score = np.arange(10, 0, -1)
     >>> calibrator = ROCConvexHullCalibrator(m=2).fit(score, y)
@@ -267,7 +267,7 @@ class InterceptCalibrator(LogOddsCalibrator):
 
     Examples
     --------
-    >>> from gbdt_objectives import InterceptCalibrator
+    >>> from gbdt_objectives.estimators import InterceptCalibrator
     >>> calibrator = InterceptCalibrator().fit([0.5, 0.5, 0.8, 0.8], [0, 0, 0, 1])
     >>> calibrator.predict([0.5, 0.8]).round(4)
     array([0.1287, 0.3713])
@@ -323,7 +323,7 @@ class LogitCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import LogitCalibrator
+    >>> from gbdt_objectives.estimators import LogitCalibrator
     >>> score = np.repeat([0.1, 0.9], 10)
     >>> y = np.repeat([0, 1, 0, 1], [7, 3, 3, 7])
     >>> calibrator = LogitCalibrator().fit(score, y)

@@ -127,7 +127,7 @@ def leaf_probability(
     --------
     >>> import numpy as np
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from gbdt_objectives import leaf_probability
+    >>> from gbdt_objectives.estimators import leaf_probability
     >>> X = np.arange(8.0)[:, None]
     >>> y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, y)
@@ -192,7 +192,7 @@ def leaf_indices(model: Any, X: Any) -> Array:
     >>> import numpy as np, lightgbm as lgb
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.preprocessing import OneHotEncoder
-    >>> from gbdt_objectives import leaf_indices
+    >>> from gbdt_objectives.estimators import leaf_indices
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(4000, 3))
     >>> y = (rng.random(4000) < 1 / (1 + np.exp(2 - X[:, 0]))).astype(int)
@@ -256,7 +256,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import ProbabilityEstimationTree
+    >>> from gbdt_objectives.estimators import ProbabilityEstimationTree
     >>> X = np.repeat([[0.0], [1.0]], [60, 15], axis=0)
     >>> y = np.repeat([1, 0, 1, 0], [20, 40, 10, 5])
     >>> pet = ProbabilityEstimationTree(m=10, prior=[0.7, 0.3]).fit(X, y)

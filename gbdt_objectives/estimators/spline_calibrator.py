@@ -63,7 +63,8 @@ class SplineCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import SplineCalibrator, normalized_entropy
+    >>> from gbdt_objectives.calibration import normalized_entropy
+    >>> from gbdt_objectives.estimators import SplineCalibrator
     >>> rng = np.random.default_rng(0)
     >>> z = rng.normal(-1, 1.5, 20_000)
     >>> y = (rng.random(20_000) < 1 / (1 + np.exp(-z))).astype(int)

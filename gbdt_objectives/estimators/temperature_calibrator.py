@@ -77,7 +77,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import TemperatureCalibrator
+    >>> from gbdt_objectives.estimators import TemperatureCalibrator
     >>> p = np.repeat([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 10, axis=0)
     >>> y = np.repeat([0, 1, 2, 1, 0, 2, 2, 0, 1], [6, 2, 2] * 3)
     >>> calibrator = TemperatureCalibrator().fit(p, y)

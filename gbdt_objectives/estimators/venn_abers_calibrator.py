@@ -50,7 +50,7 @@ class VennAbersCalibrator(Calibrator):
 
     Examples
     --------
-    >>> from gbdt_objectives import VennAbersCalibrator
+    >>> from gbdt_objectives.estimators import VennAbersCalibrator
     >>> score = [1, 2, 3, 4, 5, 6, 7, 8]
     >>> calibrator = VennAbersCalibrator().fit(score, [0, 0, 1, 0, 0, 1, 1, 1])
     >>> calibrator.predict([1.5, 4, 9]).round(4)

@@ -111,7 +111,8 @@ class Metric:
 
         Examples
         --------
-        >>> from gbdt_objectives import extended_qwk_metric, squared_error_metric
+        >>> from gbdt_objectives import extended_qwk_metric
+        >>> from gbdt_objectives.metrics import squared_error_metric
         >>> kappa = extended_qwk_metric()
         >>> kappa.loss.name, kappa.loss.greater_is_better
         ('extended_qwk_loss', False)

@@ -170,7 +170,7 @@ def class_logloss_metric(
 
     Examples
     --------
-    >>> from gbdt_objectives import class_logloss_metric
+    >>> from gbdt_objectives.metrics import class_logloss_metric
     >>> metric = class_logloss_metric(3, input_space="probability")
     >>> round(metric([0, 2], [[0.7, 0.2, 0.1], [0.5, 0.25, 0.25]]), 4)
     0.8715
@@ -214,7 +214,7 @@ def ranked_probability_score_metric(
 
     Examples
     --------
-    >>> from gbdt_objectives import ranked_probability_score_metric
+    >>> from gbdt_objectives.metrics import ranked_probability_score_metric
     >>> metric = ranked_probability_score_metric(input_space="probability")
     >>> metric([0, 2], [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]])
     0.375

@@ -474,7 +474,8 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
 
     Examples
     --------
-    >>> from gbdt_objectives import cost_metric, optimize_thresholds
+    >>> from gbdt_objectives import optimize_thresholds
+    >>> from gbdt_objectives.metrics import cost_metric
     >>> missed_is_worse = cost_metric([[0, 1], [10, 0]])
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
     >>> optimize_thresholds(y, score, metric=missed_is_worse).round(2)
@@ -516,7 +517,7 @@ def kappa_cost(matrix: ArrayLike) -> ClassMetric:
 
     Examples
     --------
-    >>> from gbdt_objectives import kappa_cost
+    >>> from gbdt_objectives.metrics import kappa_cost
     >>> capped = kappa_cost([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
     0.7143
@@ -565,7 +566,8 @@ def f_beta(beta: float) -> ClassMetric:
 
     Examples
     --------
-    >>> from gbdt_objectives import f_beta, optimize_thresholds
+    >>> from gbdt_objectives import optimize_thresholds
+    >>> from gbdt_objectives.metrics import f_beta
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
     >>> optimize_thresholds(y, score, metric=f_beta(0.5)).round(2)
     array([0.45])
@@ -662,7 +664,7 @@ def threshold_metric(
 
     Examples
     --------
-    >>> from gbdt_objectives import threshold_metric
+    >>> from gbdt_objectives.metrics import threshold_metric
     >>> round(threshold_metric("qwk")([0, 1, 2, 3], [0, 1, 1, 3]), 4)
     0.9
     >>> mae = threshold_metric("mae", (0, 3))

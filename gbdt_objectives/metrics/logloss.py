@@ -154,7 +154,7 @@ def normalized_entropy_metric(
 
     Examples
     --------
-    >>> from gbdt_objectives import normalized_entropy_metric
+    >>> from gbdt_objectives.metrics import normalized_entropy_metric
     >>> metric = normalized_entropy_metric(input_space="probability")
     >>> round(metric([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
     1.0

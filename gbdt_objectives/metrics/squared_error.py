@@ -32,7 +32,7 @@ def squared_error_metric() -> SquaredErrorMetric:
 
     Examples
     --------
-    >>> from gbdt_objectives import squared_error_metric
+    >>> from gbdt_objectives.metrics import squared_error_metric
     >>> squared_error_metric()([0, 1], [0.0, 3.0])
     2.0
     """

@@ -11,6 +11,7 @@ row, shaped like the margin. ``loss``: the total over rows, not the mean.
 
 from gbdt_objectives._domain import BINARY, REAL, Classes, Interval, Values
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link
+from gbdt_objectives._names import room
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective
@@ -47,3 +48,5 @@ __all__ = [
     "ratio_objective",
     "weighted_logloss_objective",
 ]
+
+__getattr__, __dir__ = room(__name__, __all__)

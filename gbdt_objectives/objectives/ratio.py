@@ -258,7 +258,7 @@ def kappa_objective(
 
     Examples
     --------
-    >>> from gbdt_objectives import kappa_objective
+    >>> from gbdt_objectives.objectives import kappa_objective
     >>> y = [0, 1, 2, 3, 3]
     >>> obj = kappa_objective("absolute", y)
     >>> obj.intercept
@@ -397,7 +397,7 @@ def ratio_objective(
     1 - F1 of probabilities, from log-odds:
 
     >>> import numpy as np
-    >>> from gbdt_objectives import ratio_objective
+    >>> from gbdt_objectives.objectives import ratio_objective
     >>> def missed_and_false(y, z):
     ...     q = 1 / (1 + np.exp(-z))
     ...     return y + q - 2 * y * q, (1 - 2 * y) * q * (1 - q)

@@ -6,8 +6,11 @@ A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figu
 leaves ``ax_`` and ``figure_``. Colours are told apart with any kind of colour vision.
 """
 
+from gbdt_objectives._names import room
 from gbdt_objectives.plotting.reliability_display import ReliabilityCurve, ReliabilityDisplay
 from gbdt_objectives.plotting.roc_hull_display import ROCHullDisplay
 from gbdt_objectives.plotting.threshold_display import ThresholdDisplay
 
 __all__ = ["ROCHullDisplay", "ReliabilityCurve", "ReliabilityDisplay", "ThresholdDisplay"]
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -118,7 +118,7 @@ class ReliabilityDisplay:
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from gbdt_objectives import ReliabilityDisplay
+    >>> from gbdt_objectives.plotting import ReliabilityDisplay
     >>> y = [0, 0, 1, 0, 1, 1]
     >>> p = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
     >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=2)
@@ -219,7 +219,8 @@ class ReliabilityDisplay:
         >>> import matplotlib
         >>> matplotlib.use("Agg")
         >>> import numpy as np
-        >>> from gbdt_objectives import ReliabilityDisplay, correct_probability, log_odds_shift
+        >>> from gbdt_objectives import correct_probability, log_odds_shift
+        >>> from gbdt_objectives.plotting import ReliabilityDisplay
         >>> rng = np.random.default_rng(0)
         >>> p = rng.beta(0.5, 50, 10_000)
         >>> y = rng.random(10_000) < p

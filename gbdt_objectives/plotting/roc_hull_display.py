@@ -62,7 +62,7 @@ class ROCHullDisplay:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np
-    >>> from gbdt_objectives import ROCHullDisplay
+    >>> from gbdt_objectives.plotting import ROCHullDisplay
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
     >>> display = ROCHullDisplay.from_predictions(y, np.arange(10, 0, -1))
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
@@ -123,7 +123,7 @@ class ROCHullDisplay:
         >>> import matplotlib
         >>> matplotlib.use("Agg")
         >>> import numpy as np
-        >>> from gbdt_objectives import ROCHullDisplay
+        >>> from gbdt_objectives.plotting import ROCHullDisplay
         >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
         >>> display = ROCHullDisplay.from_predictions(y, np.arange(10, 0, -1), kind="map")
         >>> display.ax_.get_lines()[0].get_ydata().round(4)

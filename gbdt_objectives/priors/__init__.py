@@ -16,6 +16,7 @@ at which positives and negatives were kept (or replicated, above 1), tau and s t
 probability of label 1 where the model is used and where it was trained.
 """
 
+from gbdt_objectives._names import room
 from gbdt_objectives.priors.estimate import (
     PriorEstimate,
     PriorShiftTest,
@@ -56,3 +57,5 @@ __all__ = [
     "prior_weights",
     "resample",
 ]
+
+__getattr__, __dir__ = room(__name__, __all__)

@@ -157,7 +157,7 @@ def estimate_prior(
 
     Examples
     --------
-    >>> from gbdt_objectives import estimate_prior
+    >>> from gbdt_objectives.priors import estimate_prior
     >>> estimate = estimate_prior([0.9, 0.8, 0.3, 0.6, 0.2] * 20, 0.5)
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
@@ -212,7 +212,7 @@ def prior_shift_test(
 
     Examples
     --------
-    >>> from gbdt_objectives import prior_shift_test
+    >>> from gbdt_objectives.priors import prior_shift_test
     >>> test = prior_shift_test([0.9, 0.8, 0.3, 0.6, 0.2] * 20, 0.5)
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)

@@ -54,7 +54,8 @@ def negative_downsample(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import log_odds_shift, measured_keep_rates, negative_downsample
+    >>> from gbdt_objectives import log_odds_shift, negative_downsample
+    >>> from gbdt_objectives.priors import measured_keep_rates
     >>> y = (np.arange(100_000) % 1000 == 0).astype(int)
     >>> rows = negative_downsample(y, 0.02, random_state=0)
     >>> int(y[rows].sum()), len(rows)
@@ -134,7 +135,7 @@ def negative_downsample_by_key(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import negative_downsample_by_key
+    >>> from gbdt_objectives.priors import negative_downsample_by_key
     >>> user = np.arange(100_000)
     >>> y = (user % 1000 == 0).astype(int)
     >>> mask = negative_downsample_by_key(y, user, 0.02)
@@ -240,7 +241,8 @@ def pilot_keep_rates(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import negative_downsample, pilot_keep_rates
+    >>> from gbdt_objectives import negative_downsample
+    >>> from gbdt_objectives.priors import pilot_keep_rates
     >>> y = np.array([0, 0, 0, 0, 0, 1])
     >>> pilot_keep_rates(y, [0.01, 0.01, 0.01, 0.02, 0.1, 0.1], 0.3).round(3)
     array([0.1, 0.1, 0.1, 0.2, 1. , 1. ])
@@ -325,7 +327,7 @@ def resample(
 
     Examples
     --------
-    >>> from gbdt_objectives import resample
+    >>> from gbdt_objectives.priors import resample
     >>> resample(["a", "b", "a", "b"], {"a": 1, "b": 3}, random_state=0)
     array([0, 1, 1, 1, 2, 3, 3, 3])
     """
@@ -370,7 +372,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
     Examples
     --------
-    >>> from gbdt_objectives import correct_probability, measured_keep_rates
+    >>> from gbdt_objectives import correct_probability
+    >>> from gbdt_objectives.priors import measured_keep_rates
     >>> rates = measured_keep_rates([0, 0, 0, 0, 1], [0, 1])
     >>> rates
     {0: 0.25, 1: 1.0}

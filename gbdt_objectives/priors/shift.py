@@ -286,7 +286,8 @@ def correct_margin(
 
     Examples
     --------
-    >>> from gbdt_objectives import correct_margin, log_odds_shift
+    >>> from gbdt_objectives import log_odds_shift
+    >>> from gbdt_objectives.priors import correct_margin
     >>> correct_margin([-700.0, 0.0, 700.0], log_odds_shift(negative_keep_rate=0.1)).round(3)
     array([-702.303,   -2.303,  697.697])
     """
@@ -344,7 +345,8 @@ def correct_threshold(
     --------
     A click that pays from a probability of 50 %, and a tenth of the negatives kept:
 
-    >>> from gbdt_objectives import correct_threshold, log_odds_shift
+    >>> from gbdt_objectives import log_odds_shift
+    >>> from gbdt_objectives.priors import correct_threshold
     >>> shift = log_odds_shift(negative_keep_rate=0.1)
     >>> print(correct_threshold(0.5, shift).round(4))
     0.9091

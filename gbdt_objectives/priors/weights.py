@@ -74,7 +74,7 @@ def prior_weights(
 
     Examples
     --------
-    >>> from gbdt_objectives import prior_weights
+    >>> from gbdt_objectives.priors import prior_weights
     >>> prior_weights([0, 0, 1, 1], 0.1)
     array([1.8, 1.8, 0.2, 0.2])
     >>> prior_weights([0, 0, 1, 1], 0.1, normalize="positive")

@@ -9,21 +9,18 @@ bin. There are d pools in ascending order of score; a *cut* is a number i in 0..
 of pools below it.
 """
 
-from gbdt_objectives.thresholds.cross_validation import (
-    ThresholdCrossValidation,
-    cross_validate_thresholds,
-)
+from gbdt_objectives._names import room
 from gbdt_objectives.thresholds.decisions import decide
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [
-    "ThresholdCrossValidation",
     "ThresholdStatistics",
     "Thresholds",
     "apply_thresholds",
-    "cross_validate_thresholds",
     "decide",
     "optimize_thresholds",
 ]
+
+__getattr__, __dir__ = room(__name__, __all__)

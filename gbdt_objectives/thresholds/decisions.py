@@ -62,7 +62,8 @@ def decide(
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives import cost_metric, decide
+    >>> from gbdt_objectives import decide
+    >>> from gbdt_objectives.metrics import cost_metric
     >>> P = np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3], [0.1, 0.2, 0.7]])
     >>> decide(P, "accuracy")
     array([0, 0, 2])

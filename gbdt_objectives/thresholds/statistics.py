@@ -279,7 +279,8 @@ class ThresholdStatistics:
 
         Examples
         --------
-        >>> from gbdt_objectives import ThresholdStatistics, reliability_bins
+        >>> from gbdt_objectives.calibration import reliability_bins
+        >>> from gbdt_objectives.thresholds import ThresholdStatistics
         >>> statistics = ThresholdStatistics.empty([0, 1], max_bins=131_072)
         >>> for y, p in (([0, 0, 1], [0.1, 0.2, 0.3]), ([0, 1, 1], [0.6, 0.7, 0.8])):
         ...     statistics = statistics.add(y, p)

@@ -456,14 +456,16 @@ def test_the_wrappers_see_probabilities(lib: Library, rare) -> None:
     a, b = np.arange(800) < 500, np.arange(800) >= 500
     model = make(lib, True, objective=Scaled()).fit(X[a], y[a])
     p = model.predict_proba(X[b])[:, 1]
-    calibrated = go.CalibratedClassifier(model, go.LogitCalibrator(), cv="prefit").fit(X[b], y[b])
+    calibrated = go.CalibratedClassifier(model, go.estimators.LogitCalibrator(), cv="prefit").fit(
+        X[b], y[b]
+    )
     np.testing.assert_allclose(calibrated.oof_probability_, p, rtol=1e-12)
     refitted = go.CalibratedClassifier(make(lib, True, objective=Scaled()), cv=3).fit(X, y)
     assert np.abs(refitted.predict_proba(X)[:, 1].mean() - y.mean()) < 0.02
-    shift = go.imbalance_shift(model, y[b], X[b])
+    shift = go.adapters.imbalance_shift(model, y[b], X[b])
     logistic = make(lib, True, objective=go.weighted_logloss_objective(1)).fit(X[a], y[a])
     # the same trees but for the scale of gradients, hessians and XGBoost's reg_lambda
-    assert shift == pytest.approx(go.imbalance_shift(logistic, y[b], X[b]), abs=0.2)
+    assert shift == pytest.approx(go.adapters.imbalance_shift(logistic, y[b], X[b]), abs=0.2)
 
     inner = make(lib, True, objective=Scaled())
     for correction in ("prior", "weight"):
@@ -485,7 +487,7 @@ def test_calibration_of_several_classes_sees_probabilities(
     """Those of the objective as fitted to the training rows."""
     X, y, _ = ordinal
     model = make(lib, True, objective=objective).fit(X[TRAIN], y[TRAIN] - 1)
-    calibrated = go.CalibratedClassifier(model, go.TemperatureCalibrator(), cv="prefit")
+    calibrated = go.CalibratedClassifier(model, go.estimators.TemperatureCalibrator(), cv="prefit")
     calibrated.fit(X[TEST], y[TEST] - 1)
     np.testing.assert_array_equal(calibrated.oof_probability_, model.predict_proba(X[TEST]))
 

@@ -82,9 +82,9 @@ def test_equals_a_loop_of_train_over_the_same_folds(
     X, y, w = rare if kind == "logloss" else ordinal
     X, y, w = X[:600], y[:600] + (10 if kind == "qwk" else 0), w[:600]
     objective, metric = {
-        "qwk": (go.qwk_objective(), go.squared_error_metric()),
+        "qwk": (go.qwk_objective(), go.metrics.squared_error_metric()),
         "logloss": (go.offset_logloss_objective(0.5), go.weighted_logloss_metric(0.5)),
-        "function": (go.objective(squared_error, intercept=2.0), go.squared_error_metric()),
+        "function": (go.objective(squared_error, intercept=2.0), go.metrics.squared_error_metric()),
     }[kind]
     call: dict[str, Any] = {"objective": objective, "metric": metric}
     data = whole(lib, X, y, w if weighted else None)
@@ -106,7 +106,7 @@ def test_an_unmeasured_objective_is_measured_on_the_training_rows_of_each_fold(
     X, y, w = ordinal
     data = whole(lib, X, y, w)
     rate = {"learning_rate": 1e-9}
-    means, _ = run(lib, data, 1, params=rate, metric=go.squared_error_metric())
+    means, _ = run(lib, data, 1, params=rate, metric=go.metrics.squared_error_metric())
     centres = [np.average(y[train], weights=w[train]) for train, _ in FOLDS]
     assert len({round(centre, 6) for centre in centres}) == 3
     errors = [
@@ -115,7 +115,9 @@ def test_an_unmeasured_objective_is_measured_on_the_training_rows_of_each_fold(
     ]
     assert means[0] == pytest.approx(np.mean(errors), rel=1e-6)
     given = go.qwk_objective(center=2.0, spread=1.0, label_range=(1, 4))
-    measured, _ = run(lib, data, 1, params=rate, metric=go.squared_error_metric(), objective=given)
+    measured, _ = run(
+        lib, data, 1, params=rate, metric=go.metrics.squared_error_metric(), objective=given
+    )
     errors = [np.average((y[test] - 2) ** 2, weights=w[test]) for _, test in FOLDS]
     assert measured[0] == pytest.approx(np.mean(errors), rel=1e-6)
 
@@ -124,7 +126,7 @@ def test_an_unmeasured_objective_is_measured_on_the_training_rows_of_each_fold(
 def test_stops_on_the_mean_over_folds_in_the_direction_of_the_metric(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
     data = whole(lib, X, y)
-    for metric in (SMOOTH, SMOOTH.loss, go.squared_error_metric()):
+    for metric in (SMOOTH, SMOOTH.loss, go.metrics.squared_error_metric()):
         full, _ = run(lib, data, 60, metric=metric)
         best = int(np.argmax(full) if metric.greater_is_better else np.argmin(full))
         assert 5 < best < 45

@@ -31,7 +31,7 @@ from tests.adapters.library import LGB, XGB, Library, both, needs_routing
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
-SMOOTH, ERROR = go.extended_qwk_metric(), go.squared_error_metric()
+SMOOTH, ERROR = go.extended_qwk_metric(), go.metrics.squared_error_metric()
 SMALL = {
     "xgboost": {"max_depth": 3, "n_jobs": 1, "random_state": 0, "n_estimators": 12},
     "lightgbm": {
@@ -205,7 +205,7 @@ def test_a_metric_that_would_misread_what_is_trained_is_refused(lib: Library, ra
     for metric in (kappa_metric, kappa_metric.loss, SMOOTH, ERROR):
         with pytest.raises(ValueError, match="label units.*log-odds.*weighted_logloss_metric"):
             fit(lib, make(lib, True, objective=of_odds), X, y, held_out, metric)
-    for metric in (logloss, go.normalized_entropy_metric()):
+    for metric in (logloss, go.metrics.normalized_entropy_metric()):
         with pytest.raises(ValueError, match="log-odds.*label units.*extended_qwk_metric"):
             fit(lib, make(lib, objective=go.qwk_objective()), X, y, held_out, metric)
     data = lib.data(X, y)

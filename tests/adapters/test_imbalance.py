@@ -55,7 +55,7 @@ def test_the_shift_undoes_the_parameters(lib: Library, params, known, population
     X, y, p = population
     small = {"max_depth": 2} if lib is XGB else {"num_leaves": 4, "min_data_in_leaf": 400}
     booster = lib.built_in({**small, **params}, lib.data(X, y), 60)
-    shift = go.imbalance_shift(booster, y)
+    shift = go.adapters.imbalance_shift(booster, y)
     expected = -np.log((y == 0).sum() / y.sum()) if known is None else known
     assert shift == pytest.approx(expected, abs=1e-7)
 
@@ -81,20 +81,20 @@ def test_read_from_a_saved_model(lib: Library, population, tmp_path):
     booster.save_model(file)
     loaded = type(booster)(model_file=file)
     for model in (booster, loaded, go.shift_intercept(loaded, -20.0)):
-        assert go.imbalance_shift(model) == pytest.approx(-np.log(7), abs=1e-7)  # float32
+        assert go.adapters.imbalance_shift(model) == pytest.approx(-np.log(7), abs=1e-7)  # float32
     adapter = xgboost_adapter if lib is XGB else lightgbm_adapter
-    assert adapter.imbalance_shift(booster) == go.imbalance_shift(booster)
+    assert adapter.imbalance_shift(booster) == go.adapters.imbalance_shift(booster)
 
 
 @both
 def test_nothing_to_undo_in_our_models(lib: Library, rare):
     X, y, _ = rare
     booster = lib.train(lib.params, lib.data(X, y), 3, objective=go.offset_logloss_objective(0.1))
-    assert go.imbalance_shift(booster) == 0.0
+    assert go.adapters.imbalance_shift(booster) == 0.0
     if lib is LGB:  # which ignores its own parameters under a custom objective, and says so
         custom = lgb.train({**lib.params, **BAGGED, "objective": go.offset_logloss_objective(1)},
                            lgb.Dataset(X, y), 3)  # fmt: skip
-        assert go.imbalance_shift(custom) == 0.0
+        assert go.adapters.imbalance_shift(custom) == 0.0
 
 
 @both
@@ -102,34 +102,34 @@ def test_misuse(lib: Library, rare):
     X, y, _ = rare
     data = lib.data(X, y)
     with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
-        go.imbalance_shift("model")
+        go.adapters.imbalance_shift("model")
     estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="from an estimator take"):
-        go.imbalance_shift(estimator)
+        go.adapters.imbalance_shift(estimator)
     squares = lib.built_in({"scale_pos_weight": 5} if lib is XGB else {}, data, 2)
     with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
-        go.imbalance_shift(squares)
+        go.adapters.imbalance_shift(squares)
 
 
 def test_positives_of_weight_zero(rare):
     X, y, _ = rare
     params = {"objective": "binary:logistic", "scale_pos_weight": 0}
     with pytest.raises(ValueError, match="scale_pos_weight = 0: no shift undoes that"):
-        go.imbalance_shift(xgb.train(params, xgb.DMatrix(X, y), 2))
+        go.adapters.imbalance_shift(xgb.train(params, xgb.DMatrix(X, y), 2))
 
 
 def test_is_unbalance_needs_the_labels(rare):
     X, y, _ = rare
     booster = LGB.built_in({**BINARY, "is_unbalance": True}, lgb.Dataset(X, y), 2)
     with pytest.raises(ValueError, match=r"pass the training labels, imbalance_shift\(booster, y"):
-        go.imbalance_shift(booster)
+        go.adapters.imbalance_shift(booster)
     with pytest.raises(ValueError, match="y has one class only, found 0 positives"):
-        go.imbalance_shift(booster, np.zeros(5))
+        go.adapters.imbalance_shift(booster, np.zeros(5))
     with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.imbalance_shift(booster, [0, 1, 2])
+        go.adapters.imbalance_shift(booster, [0, 1, 2])
     head, _, _ = booster.model_to_string().partition("\nparameters:\n")
     with pytest.raises(ValueError, match="holds no parameters"):
-        go.imbalance_shift(lgb.Booster(model_str=head), y)
+        go.adapters.imbalance_shift(lgb.Booster(model_str=head), y)
 
 
 def test_is_unbalance_counts_rows_not_weights(rare):
@@ -141,7 +141,9 @@ def test_is_unbalance_counts_rows_not_weights(rare):
     )
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-12)
     # a model's text has its parameters to six digits
-    assert go.imbalance_shift(one, y) == pytest.approx(go.imbalance_shift(two), abs=1e-5)
+    assert go.adapters.imbalance_shift(one, y) == pytest.approx(
+        go.adapters.imbalance_shift(two), abs=1e-5
+    )
 
 
 # --- inferred from a sample of the population -------------------------------------------------
@@ -169,8 +171,8 @@ def test_weights_given_per_row_are_undone(lib: Library, halves):
     (X, y, _), (X_new, y_new, z_new) = halves
     weighed = lib.data(X, y, np.where(y == 1, 20.0, 1.0))
     booster = lib.built_in({**LOGISTIC[lib.name], **STUMPS[lib.name]}, weighed, 60)
-    assert go.imbalance_shift(booster) == 0  # its parameters do not tell
-    shift = go.imbalance_shift(booster, y_new, X_new)
+    assert go.adapters.imbalance_shift(booster) == 0  # its parameters do not tell
+    shift = go.adapters.imbalance_shift(booster, y_new, X_new)
     # 1560 positives on each side: a relative error of 2.5 % each, so .036 together
     assert shift == pytest.approx(-np.log(20), abs=3 * 0.036)
     assert shift.standard_error == pytest.approx(1 / np.sqrt(y_new.sum()), rel=0.1)
@@ -182,10 +184,12 @@ def test_weights_given_per_row_are_undone(lib: Library, halves):
     # the true log-odds of each of four kinds of rows, of which that with the fewest positives has
     # 155, an error of .08; XGBoost's lambda pulls less than that
     assert np.abs(z - z_new).max() < 3 * 0.08
-    again = go.imbalance_shift(moved, y_new, X_new)
+    again = go.adapters.imbalance_shift(moved, y_new, X_new)
     assert again == pytest.approx(0, abs=1e-5)
     assert type(-shift) is type(shift + 1) is go.priors.LogOddsShift
-    assert go.correct_margin(z, again).shape == z.shape  # accepted by position, as a shift is
+    assert (
+        go.priors.correct_margin(z, again).shape == z.shape
+    )  # accepted by position, as a shift is
 
 
 @both
@@ -196,7 +200,7 @@ def test_rows_left_out_are_undone(lib: Library, halves, kept):
     booster = lib.built_in(
         {**LOGISTIC[lib.name], **STUMPS[lib.name]}, lib.data(X[rows], y[rows]), 60
     )
-    found = go.imbalance_shift(booster, y_new, X_new)
+    found = go.adapters.imbalance_shift(booster, y_new, X_new)
     assert found == pytest.approx(np.log(kept), abs=3 * 0.036)  # as above
 
 
@@ -205,8 +209,8 @@ def test_what_parameters_tell_is_found_in_the_sample(lib: Library, halves):
     (X, y, _), (X_new, y_new, _) = halves
     params = {**LOGISTIC[lib.name], **STUMPS[lib.name], "scale_pos_weight": 20}
     booster = lib.built_in(params, lib.data(X, y), 60)
-    assert go.imbalance_shift(booster, y_new, X_new) == pytest.approx(
-        go.imbalance_shift(booster), abs=3 * 0.036
+    assert go.adapters.imbalance_shift(booster, y_new, X_new) == pytest.approx(
+        go.adapters.imbalance_shift(booster), abs=3 * 0.036
     )
 
 
@@ -223,13 +227,15 @@ def test_any_fitted_classifier(halves):
     ]
     for model in models:
         target = labels[y_new] if model is models[0] else y_new
-        shift = go.imbalance_shift(model, target, X_new)
+        shift = go.adapters.imbalance_shift(model, target, X_new)
         assert shift == pytest.approx(-np.log(balanced[1] / balanced[0]), abs=3 * 0.036)
         p = go.correct_probability(model.predict_proba(X_new)[:, 1], shift=shift)
         assert p.mean() == pytest.approx(y_new.mean(), rel=1e-5)
     for model, booster in ((models[2], models[2].booster_), (models[3], models[3].get_booster())):
-        of_booster = go.imbalance_shift(booster, y_new, X_new)
-        assert of_booster == pytest.approx(go.imbalance_shift(model, y_new, X_new), abs=1e-6)
+        of_booster = go.adapters.imbalance_shift(booster, y_new, X_new)
+        assert of_booster == pytest.approx(
+            go.adapters.imbalance_shift(model, y_new, X_new), abs=1e-6
+        )
         assert of_booster == adapter_of(booster).imbalance_shift(booster, y=y_new, X=X_new)
 
 
@@ -256,8 +262,8 @@ def test_it_is_that_of_the_intercept_calibrator(lib: Library, halves):
         p = lib.predict(booster, X_new).astype(np.float64)
         if params.get("objective") == "binary:logitraw":
             p = expit(p)
-        expected = go.InterceptCalibrator().fit(p, y_new, w).shift_
-        found = go.imbalance_shift(booster, y_new, X_new, sample_weight=w)
+        expected = go.estimators.InterceptCalibrator().fit(p, y_new, w).shift_
+        found = go.adapters.imbalance_shift(booster, y_new, X_new, sample_weight=w)
         assert found == pytest.approx(expected, abs=1e-5)  # float32
         p_moved = expit(logit(p) + found)
         assert (w * p_moved).sum() == pytest.approx((w * y_new).sum(), rel=1e-5)
@@ -267,8 +273,10 @@ def test_weight_is_repetition(halves):
     (X, y, _), (X_new, y_new, _) = halves
     model = LogisticRegression().fit(X, y)
     rows, w = slice(3000), np.random.default_rng(0).integers(0, 4, 3000)
-    one = go.imbalance_shift(model, y_new[rows], X_new[rows], sample_weight=w)
-    two = go.imbalance_shift(model, np.repeat(y_new[rows], w), np.repeat(X_new[rows], w, axis=0))
+    one = go.adapters.imbalance_shift(model, y_new[rows], X_new[rows], sample_weight=w)
+    two = go.adapters.imbalance_shift(
+        model, np.repeat(y_new[rows], w), np.repeat(X_new[rows], w, axis=0)
+    )
     assert one == pytest.approx(two, rel=1e-9)  # sums in another order
     assert one.standard_error > two.standard_error  # in which a row counts as one
 
@@ -279,7 +287,7 @@ def test_the_standard_error_is_that_of_repeated_samples():
     for C in (np.inf, 1e-6):
         model = LogisticRegression(C=C, class_weight="balanced").fit(X[:50_000], y[:50_000])
         found = [
-            go.imbalance_shift(model, y[rows], X[rows])
+            go.adapters.imbalance_shift(model, y[rows], X[rows])
             for rows in np.arange(50_000, 400_000).reshape(350, 1000)
         ]
         # the standard deviation of 350 draws is known to 3.8 %; 26 positives in each make the
@@ -296,7 +304,9 @@ def test_what_the_docstring_warns_of():
     model = lgb.LGBMClassifier(n_estimators=200, min_child_samples=1, verbose=-1, n_jobs=1)
     model.fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
     p = model.predict_proba(X_new)[:, 1]
-    inside, outside = (go.imbalance_shift(model, *rows) for rows in ((y, X), (y_new, X_new)))
+    inside, outside = (
+        go.adapters.imbalance_shift(model, *rows) for rows in ((y, X), (y_new, X_new))
+    )
     assert go.correct_probability(p, shift=inside).mean() < 0.5 * y_new.mean()
     right = go.correct_probability(p, shift=outside).mean()
     assert right == pytest.approx(y_new.mean(), rel=1e-9)  # float64 round-off
@@ -321,7 +331,7 @@ def test_it_asks_what_predict_uses(lib: Library, halves):
             callbacks=[lgb.early_stopping(5, verbose=False)],
         )  # fmt: skip
     p = lib.predict(booster, X_new)
-    shift = go.imbalance_shift(booster, y_new, X_new)
+    shift = go.adapters.imbalance_shift(booster, y_new, X_new)
     assert expit(logit(p) + shift).mean() == pytest.approx(y_new.mean(), rel=1e-4)
 
 
@@ -330,13 +340,13 @@ def test_a_dmatrix_brings_its_start(halves):
     data = xgb.DMatrix(X, y, base_margin=z + np.log(20))
     booster = xgb.train({**LOGISTIC["xgboost"], "max_depth": 1}, data, 1)
     new = xgb.DMatrix(X_new, y_new, base_margin=z_new + np.log(20) + 1)
-    found = go.imbalance_shift(booster, y_new, new)
+    found = go.adapters.imbalance_shift(booster, y_new, new)
     p = booster.predict(new)
     assert expit(logit(p) + found).mean() == pytest.approx(y_new.mean(), rel=1e-5)
     weighed = xgb.DMatrix(X_new, y_new, weight=np.ones(len(y_new)))
     with pytest.raises(ValueError, match="sample_weight=X.get_weight"):
-        go.imbalance_shift(booster, y_new, weighed)
-    go.imbalance_shift(booster, y_new, weighed, sample_weight=weighed.get_weight())
+        go.adapters.imbalance_shift(booster, y_new, weighed)
+    go.adapters.imbalance_shift(booster, y_new, weighed, sample_weight=weighed.get_weight())
 
 
 def test_frames_and_sparse(halves):
@@ -350,17 +360,17 @@ def test_frames_and_sparse(halves):
     ):
         booster = model.fit(frame, y)
         booster = booster.booster_ if isinstance(model, lgb.LGBMClassifier) else model.get_booster()
-        found = [go.imbalance_shift(m, pd.Series(y_new), new) for m in (model, booster)]
+        found = [go.adapters.imbalance_shift(m, pd.Series(y_new), new) for m in (model, booster)]
         assert found[0] == pytest.approx(found[1], abs=1e-6)
     model = lgb.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X, y)
-    dense = go.imbalance_shift(model, y_new, X_new)
-    sparse = go.imbalance_shift(model, y_new, csr_matrix(X_new))
+    dense = go.adapters.imbalance_shift(model, y_new, X_new)
+    sparse = go.adapters.imbalance_shift(model, y_new, csr_matrix(X_new))
     assert sparse == pytest.approx(dense, abs=1e-6)
 
 
 def test_pickled_shifts_keep_their_error(halves):
     (X, y, _), (X_new, y_new, _) = halves
-    shift = go.imbalance_shift(LogisticRegression().fit(X, y), y_new, X_new)
+    shift = go.adapters.imbalance_shift(LogisticRegression().fit(X, y), y_new, X_new)
     loaded = pickle.loads(pickle.dumps(shift))
     assert (loaded, loaded.standard_error) == (shift, shift.standard_error)
 
@@ -372,7 +382,7 @@ def test_misuse_of_samples(lib: Library, rare):
     booster = lib.built_in(LOGISTIC[lib.name], lib.data(X, y), 3)
     estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2)
     with pytest.raises(NotFittedError):
-        go.imbalance_shift(estimator, y, X)
+        go.adapters.imbalance_shift(estimator, y, X)
     estimator.fit(X, y)
     for model in (booster, estimator):
         for args, kwargs, error, message in (
@@ -390,25 +400,27 @@ def test_misuse_of_samples(lib: Library, rare):
             ((y, X), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
         ):
             with pytest.raises(error, match=message):
-                go.imbalance_shift(model, *args, **kwargs)
+                go.adapters.imbalance_shift(model, *args, **kwargs)
     with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
-        go.imbalance_shift(booster, X)
+        go.adapters.imbalance_shift(booster, X)
     with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
-        go.imbalance_shift(booster, lib.data(X, y).construct() if lib is LGB else lib.data(X, y))
+        go.adapters.imbalance_shift(
+            booster, lib.data(X, y).construct() if lib is LGB else lib.data(X, y)
+        )
     with pytest.raises(ValueError, match="sample_weight is for a sample, but X is missing"):
-        go.imbalance_shift(booster, y, sample_weight=np.ones(len(y)))
+        go.adapters.imbalance_shift(booster, y, sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.imbalance_shift(booster, y + 1, X)
+        go.adapters.imbalance_shift(booster, y + 1, X)
     with pytest.raises(TypeError, match=r"or pass a sample of the population, imbalance_shift\("):
-        go.imbalance_shift(estimator, y)
+        go.adapters.imbalance_shift(estimator, y)
     squares = lib.built_in({}, lib.data(X, y), 2)
     with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
-        go.imbalance_shift(squares, y, X)
+        go.adapters.imbalance_shift(squares, y, X)
     if lib is LGB:
         with pytest.raises(TypeError, match="found a Dataset: LightGBM predicts on arrays"):
-            go.imbalance_shift(booster, y, lgb.Dataset(X, y))
+            go.adapters.imbalance_shift(booster, y, lgb.Dataset(X, y))
     three = LogisticRegression().fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]: only two have one shift"):
-        go.imbalance_shift(three, y, X)
+        go.adapters.imbalance_shift(three, y, X)
     with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
-        go.imbalance_shift(LinearRegression().fit(X, y), y, X)
+        go.adapters.imbalance_shift(LinearRegression().fit(X, y), y, X)

@@ -240,7 +240,8 @@ def test_early_stopped_models_keep_their_best_iteration(lib: Library, ordinal):
     data = lib.data(X[:300], y[:300])
     held_out = lib.data(X[300:], y[300:], reference=data)
     booster = lib.train(
-        lib.params, data, 200, objective=go.qwk_objective(y), metric=go.squared_error_metric(),
+        lib.params, data, 200, objective=go.qwk_objective(y),
+        metric=go.metrics.squared_error_metric(),
         evals=[(held_out, "v")], early_stopping_rounds=5,
     )  # fmt: skip
     moved = lib.shift_intercept(booster, 2.0)

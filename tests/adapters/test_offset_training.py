@@ -124,7 +124,7 @@ def test_rates_of_a_pilot_give_calibrated_probabilities(lib: Library, population
     pilot = lib.train(lib.params, lib.data(X[pilot_rows], y[pilot_rows]), 20,
                       objective=go.offset_logloss_objective(0.2))  # fmt: skip
     train, test = slice(10_000, 40_000), slice(40_000, None)
-    rates = go.pilot_keep_rates(y[train], lib.predict(pilot, X[train]), RATE)
+    rates = go.priors.pilot_keep_rates(y[train], lib.predict(pilot, X[train]), RATE)
     rows = go.negative_downsample(y[train], rates, random_state=7)
     booster = lib.train({**lib.params, "learning_rate": 0.1}, lib.data(X[train][rows],
                         y[train][rows]), 60,

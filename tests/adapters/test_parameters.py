@@ -519,7 +519,7 @@ def test_lightgbm_data_in_files(ordinal, tmp_path) -> None:
     }  # fmt: skip
     rows = lgb.Dataset(str(file))
     obj = go.qwk_objective()
-    metric = go.squared_error_metric()
+    metric = go.metrics.squared_error_metric()
     booster = LGB.train(
         {**LGB.params, **params}, rows, 8, objective=obj, metric=metric,
         evals=[(lgb.Dataset(file), "file"), (rows, "train")],

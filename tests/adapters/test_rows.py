@@ -45,7 +45,7 @@ Y[RISING] = np.sort(Y[RISING])  # of half of the rows X tells something
 WEIGHT = RNG.integers(1, 4, N).astype(float)
 COST_OF = np.random.default_rng(1).uniform(0.2, 5, 40)
 COST = COST_OF[Y.astype(int)]
-METRIC = go.squared_error_metric()
+METRIC = go.metrics.squared_error_metric()
 
 
 def costly(y_true, margin, sample_weight, cost):

@@ -283,9 +283,9 @@ def test_metrics_of_other_margins_are_refused(lib: Library, objective, ordinal) 
     X, y, _ = ordinal
     matrix = lib.data(X, labels(objective, y))
     for metric in (
-        go.extended_qwk_metric(), go.squared_error_metric(), go.weighted_logloss_metric(1),
-        go.weighted_logloss_metric(1, input_space="probability"), go.class_logloss_metric(),
-        go.ranked_probability_score_metric(), go.loss_metric(go.qwk_objective()),
+        go.extended_qwk_metric(), go.metrics.squared_error_metric(), go.weighted_logloss_metric(1),
+        go.weighted_logloss_metric(1, input_space="probability"), go.metrics.class_logloss_metric(),
+        go.metrics.ranked_probability_score_metric(), go.loss_metric(go.qwk_objective()),
         go.loss_metric(go.weighted_logloss_objective(1)), go.loss_metric(go.focal_objective(2)),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"pass loss_metric\(objective\)"):
@@ -329,7 +329,7 @@ def test_nothing_takes_a_score_for_log_odds_or_labels(lib: Library, objective, o
     booster = lib.train(lib.params, lib.data(X, y), 5, objective=objective)
     rows = X if lib is LGB else xgb.DMatrix(X)
     with pytest.raises(ValueError, match="no log-odds of a positive class"):
-        go.imbalance_shift(booster, (y > 0).astype(int), rows)
+        go.adapters.imbalance_shift(booster, (y > 0).astype(int), rows)
     if lib is LGB:
         with pytest.raises(lgb.basic.LightGBMError, match="No objective function"):
             booster.refit(X, y)

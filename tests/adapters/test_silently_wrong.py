@@ -242,7 +242,8 @@ def test_lightgbm_file_with_a_header_and_label_column_is_read_as_lightgbm_reads_
     data, held_out = datasets()
     record: dict[str, Any] = {}
     ours = LGB.train(
-        params, data, 8, objective=go.objective(squared_error), metric=go.squared_error_metric(),
+        params, data, 8, objective=go.objective(squared_error),
+        metric=go.metrics.squared_error_metric(),
         evals=[(held_out, "v")], callbacks=[lgb.record_evaluation(record)],
     )  # fmt: skip
     data, held_out = datasets()
@@ -289,7 +290,7 @@ def squared_error(y_true, margin, sample_weight):
 def test_xgboost_stops_at_the_same_round_whatever_the_unit_of_the_labels(ordinal) -> None:
     """XGBoost prints metrics with six decimals, and early stopping read those."""
     X, y, _ = ordinal
-    metric = go.squared_error_metric()
+    metric = go.metrics.squared_error_metric()
     # heavy rows: XGBoost never splits for a gain below 1e-6, in weighted squared units
     weight, params = np.full(600, 2.0**20), {"learning_rate": 0.1}
     kept, exact, tables = [], [], []
@@ -508,7 +509,7 @@ def test_a_best_round_among_the_first_few_of_many_warns(lib: Library, ordinal) -
     noise = np.random.default_rng(1).permutation(y)  # nothing to learn: soon worse
     data, held_out = lib.data(X[TRAIN], y[TRAIN]), None
     held_out = lib.data(X[TEST], noise[TEST], reference=data)
-    metric = go.squared_error_metric()
+    metric = go.metrics.squared_error_metric()
     with pytest.warns(
         UserWarning, match=r"early stopping keeps [123] of \d+ rounds: squared_error"
     ):
@@ -578,7 +579,7 @@ mine, ports = int(sys.argv[1]), sys.argv[2:]
 rng = np.random.default_rng(mine)
 X = rng.random((200, 3))
 y = np.digitize(X[:, 0], [0.3, 0.6]) + 1.0
-obj, kappa = go.qwk_objective([1, 2, 3]), go.kappa_objective("absolute", [1, 2, 3])
+obj, kappa = go.qwk_objective([1, 2, 3]), go.objectives.kappa_objective("absolute", [1, 2, 3])
 for how in ("train", "kappa", "adapter", "estimator"):
     pair, ports = ports[:2], ports[2:]
     params = {
@@ -772,7 +773,7 @@ def test_a_metric_that_is_not_rendered_says_which_rendering(ordinal) -> None:
     dmatrix = xgb.DMatrix(X, y)
     dataset = lgb.Dataset(X, y, params={"verbose": -1})
     params = {**LGB.params, "objective": obj}
-    for metric in (KAPPA, go.squared_error_metric(), SMOOTH.loss):
+    for metric in (KAPPA, go.metrics.squared_error_metric(), SMOOTH.loss):
         with pytest.raises(TypeError, match="pass metric.xgboost as custom_metric="):
             xgb.train({}, dmatrix, 2, obj=obj, custom_metric=metric, evals=[(dmatrix, "t")])
         with pytest.raises(TypeError, match="pass metric.lightgbm as feval="):

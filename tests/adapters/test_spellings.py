@@ -181,7 +181,9 @@ def test_xgboost_early_stopping_of_a_users_class_is_kept(way: str, ordinal) -> N
         booster, _ = watched(way, best, X, y)
         assert booster.num_boosted_rounds() == np.argmax(seen) + 1
     own.seen.clear()
-    watched(way, own, X, y, go.squared_error_metric())  # another direction, from the beginning
+    watched(
+        way, own, X, y, go.metrics.squared_error_metric()
+    )  # another direction, from the beginning
     errors = [value[0] if isinstance(value, tuple) else value for value in own.seen]
     assert len(errors) == min(100, np.argmin(errors) + 1 + 8)
 
@@ -273,7 +275,7 @@ def test_early_stopping_on_a_copy_of_the_training_rows_warns(
 @pytest.mark.parametrize("way", ["train", "estimator"])
 def test_min_delta_of_lightgbm_has_its_meaning(way: str, min_delta, ordinal) -> None:
     X, y, _ = ordinal
-    error = go.squared_error_metric()
+    error = go.metrics.squared_error_metric()
     stop = lgb.early_stopping(5, verbose=False, min_delta=min_delta)
     plain = {"num_leaves": 4, "verbose": -1, "num_threads": 1, "learning_rate": 0.1}
     data = lgb.Dataset(X[TRAIN], y[TRAIN])

@@ -61,7 +61,7 @@ def test_stops_on_the_metric_in_its_direction_on_the_last_set(lib: Library, ordi
     X, y, _ = ordinal
     train, other, last = slice(0, 300), slice(300, 450), slice(450, 600)
     rng = np.random.default_rng(0)
-    for metric in (go.extended_qwk_metric(), go.squared_error_metric()):
+    for metric in (go.extended_qwk_metric(), go.metrics.squared_error_metric()):
         data = lib.data(X[train], y[train])
         noise = lib.data(X[other], rng.permutation(y[other]), reference=data)  # best at once
         held_out = lib.data(X[last], y[last], reference=data)
@@ -128,7 +128,8 @@ def test_training_leaves_data_params_and_lists_as_they_were(lib: Library, ordina
     data, params = lib.data(X, y), dict(lib.params)
     evals, callbacks = [(data, "train")], []
     arguments = {
-        "objective": go.qwk_objective(y), "metric": go.squared_error_metric(), "evals": evals,
+        "objective": go.qwk_objective(y), "metric": go.metrics.squared_error_metric(), "evals":
+        evals,
         "callbacks": callbacks,
     }  # fmt: skip
     first = lib.train(params, data, 10, **arguments)

@@ -23,7 +23,9 @@ def test_equal_width_is_the_definition(n_bins, weighted) -> None:
     w = w if weighted else np.ones(600)
     b = [max(1, int(np.ceil(n_bins * value))) for value in p]  # ((b-1)/n_bins, b/n_bins]
     expected = expected_calibration_error(y, p, w, b)
-    found = go.expected_calibration_error(y, p, n_bins=n_bins, strategy="uniform", sample_weight=w)
+    found = go.calibration.expected_calibration_error(
+        y, p, n_bins=n_bins, strategy="uniform", sample_weight=w
+    )
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -31,10 +33,10 @@ def test_equal_width_has_the_bins_of_scikit_learn() -> None:
     y, p, _ = simulated(1)
     p = p.round(1)  # on the edges
     frequency, probability = calibration_curve(y, p, n_bins=5)
-    found = go.reliability_bins(y, p, n_bins=5, strategy="uniform")
+    found = go.calibration.reliability_bins(y, p, n_bins=5, strategy="uniform")
     np.testing.assert_allclose(found.frequency, frequency, rtol=1e-13)
     np.testing.assert_allclose(found.probability, probability, rtol=1e-13)
-    assert go.reliability_bins(
+    assert go.calibration.reliability_bins(
         [0, 1], [0.0, 1.0], n_bins=2, strategy="uniform"
     ).weight.tolist() == [1, 1]
 
@@ -44,20 +46,22 @@ def test_equal_mass_splits_the_sorted_rows(n_bins) -> None:
     y, p, _ = simulated(2)
     b = np.empty(600, int)
     b[np.argsort(p)] = np.repeat(np.arange(n_bins), 600 // n_bins)
-    found = go.reliability_bins(y, p, n_bins=n_bins)
+    found = go.calibration.reliability_bins(y, p, n_bins=n_bins)
     assert found.weight.tolist() == [600 // n_bins] * n_bins
     expected = expected_calibration_error(y, p, np.ones(600), b.tolist())
-    assert go.expected_calibration_error(y, p, n_bins=n_bins) == pytest.approx(expected, rel=1e-12)
+    assert go.calibration.expected_calibration_error(y, p, n_bins=n_bins) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_equal_mass_by_weight_with_ties_together() -> None:
     y, p, w = simulated(3, 5_000)
-    found = go.reliability_bins(y, p, n_bins=10, sample_weight=w)
+    found = go.calibration.reliability_bins(y, p, n_bins=10, sample_weight=w)
     share = found.weight / w.sum()
     assert abs(share - 0.1).max() < w.max() / w.sum()  # by no more than one row
-    tied = go.reliability_bins([0, 1, 1, 0, 1], [0.1, 0.7, 0.7, 0.7, 0.9], n_bins=5)
+    tied = go.calibration.reliability_bins([0, 1, 1, 0, 1], [0.1, 0.7, 0.7, 0.7, 0.9], n_bins=5)
     assert tied.weight.tolist() == [1, 3, 1]
-    halves = go.reliability_bins([0, 1, 1, 0], [0.1, 0.2, 0.2, 0.2], n_bins=2)
+    halves = go.calibration.reliability_bins([0, 1, 1, 0], [0.1, 0.2, 0.2, 0.2], n_bins=2)
     assert halves.weight.tolist() == [1, 3]  # ties go where the middle of them falls
     np.testing.assert_allclose(tied.probability, [0.1, 0.7, 0.9], rtol=1e-15)
     np.testing.assert_allclose(tied.frequency, [0, 2 / 3, 1], rtol=1e-15)
@@ -69,8 +73,10 @@ def test_weight_is_repetition_and_zero_is_absence(strategy) -> None:
     p = p.round(2)
     w = np.random.default_rng(5).integers(0, 4, 600)
     at = np.repeat(np.arange(600), w)
-    weighted = go.expected_calibration_error(y, p, strategy=strategy, sample_weight=w)
-    assert weighted == pytest.approx(go.expected_calibration_error(y[at], p[at], strategy=strategy))
+    weighted = go.calibration.expected_calibration_error(y, p, strategy=strategy, sample_weight=w)
+    assert weighted == pytest.approx(
+        go.calibration.expected_calibration_error(y[at], p[at], strategy=strategy)
+    )
 
 
 def test_no_more_bins_than_asked_for_however_sums_round() -> None:
@@ -79,7 +85,7 @@ def test_no_more_bins_than_asked_for_however_sums_round() -> None:
         rng = np.random.default_rng(seed)
         w = np.append(rng.exponential(size=5000), 1e-13)  # its middle is the total, or above
         y, p = rng.integers(0, 2, 5001), np.sort(rng.random(5001))
-        bins = go.reliability_bins(y, p, sample_weight=w)
+        bins = go.calibration.reliability_bins(y, p, sample_weight=w)
         assert len(bins.weight) == 15
         found += np.cumsum(w)[-1] >= w.sum()
     assert found > 5  # so it would happen
@@ -88,21 +94,30 @@ def test_no_more_bins_than_asked_for_however_sums_round() -> None:
 @pytest.mark.parametrize("scale", [1e-90, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, p, w = simulated(9)
-    one, other = (go.reliability_bins(y, p, sample_weight=v) for v in (w, w * scale))
+    one, other = (go.calibration.reliability_bins(y, p, sample_weight=v) for v in (w, w * scale))
     np.testing.assert_allclose(other.frequency, one.frequency, rtol=1e-12)  # w * scale rounds
     np.testing.assert_allclose(other.weight / scale, one.weight, rtol=1e-12)
-    for measure in (go.expected_calibration_error, go.calibration_ratio, go.normalized_entropy):
+    for measure in (
+        go.calibration.expected_calibration_error,
+        go.calibration.calibration_ratio,
+        go.calibration.normalized_entropy,
+    ):
         found, expected = measure(y, p, sample_weight=w * scale), measure(y, p, sample_weight=w)
         assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_by_hand() -> None:
     for strategy in ("quantile", "uniform"):
-        assert go.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, strategy=strategy) == 0
-        assert go.expected_calibration_error([0, 1], [0.0, 1.0], strategy=strategy) == 0
-        assert go.expected_calibration_error([1, 0], [0.0, 1.0], strategy=strategy) == 1
+        assert (
+            go.calibration.expected_calibration_error([0, 1, 1, 1], [0.75] * 4, strategy=strategy)
+            == 0
+        )
+        assert go.calibration.expected_calibration_error([0, 1], [0.0, 1.0], strategy=strategy) == 0
+        assert go.calibration.expected_calibration_error([1, 0], [0.0, 1.0], strategy=strategy) == 1
     constant = np.full(1000, 0.3)
-    assert go.expected_calibration_error(np.arange(1000) < 300, constant) == pytest.approx(0)
+    assert go.calibration.expected_calibration_error(
+        np.arange(1000) < 300, constant
+    ) == pytest.approx(0)
 
 
 def test_several_classes_is_about_the_predicted_one() -> None:
@@ -112,17 +127,17 @@ def test_several_classes_is_about_the_predicted_one() -> None:
     names = np.array(["z", "x", "y"])
     for strategy in ("quantile", "uniform"):
         right = p.argmax(axis=1) == y
-        expected = go.expected_calibration_error(
+        expected = go.calibration.expected_calibration_error(
             right, p.max(axis=1), strategy=strategy, sample_weight=w
         )
-        found = go.expected_calibration_error(
+        found = go.calibration.expected_calibration_error(
             names[y], p, labels=names, strategy=strategy, sample_weight=w
         )
         assert found == expected > 0
     # two classes: at (1, 0.4) label 1 is 0.6 off, and so is the prediction of label 0
-    assert go.expected_calibration_error([1], [[0.6, 0.4]]) == 0.6
-    assert go.expected_calibration_error([1], [0.4]) == 0.6
-    assert go.expected_calibration_error([0], [[0.5, 0.5]]) == 0.5
+    assert go.calibration.expected_calibration_error([1], [[0.6, 0.4]]) == 0.6
+    assert go.calibration.expected_calibration_error([1], [0.4]) == 0.6
+    assert go.calibration.expected_calibration_error([0], [[0.5, 0.5]]) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -135,7 +150,9 @@ def test_several_classes_is_about_the_predicted_one() -> None:
         ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
     ],
 )
-@pytest.mark.parametrize("function", [go.expected_calibration_error, go.reliability_bins])
+@pytest.mark.parametrize(
+    "function", [go.calibration.expected_calibration_error, go.calibration.reliability_bins]
+)
 def test_bad_bins(function, options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         function([0, 1], [0.1, 0.2], **options)
@@ -143,11 +160,11 @@ def test_bad_bins(function, options, message) -> None:
 
 def test_prints_as_a_table() -> None:
     y, p, _ = simulated(7)
-    found = go.reliability_bins(y, p, n_bins=4)
+    found = go.calibration.reliability_bins(y, p, n_bins=4)
     lines = str(found).splitlines()
     assert lines[0] == "ReliabilityBins: 4 bins"
     assert lines[1].split() == ["weight", "probability", "frequency"]
     assert lines[2].split() == ["150", f"{found.probability[0]:.4g}", f"{found.frequency[0]:.4g}"]
-    wide = str(go.reliability_bins(y, p, n_bins=600)).splitlines()
+    wide = str(go.calibration.reliability_bins(y, p, n_bins=600)).splitlines()
     assert len(wide) == 23
     assert max(map(len, wide)) <= 100

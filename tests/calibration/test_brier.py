@@ -16,18 +16,22 @@ def test_published_tree() -> None:
     for positive, negative, error in leaves:
         labels = [1] * positive + [0] * negative
         predicted = [positive / len(labels)] * len(labels)
-        assert go.brier_terms(labels, predicted).sum() == pytest.approx(error, rel=1e-13)
+        assert go.calibration.brier_terms(labels, predicted).sum() == pytest.approx(
+            error, rel=1e-13
+        )
         y += labels
         p += predicted
-    assert go.brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
-    assert go.brier_score(y, p) == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
+    assert go.calibration.brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
+    assert go.calibration.brier_score(y, p) == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
 
 
 def test_published_segment() -> None:
     y = [0] * 6 + [1] * 3 + [2]
     p = [[0.5, 0.3, 0.2]] * 10
-    assert go.brier_terms(y, p).sum() == pytest.approx(2.8, rel=1e-14)
-    assert go.brier_terms(y, p, scale_by_half=False).sum() == pytest.approx(5.6, rel=1e-14)
+    assert go.calibration.brier_terms(y, p).sum() == pytest.approx(2.8, rel=1e-14)
+    assert go.calibration.brier_terms(y, p, scale_by_half=False).sum() == pytest.approx(
+        5.6, rel=1e-14
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -38,10 +42,12 @@ def test_two_classes_equal_scikit_learn(weighted) -> None:
     expected = brier_score_loss(y, p, sample_weight=w)
     both = np.column_stack([1 - p, p])
     for probability in (p, both):
-        assert go.brier_score(y, probability, sample_weight=w) == pytest.approx(expected, rel=1e-13)
-        whole = go.brier_score(y, probability, scale_by_half=False, sample_weight=w)
+        assert go.calibration.brier_score(y, probability, sample_weight=w) == pytest.approx(
+            expected, rel=1e-13
+        )
+        whole = go.calibration.brier_score(y, probability, scale_by_half=False, sample_weight=w)
         assert whole == pytest.approx(2 * expected, rel=1e-13)
-    rows = go.brier_terms(y, p)
+    rows = go.calibration.brier_terms(y, p)
     np.testing.assert_allclose(rows, half_squared_error(y, both), rtol=1e-13, atol=1e-16)
     assert np.average(rows, weights=w) == pytest.approx(expected, rel=1e-13)
 
@@ -50,29 +56,33 @@ def test_several_classes() -> None:
     rng = np.random.default_rng(1)
     y, p, w = rng.integers(0, 4, 200), rng.dirichlet([1, 1, 1, 1], 200), rng.random(200)
     expected = half_squared_error(y, p)
-    np.testing.assert_allclose(go.brier_terms(y, p), expected, rtol=1e-13)
-    np.testing.assert_allclose(go.brier_terms(y, p, scale_by_half=False), 2 * expected, rtol=1e-13)
+    np.testing.assert_allclose(go.calibration.brier_terms(y, p), expected, rtol=1e-13)
+    np.testing.assert_allclose(
+        go.calibration.brier_terms(y, p, scale_by_half=False), 2 * expected, rtol=1e-13
+    )
     names = np.array(["d", "a", "c", "b"])
-    assert (go.brier_terms(names[y], p, labels=names) == go.brier_terms(y, p)).all()
-    mean = go.brier_score(names[y], p, labels=names, sample_weight=w)
+    assert (
+        go.calibration.brier_terms(names[y], p, labels=names) == go.calibration.brier_terms(y, p)
+    ).all()
+    mean = go.calibration.brier_score(names[y], p, labels=names, sample_weight=w)
     assert mean == pytest.approx(np.average(expected, weights=w), rel=1e-13)
 
 
 def test_arguments_are_left_as_they_are() -> None:
     y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    go.brier_terms(y, p)
-    go.brier_terms(y, p[:, 1])
+    go.calibration.brier_terms(y, p)
+    go.calibration.brier_terms(y, p[:, 1])
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 
 FUNCTIONS = [
-    go.brier_terms,
-    go.brier_score,
-    go.calibration_refinement,
-    go.expected_calibration_error,
-    go.normalized_entropy,
+    go.calibration.brier_terms,
+    go.calibration.brier_score,
+    go.calibration.calibration_refinement,
+    go.calibration.expected_calibration_error,
+    go.calibration.normalized_entropy,
 ]
-BINARY_FUNCTIONS = [go.calibration_ratio, go.reliability_bins]
+BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability_bins]
 WEIGHTED = FUNCTIONS[1:] + BINARY_FUNCTIONS
 
 
@@ -139,4 +149,4 @@ def test_one_class_at_a_time(function) -> None:
 
 def test_half_is_a_flag() -> None:
     with pytest.raises(TypeError, match="scale_by_half must be True or False"):
-        go.brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)
+        go.calibration.brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)

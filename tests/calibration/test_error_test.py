@@ -20,7 +20,7 @@ def brute_force(p, w, r, rng, draws, **options):
     for _ in range(draws):
         y = rng.random(len(p)) < p / (p + (1 - p) * r)
         v = np.where(y, w, w / r)
-        errors.append(go.expected_calibration_error(y, p, sample_weight=v, **options))
+        errors.append(go.calibration.expected_calibration_error(y, p, sample_weight=v, **options))
     return np.array(errors)
 
 
@@ -33,11 +33,11 @@ def test_the_null_level_is_that_of_drawn_labels(rare, weighted, rate) -> None:
     w = w if weighted else np.ones(len(y))
     kept = (y == 1) | (rng.random(len(y)) < rate)
     y, p, w = y[kept], p[kept], w[kept]
-    found = go.calibration_error_test(
+    found = go.calibration.calibration_error_test(
         y, p, negative_keep_rate=rate, sample_weight=w, n_resamples=5000, random_state=0
     )
     v = np.where(y == 1, w, w / rate)
-    expected = go.expected_calibration_error(y, p, sample_weight=v)
+    expected = go.calibration.expected_calibration_error(y, p, sample_weight=v)
     assert found.error == pytest.approx(expected, rel=1e-12)
     null = brute_force(p, w, rate, rng, 1000)
     # 1,000 draws of a spread of a fifth: .7 %. A scaled binomial stands for a sum of weights, and
@@ -50,10 +50,12 @@ def test_the_null_level_is_that_of_drawn_labels(rare, weighted, rate) -> None:
 def test_other_bins(strategy) -> None:
     y, p, _ = drawn(2, rare=False)
     options = {"n_bins": 6, "strategy": strategy}
-    found = go.calibration_error_test(y, p, random_state=0, **options)
+    found = go.calibration.calibration_error_test(y, p, random_state=0, **options)
     null = brute_force(p, np.ones(len(p)), 1.0, np.random.default_rng(0), 500, **options)
     assert found.null_error == pytest.approx(null.mean(), rel=0.05)  # 500 draws: 1.5 %
-    assert found.error == pytest.approx(go.expected_calibration_error(y, p, **options), rel=1e-12)
+    assert found.error == pytest.approx(
+        go.calibration.expected_calibration_error(y, p, **options), rel=1e-12
+    )
 
 
 def test_the_predicted_class_of_several() -> None:
@@ -61,14 +63,16 @@ def test_the_predicted_class_of_several() -> None:
     p = rng.dirichlet([1, 1, 1], 1000)
     y = (rng.random((1000, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
     names = np.array(["z", "x", "y"])
-    found = go.calibration_error_test(names[y], p, labels=names, random_state=0)
-    expected = go.expected_calibration_error(names[y], p, labels=names)
+    found = go.calibration.calibration_error_test(names[y], p, labels=names, random_state=0)
+    expected = go.calibration.expected_calibration_error(names[y], p, labels=names)
     assert found.error == pytest.approx(expected, rel=1e-12)  # sums in other orders
-    one = go.calibration_error_test(p.argmax(axis=1) == y, p.max(axis=1), random_state=0)
+    one = go.calibration.calibration_error_test(
+        p.argmax(axis=1) == y, p.max(axis=1), random_state=0
+    )
     assert found.null_error == pytest.approx(one.null_error, rel=1e-12)  # sums of 1,000 rows
     assert found.p_value == one.p_value  # a number of draws
     with pytest.raises(ValueError, match="negative_keep_rate is for probability"):
-        go.calibration_error_test(y, p, negative_keep_rate=0.1)
+        go.calibration.calibration_error_test(y, p, negative_keep_rate=0.1)
 
 
 def test_level_and_coverage() -> None:
@@ -81,8 +85,8 @@ def test_level_and_coverage() -> None:
         i = rng.integers(len(true), size=2000)
         y = rng.random(2000) < true[i]
         options = {"n_resamples": 200, "random_state": rng}
-        rejected += go.calibration_error_test(y, true[i], **options).p_value < 0.05
-        low, high = go.calibration_error_test(y, p[i], **options).interval
+        rejected += go.calibration.calibration_error_test(y, true[i], **options).p_value < 0.05
+        low, high = go.calibration.calibration_error_test(y, p[i], **options).interval
         ends = np.quantile(p[i], np.arange(1, 15) / 15)
         at = np.r_[0, np.searchsorted(p[order], ends), len(p) - 1]
         covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
@@ -95,7 +99,7 @@ def test_the_interval_of_many_rows_is_narrow() -> None:
     true = rng.beta(2, 8, 400_000)
     y, p = rng.random(len(true)) < true, 1.3 * true
     p = np.minimum(p, 1)
-    found = go.calibration_error_test(y, p, random_state=0)
+    found = go.calibration.calibration_error_test(y, p, random_state=0)
     assert found.interval[0] < (p - true).mean() < found.interval[1]
     assert found.interval[1] - found.interval[0] < 0.1 * found.error
     assert found.p_value == pytest.approx(1 / 2001)
@@ -105,7 +109,7 @@ def test_the_interval_begins_at_0_where_chance_explains_the_error() -> None:
     seen = set()
     for seed in range(40):
         y, p, _ = drawn(seed, 400)
-        found = go.calibration_error_test(
+        found = go.calibration.calibration_error_test(
             y, np.minimum(p * (1 + 3 * (seed % 2)), 1), random_state=0, n_resamples=500
         )
         none = (501 * found.p_value - 1) / 500 > 0.025  # the share of simulated errors
@@ -116,13 +120,13 @@ def test_the_interval_begins_at_0_where_chance_explains_the_error() -> None:
 
 
 def test_certain_predictions_and_empty_chance() -> None:
-    right = go.calibration_error_test([0, 1, 1], [0, 1, 1], random_state=0)
+    right = go.calibration.calibration_error_test([0, 1, 1], [0, 1, 1], random_state=0)
     assert (right.error, right.null_error, right.p_value) == (0, 0, 1)
-    wrong = go.calibration_error_test([0, 1, 1], [0, 1, 0], random_state=0)
+    wrong = go.calibration.calibration_error_test([0, 1, 1], [0, 1, 0], random_state=0)
     assert wrong.error == pytest.approx(1 / 3)
     assert wrong.p_value == pytest.approx(1 / 2001)
     assert wrong.interval[0] > 0
-    exact = go.calibration_error_test([0, 0, 0, 1] * 50, [0.25] * 200, random_state=0)
+    exact = go.calibration.calibration_error_test([0, 0, 0, 1] * 50, [0.25] * 200, random_state=0)
     assert exact.error == exact.interval[0] == 0
     assert 0.02 < exact.interval[1] < 0.1  # the standard error is .03
 
@@ -130,15 +134,18 @@ def test_certain_predictions_and_empty_chance() -> None:
 def test_the_unit_of_weights_does_not_matter_and_seeds_do() -> None:
     y, p, w = drawn(6)
     one, other = (
-        go.calibration_error_test(y, p, sample_weight=v, random_state=0) for v in (w, w * 1e29)
+        go.calibration.calibration_error_test(y, p, sample_weight=v, random_state=0)
+        for v in (w, w * 1e29)
     )
     assert one.null_error == pytest.approx(other.null_error, rel=1e-9)
     assert one.p_value == other.p_value
     np.testing.assert_allclose(one.interval, other.interval, rtol=1e-6)
-    again = go.calibration_error_test(y, p, sample_weight=w, random_state=1)
+    again = go.calibration.calibration_error_test(y, p, sample_weight=w, random_state=1)
     assert again.null_error != one.null_error
     old = np.random.RandomState(0)
-    first, second = (go.calibration_error_test(y, p, random_state=old).p_value for _ in range(2))
+    first, second = (
+        go.calibration.calibration_error_test(y, p, random_state=old).p_value for _ in range(2)
+    )
     assert first != second
 
 
@@ -155,4 +162,4 @@ def test_the_unit_of_weights_does_not_matter_and_seeds_do() -> None:
 )
 def test_bad_arguments(options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        go.calibration_error_test([0, 1], [0.1, 0.2], **options)
+        go.calibration.calibration_error_test([0, 1], [0.1, 0.2], **options)

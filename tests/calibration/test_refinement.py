@@ -16,7 +16,7 @@ from tests.calibration.reference import half_squared_error
 def test_published_segment() -> None:
     y, p = [0] * 6 + [1] * 3 + [2], [[0.5, 0.3, 0.2]] * 10
     for groups in ("prediction", ["one"] * 10):
-        parts = go.calibration_refinement(y, p, partition=groups)
+        parts = go.calibration.calibration_refinement(y, p, partition=groups)
         assert 10 * parts.calibration == pytest.approx(0.1, rel=1e-12)
         assert 10 * parts.refinement == pytest.approx(2.7, rel=1e-12)
         assert 10 * parts.total == pytest.approx(2.8, rel=1e-12)
@@ -27,7 +27,7 @@ def test_published_segment() -> None:
 def test_tree_with_its_own_proportions_has_no_calibration_loss() -> None:
     y = np.repeat([1, 0, 1, 0, 1, 0], [20, 40, 10, 5, 20, 5])
     p = np.repeat([1 / 3, 2 / 3, 4 / 5], [60, 15, 25])
-    parts = go.calibration_refinement(y, p)
+    parts = go.calibration.calibration_refinement(y, p)
     assert parts.calibration == pytest.approx(0, abs=1e-16)
     assert parts.refinement == pytest.approx((40 / 3 + 10 / 3 + 4) / 100, rel=1e-13)
     assert parts.uncertainty == 0.25
@@ -98,7 +98,7 @@ def equal_sets(p):
 def test_parts_add_up_and_are_the_definition(problem) -> None:
     y, p, w, g = problem
     for groups, keys in ((g, g.tolist()), ("prediction", equal_sets(p))):
-        parts = go.calibration_refinement(y, p, partition=groups, sample_weight=w)
+        parts = go.calibration.calibration_refinement(y, p, partition=groups, sample_weight=w)
         calibration, refinement, total, uncertainty = by_definition(y, p, w, keys)
         assert parts.calibration == pytest.approx(calibration, abs=1e-12)
         assert parts.refinement == pytest.approx(refinement, abs=1e-12)
@@ -110,8 +110,10 @@ def test_parts_add_up_and_are_the_definition(problem) -> None:
             assert parts.within == pytest.approx(0, abs=1e-15)
     if p.shape[1] == 2:
         for groups in ("prediction", g):
-            one = go.calibration_refinement(y, p[:, 1], partition=groups, sample_weight=w)
-            two = go.calibration_refinement(y, p, partition=groups, sample_weight=w)
+            one = go.calibration.calibration_refinement(
+                y, p[:, 1], partition=groups, sample_weight=w
+            )
+            two = go.calibration.calibration_refinement(y, p, partition=groups, sample_weight=w)
             for name in ("calibration", "refinement", "within", "uncertainty"):
                 assert getattr(one, name) == pytest.approx(getattr(two, name), abs=1e-12)
 
@@ -123,7 +125,7 @@ def test_isotonic_segments_are_corp(weighted, decimals) -> None:
     p = rng.random(3_000).round(decimals)
     y = (rng.random(3_000) < p**2).astype(int)
     w = rng.exponential(size=3_000) if weighted else None
-    parts = go.calibration_refinement(y, p, partition="isotonic", sample_weight=w)
+    parts = go.calibration.calibration_refinement(y, p, partition="isotonic", sample_weight=w)
     fit = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
     mean = np.full(3_000, np.average(y, weights=w))
     score, recalibrated, constant = (
@@ -143,7 +145,7 @@ def test_parts_of_the_log_loss_add_up_and_are_the_definition(problem) -> None:
     y, p, w, g = problem
     for groups, keys in ((g, g.tolist()), ("prediction", equal_sets(p))):
         options = {"partition": groups, "sample_weight": w, "loss": "log_loss"}
-        parts = go.calibration_refinement(y, p, **options)
+        parts = go.calibration.calibration_refinement(y, p, **options)
         calibration, refinement, total, uncertainty = log_loss_by_definition(y, p, w, keys)
         assert parts.calibration == pytest.approx(calibration, abs=1e-12)
         assert parts.refinement == pytest.approx(refinement, abs=1e-12)
@@ -153,7 +155,7 @@ def test_parts_of_the_log_loss_add_up_and_are_the_definition(problem) -> None:
         if isinstance(groups, str):
             assert parts.within == pytest.approx(0, abs=1e-15)
         if p.shape[1] == 2:
-            one = go.calibration_refinement(y, p[:, 1], **options)
+            one = go.calibration.calibration_refinement(y, p[:, 1], **options)
             for name in ("calibration", "refinement", "within", "uncertainty"):
                 expected = getattr(parts, name)
                 assert getattr(one, name) == pytest.approx(expected, abs=1e-12)
@@ -165,7 +167,9 @@ def test_isotonic_segments_are_corp_for_the_log_loss(weighted) -> None:
     p = rng.uniform(0.01, 0.99, 3_000).round(2)
     y = (rng.random(3_000) < p**2).astype(int)
     w = rng.exponential(size=3_000) if weighted else None
-    parts = go.calibration_refinement(y, p, partition="isotonic", loss="log_loss", sample_weight=w)
+    parts = go.calibration.calibration_refinement(
+        y, p, partition="isotonic", loss="log_loss", sample_weight=w
+    )
     fit = IsotonicRegression().fit(p, y, sample_weight=w).predict(p)
     mean = np.full(3_000, np.average(y, weights=w))
     score, recalibrated, constant = (log_loss(y, q, sample_weight=w) for q in (p, fit, mean))
@@ -177,26 +181,30 @@ def test_isotonic_segments_are_corp_for_the_log_loss(weighted) -> None:
 
 
 def test_a_certain_prediction_that_is_wrong_costs_inf() -> None:
-    alone = go.calibration_refinement([0, 1], [0.5, 0.0], loss="log_loss")
+    alone = go.calibration.calibration_refinement([0, 1], [0.5, 0.0], loss="log_loss")
     assert alone.calibration == alone.total == np.inf
     assert alone.within == 0
-    among = go.calibration_refinement([0, 1], [0.5, 0.0], partition=[1, 1], loss="log_loss")
+    among = go.calibration.calibration_refinement(
+        [0, 1], [0.5, 0.0], partition=[1, 1], loss="log_loss"
+    )
     assert among.within == among.total == np.inf
     assert among.calibration < np.inf
-    right = go.calibration_refinement([0, 1], [0.0, 1.0], loss="log_loss")
+    right = go.calibration.calibration_refinement([0, 1], [0.0, 1.0], loss="log_loss")
     assert right.total == right.calibration == right.refinement == 0
     with pytest.raises(ValueError, match="loss must be one of 'brier_score', 'log_loss'"):
-        go.calibration_refinement([0, 1], [0.5, 0.0], loss="logloss")
+        go.calibration.calibration_refinement([0, 1], [0.5, 0.0], loss="logloss")
 
 
 def test_isotonic_segments_are_those_of_the_hull() -> None:
-    parts = go.calibration_refinement([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], partition="isotonic")
+    parts = go.calibration.calibration_refinement(
+        [0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], partition="isotonic"
+    )
     assert parts.calibration == pytest.approx(0.15**2, rel=1e-14)
     assert parts.within == pytest.approx(0.05**2, rel=1e-13)
 
 
 def test_coarse_groups_of_informative_predictions() -> None:
-    parts = go.calibration_refinement([0, 1], [0.25, 0.75], partition=["all", "all"])
+    parts = go.calibration.calibration_refinement([0, 1], [0.25, 0.75], partition=["all", "all"])
     assert (parts.calibration, parts.refinement) == (0, 0.25)
     assert parts.within == parts.miscalibration == -0.1875  # they do better than the group's mean
     assert parts.total == 0.0625
@@ -210,15 +218,17 @@ def test_weight_is_repetition_and_zero_is_absence() -> None:
     p = p.clip(0.1, 0.9)
     for loss in ("brier_score", "log_loss"):
         for a, b in (("prediction",) * 2, ("isotonic",) * 2, (g, g[at])):
-            weighted = go.calibration_refinement(y, p, partition=a, loss=loss, sample_weight=w)
-            repeated = go.calibration_refinement(y[at], p[at], partition=b, loss=loss)
+            weighted = go.calibration.calibration_refinement(
+                y, p, partition=a, loss=loss, sample_weight=w
+            )
+            repeated = go.calibration.calibration_refinement(y[at], p[at], partition=b, loss=loss)
             for name in ("calibration", "refinement", "within", "uncertainty"):
                 assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), abs=1e-14)
 
 
 def test_one_class_is_certain() -> None:
     for groups in ("prediction", "isotonic"):
-        parts = go.calibration_refinement([1, 1], [0.5, 0.75], partition=groups)
+        parts = go.calibration.calibration_refinement([1, 1], [0.5, 0.75], partition=groups)
         assert (parts.refinement, parts.uncertainty) == (0, 0)
         assert parts.miscalibration == parts.total == (0.25 + 0.0625) / 2
 
@@ -242,33 +252,37 @@ def test_one_class_is_certain() -> None:
 @pytest.mark.parametrize("w", [None, [1, 0], [1, 2]])
 def test_bad_groups(groups, message, w) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        go.calibration_refinement([0, 1], [0.1, 0.2], partition=groups, sample_weight=w)
+        go.calibration.calibration_refinement([0, 1], [0.1, 0.2], partition=groups, sample_weight=w)
 
 
 def test_equal_rows_are_found_though_their_keys_are_equal_too(monkeypatch) -> None:
     rng = np.random.default_rng(0)
     p = rng.permutation([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.2, 0.3, 0.5]] * 40)
     y = rng.integers(0, 3, 120)
-    expected = go.calibration_refinement(y, p, partition=[str(row) for row in p])
+    expected = go.calibration.calibration_refinement(y, p, partition=[str(row) for row in p])
     # groups of the same rows in another order
-    assert vars(go.calibration_refinement(y, p)) == pytest.approx(vars(expected), abs=1e-15)
+    assert vars(go.calibration.calibration_refinement(y, p)) == pytest.approx(
+        vars(expected), abs=1e-15
+    )
 
     class Ones:
         def uniform(self, low, high, size):
             return np.ones(size)
 
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Ones())  # all keys are 1
-    found = go.calibration_refinement(y, p)
+    found = go.calibration.calibration_refinement(y, p)
     assert vars(found) == pytest.approx(vars(expected), abs=1e-15)
 
 
 def test_isotonic_is_binary() -> None:
     with pytest.raises(ValueError, match="pass one class at a time"):
-        go.calibration_refinement([0, 1], [[0.5, 0.5]] * 2, partition="isotonic")
+        go.calibration.calibration_refinement([0, 1], [[0.5, 0.5]] * 2, partition="isotonic")
 
 
 def test_prints_as_a_table() -> None:
-    parts = go.calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic")
+    parts = go.calibration.calibration_refinement(
+        [0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic"
+    )
     names, values = str(parts).splitlines()
     assert len(names) == len(values) <= 100
     for name, value in zip(names.split(), values.split(), strict=True):

@@ -22,7 +22,9 @@ def simulated(seed, n=3000):
 @pytest.mark.parametrize("events", [0, 1, 7, 40])
 def test_a_constant_prediction_has_wilsons_limits(events) -> None:
     y = np.arange(40) < events
-    found = go.calibration_ratio_by_segment(y, np.full(40, 0.3), np.zeros(40), confidence_level=0.9)
+    found = go.calibration.calibration_ratio_by_segment(
+        y, np.full(40, 0.3), np.zeros(40), confidence_level=0.9
+    )
     wilson = binomtest(events, 40).proportion_ci(0.9, method="wilson")
     assert found.low == pytest.approx(0.3 / wilson.high, rel=1e-9)
     if events:
@@ -37,7 +39,7 @@ def test_a_constant_prediction_has_wilsons_limits(events) -> None:
 def expected_squares(y, p, w, r):
     """What is expected of (v/w)^2 of each row, from the outcomes in 15 bins of predictions."""
     v = np.where(y == 1, w, w / r)
-    bins = go.reliability_bins(y, p, n_bins=15, strategy="events", sample_weight=v)
+    bins = go.calibration.reliability_bins(y, p, n_bins=15, strategy="events", sample_weight=v)
     order = np.argsort(p)
     b = np.empty(len(p), int)
     b[order] = np.searchsorted(np.cumsum(bins.weight) * (1 + 1e-12), np.cumsum(v[order]))
@@ -86,7 +88,7 @@ def test_limits_are_those_of_the_test(weighted, rate) -> None:
     r = rng.uniform(0.1, 1, len(y)) if rate == "by row" else np.full(len(y), rate)
     kept = (y == 1) | (rng.random(len(y)) < r)
     y, p, w, g, r = y[kept], p[kept], w[kept], g[kept], r[kept]
-    found = go.calibration_ratio_by_segment(
+    found = go.calibration.calibration_ratio_by_segment(
         y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=0.8
     )
     assert found.segment.tolist() == ["a", "b", "c"]
@@ -97,7 +99,7 @@ def test_limits_are_those_of_the_test(weighted, rate) -> None:
         assert found.low[k] == pytest.approx(low, rel=1e-9)
         assert found.high[k] == pytest.approx(high, rel=1e-9)
         v = np.where(y == 1, w, w / r)[own]
-        expected = go.calibration_ratio(y[own], p[own], sample_weight=v)
+        expected = go.calibration.calibration_ratio(y[own], p[own], sample_weight=v)
         assert found.ratio[k] == pytest.approx(expected, rel=1e-12)
         assert found.weight[k] == pytest.approx(v.sum(), rel=1e-12)
         assert found.probability[k] == pytest.approx(np.average(p[own], weights=v), rel=1e-12)
@@ -122,7 +124,7 @@ def problems(draw):
 def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
     y, p, w, r, g = problem
     assume(not y.any() or (r[y == 1] < 1).any() or (r == 1).all())  # rates of the label: refused
-    found = go.calibration_ratio_by_segment(
+    found = go.calibration.calibration_ratio_by_segment(
         y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=level
     )
     for ratio, low, high, p_value in zip(
@@ -138,7 +140,7 @@ def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
 
 
 def test_nothing_predicted() -> None:
-    found = go.calibration_ratio_by_segment([0, 0, 1], [0, 0, 0.0], ["a", "a", "b"])
+    found = go.calibration.calibration_ratio_by_segment([0, 0, 1], [0, 0, 0.0], ["a", "a", "b"])
     assert np.isnan(found.ratio[0])
     assert (found.low[0], found.high[0], found.p_value[0]) == (0, np.inf, 1)
     assert (found.ratio[1], found.low[1], found.high[1], found.p_value[1]) == (0, 0, 0, 0)
@@ -146,14 +148,16 @@ def test_nothing_predicted() -> None:
 
 def test_weights_count_as_rows_in_limits_and_as_copies_in_ratios() -> None:
     y, p, _, g = simulated(2)
-    twice = go.calibration_ratio_by_segment(y, p, g, sample_weight=np.full(len(y), 2e20))
-    once = go.calibration_ratio_by_segment(y, p, g)
+    twice = go.calibration.calibration_ratio_by_segment(
+        y, p, g, sample_weight=np.full(len(y), 2e20)
+    )
+    once = go.calibration.calibration_ratio_by_segment(y, p, g)
     np.testing.assert_allclose(twice.weight, 2e20 * once.weight)
     for name in ("ratio", "low", "high", "p_value", "probability", "frequency"):
         np.testing.assert_allclose(getattr(twice, name), getattr(once, name), rtol=1e-9)
     n = np.random.default_rng(0).integers(0, 3, len(y))
-    weighted = go.calibration_ratio_by_segment(y, p, g, sample_weight=n)
-    copies = go.calibration_ratio_by_segment(*(np.repeat(x, n) for x in (y, p, g)))
+    weighted = go.calibration.calibration_ratio_by_segment(y, p, g, sample_weight=n)
+    copies = go.calibration.calibration_ratio_by_segment(*(np.repeat(x, n) for x in (y, p, g)))
     np.testing.assert_allclose(weighted.ratio, copies.ratio, rtol=1e-12)
     assert (weighted.low < copies.low).all()
     assert (weighted.high > copies.high).all()
@@ -171,7 +175,7 @@ def test_limits_cover(rate) -> None:
         y = rng.random(1500) < true[i]
         kept = y | (rng.random(1500) < rate)
         i, y = i[kept], y[kept]
-        found = go.calibration_ratio_by_segment(y, p[i], of[i], negative_keep_rate=rate)
+        found = go.calibration.calibration_ratio_by_segment(y, p[i], of[i], negative_keep_rate=rate)
         covered += (found.low <= expected) & (expected <= found.high)
     assert np.abs(covered / draws - 0.95).max() < 0.04  # binomial error .011
 
@@ -191,18 +195,22 @@ def test_segments_of_every_type_keep_their_order_and_their_values() -> None:
         "day": (days, sorted(set(days.to_numpy()))),
     }
     for values, expected in columns.values():
-        assert go.calibration_ratio_by_segment(y, p, values).segment.tolist() == expected
+        assert (
+            go.calibration.calibration_ratio_by_segment(y, p, values).segment.tolist() == expected
+        )
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
     for several in (frame, {name: frame[name] for name in frame}):
-        found = go.calibration_ratio_by_segment(pd.Series(y), p.astype(np.float32), several)
+        found = go.calibration.calibration_ratio_by_segment(
+            pd.Series(y), p.astype(np.float32), several
+        )
         assert found.column.tolist() == np.repeat(list(columns), 2).tolist()
         assert found.segment.tolist() == [v for _, values in columns.values() for v in values]
         assert len(pd.DataFrame(vars(found))) == 16
         lines = str(found).splitlines()
         assert lines[1].split()[:2] == ["column", "segment"]
         assert lines[-2].split()[:2] == ["day", "2024-01-01"]
-    assert "column" not in str(go.calibration_ratio_by_segment(y, p, days))
-    long = str(go.calibration_ratio_by_segment(y, p, ["x" * 99] * 6))
+    assert "column" not in str(go.calibration.calibration_ratio_by_segment(y, p, days))
+    long = str(go.calibration.calibration_ratio_by_segment(y, p, ["x" * 99] * 6))
     assert "x" * 27 + "..." in long
     assert "x" * 28 not in long
 
@@ -210,24 +218,24 @@ def test_segments_of_every_type_keep_their_order_and_their_values() -> None:
 @pytest.mark.parametrize("strategy", ["events", "quantile", "uniform"])
 def test_bins_of_the_prediction_are_reliability_bins(strategy) -> None:
     y, p, w, _ = simulated(4)
-    found = go.calibration_ratio_by_segment(
+    found = go.calibration.calibration_ratio_by_segment(
         y, p, "prediction", n_bins=7, strategy=strategy, sample_weight=w
     )
-    bins = go.reliability_bins(y, p, n_bins=7, strategy=strategy, sample_weight=w)
+    bins = go.calibration.reliability_bins(y, p, n_bins=7, strategy=strategy, sample_weight=w)
     np.testing.assert_allclose(found.weight, bins.weight, rtol=1e-12)
     np.testing.assert_allclose(found.probability, bins.probability, rtol=1e-12)
     np.testing.assert_allclose(found.frequency, bins.frequency, rtol=1e-12)
     assert found.segment[0].split(" to ")[0] == f"{p.min():.3g}"
     assert found.segment[-1].split(" to ")[1] == f"{p.max():.3g}"
-    (everything,) = go.calibration_ratio_by_segment(y, p, "prediction", n_bins=1).ratio
-    assert everything == pytest.approx(go.calibration_ratio(y, p), rel=1e-12)
+    (everything,) = go.calibration.calibration_ratio_by_segment(y, p, "prediction", n_bins=1).ratio
+    assert everything == pytest.approx(go.calibration.calibration_ratio(y, p), rel=1e-12)
 
 
 def test_rows_of_no_weight_do_not_count() -> None:
     y, p, _, g = simulated(5, 300)
     w = (g != "b") * 1.0
-    found = go.calibration_ratio_by_segment(y, p, g, sample_weight=w)
-    alone = go.calibration_ratio_by_segment(y[w > 0], p[w > 0], g[w > 0])
+    found = go.calibration.calibration_ratio_by_segment(y, p, g, sample_weight=w)
+    alone = go.calibration.calibration_ratio_by_segment(y[w > 0], p[w > 0], g[w > 0])
     assert found.segment.tolist() == ["a", "c"]
     np.testing.assert_allclose(found.low, alone.low, rtol=1e-9)  # roots, of sums with zeros
 
@@ -255,7 +263,7 @@ def test_rows_of_no_weight_do_not_count() -> None:
 )
 def test_bad_arguments(segments, options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        go.calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
+        go.calibration.calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
 
 
 @pytest.mark.parametrize(
@@ -269,4 +277,4 @@ def test_bad_arguments(segments, options, message) -> None:
 )
 def test_bad_rows(y, p, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        go.calibration_ratio_by_segment(y, p, [0, 1])
+        go.calibration.calibration_ratio_by_segment(y, p, [0, 1])

@@ -252,7 +252,9 @@ def test_categories_strings_and_chunks_cut_differently() -> None:
         dd.from_pandas(pd.Series(columns["p"]), npartitions=4),
         dd.from_pandas(graded, npartitions=4),
     )
-    assert_same(by_grade, go.calibration_ratio_by_segment(columns["y"], columns["p"], graded))
+    assert_same(
+        by_grade, go.calibration.calibration_ratio_by_segment(columns["y"], columns["p"], graded)
+    )
     assert by_grade.segment.tolist() == order
 
 
@@ -263,7 +265,7 @@ def test_several_columns_of_a_frame() -> None:
     for segments in (["country", "day"], ["day"]):
         assert_same(
             dask_.calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
-            go.calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
+            go.calibration.calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
         )
 
 
@@ -353,19 +355,19 @@ def test_prior_weights_and_keys_are_lazy() -> None:
         for prior, normalize in ((0.1, "mean"), ({0: 0.9, 1: 0.1}, "positive")):
             found = dask_.prior_weights(lazy["y"], prior, normalize=normalize)
             assert type(found) is type(lazy["y"])
-            expected = go.prior_weights(columns["y"], prior, normalize=normalize)
+            expected = go.priors.prior_weights(columns["y"], prior, normalize=normalize)
             np.testing.assert_array_equal(np.asarray(found), expected)
         for rate in (0.3, "rate"):
             given_rate, whole_rate = (lazy[rate], columns[rate]) if rate == "rate" else (rate, rate)
             found = dask_.negative_downsample_by_key(lazy["y"], lazy["key"], given_rate, seed=3)
             assert type(found) is type(lazy["y"])
             assert found.dtype == bool
-            expected = go.negative_downsample_by_key(columns["y"], key, whole_rate, seed=3)
+            expected = go.priors.negative_downsample_by_key(columns["y"], key, whole_rate, seed=3)
             assert np.asarray(found).tolist() == expected.tolist()
     frame = dd.from_pandas(pd.DataFrame({"y": columns["y"], "key": key}), npartitions=4)
     mask = dask_.negative_downsample_by_key(frame["y"], frame["key"], 0.3)
     kept = frame[mask]
-    assert len(kept) == int(go.negative_downsample_by_key(columns["y"], key, 0.3).sum())
+    assert len(kept) == int(go.priors.negative_downsample_by_key(columns["y"], key, 0.3).sum())
     rates = dask_.measured_keep_rates(frame["y"], kept["y"])
     assert rates[1] == 1
     assert rates[0] == pytest.approx(0.3, abs=0.1)
@@ -671,7 +673,7 @@ if __name__ == "__main__":
         objective, expected = many.qwk_objective(columns[0]), go.qwk_objective(y)
         assert (objective.center, objective.spread) == (expected.center, expected.spread)
         mask = many.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
-        kept = go.negative_downsample_by_key(y > 2, key, 0.2)
+        kept = go.priors.negative_downsample_by_key(y > 2, key, 0.2)
         assert mask.compute().tolist() == kept.tolist()
         score[17_000] = np.nan
         try:

@@ -121,7 +121,7 @@ PARAMETERS = {"max_depth": 3, "nthread": 1}
 OBJECTIVES = {
     "qwk": (go.qwk_objective(), go.extended_qwk_metric(), Y),
     "qwk, classes": (go.qwk_objective(clip=False), go.qwk_metric(), Y),
-    "kappa": (go.kappa_objective("absolute"), go.squared_error_metric(), Y),
+    "kappa": (go.objectives.kappa_objective("absolute"), go.metrics.squared_error_metric(), Y),
     "weighted logloss": (go.weighted_logloss_objective(0.2), go.weighted_logloss_metric(1), RARE),
     "offset logloss": (go.offset_logloss_objective(0.2), go.weighted_logloss_metric(1), RARE),
     "fixed thresholds": (go.ordinal_logit_objective(4, thresholds="fixed"), None, Y),
@@ -246,7 +246,7 @@ def test_margins_per_row_and_an_earlier_model(client) -> None:
                 PARAMETERS,
                 matrix(client, parts, base_margin=start),
                 objective=objective,
-                metric=go.squared_error_metric(),
+                metric=go.metrics.squared_error_metric(),
                 evals=[(matrix(client, parts), "v")],
             )
         )

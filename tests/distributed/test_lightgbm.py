@@ -200,7 +200,7 @@ def test_sums_of_each_worker_alone_train_another_model(
 @pytest.mark.parametrize(
     "objective",
     [
-        go.kappa_objective("absolute"),
+        go.objectives.kappa_objective("absolute"),
         go.offset_logloss_objective(0.5),
         go.ordinal_logit_objective(4),
     ],

@@ -33,7 +33,7 @@ def matrix_of(rows: pd.DataFrame) -> xgb.DMatrix:
 def loop() -> None:
     shards = [ray.train.get_dataset_shard(name) for name in ("train", "held_out")]
     data, held_out = (matrix_of(shard.materialize().to_pandas()) for shard in shards)
-    with pytest.raises(go.WorkersDisagree, match="the workers do not train the same"):
+    with pytest.raises(go.distributed.WorkersDisagree, match="the workers do not train the same"):
         train(PARAMS, data, 2, objective=go.qwk_objective(data.get_label()))
     metric = go.extended_qwk_metric()
     train(

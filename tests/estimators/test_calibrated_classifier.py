@@ -42,16 +42,15 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
-from gbdt_objectives import (
-    CalibratedClassifier,
-    DownsampledClassifier,
+from gbdt_objectives import CalibratedClassifier, DownsampledClassifier
+from gbdt_objectives.calibration import normalized_entropy
+from gbdt_objectives.estimators import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
     choose_calibrator,
-    normalized_entropy,
 )
 
 

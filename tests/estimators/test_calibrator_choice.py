@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from gbdt_objectives import SplineCalibrator, VennAbersCalibrator, choose_calibrator
+from gbdt_objectives.estimators import SplineCalibrator, VennAbersCalibrator, choose_calibrator
 from gbdt_objectives.estimators.calibrator_choice import clearly_less
 
 

@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
-from gbdt_objectives import (
+from gbdt_objectives import CalibratedClassifier
+from gbdt_objectives.estimators import (
     BetaCalibrator,
-    CalibratedClassifier,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
@@ -87,7 +87,9 @@ def test_worked_example(parameters, expected, error) -> None:
     p = ROCConvexHullCalibrator(**parameters).fit(score, DESCENDING).predict(score)
     np.testing.assert_allclose(p, expected, rtol=1e-14)  # a handful of operations
     if error:
-        assert go.brier_score(DESCENDING, p) == pytest.approx(error, abs=5e-7)  # as printed
+        assert go.calibration.brier_score(DESCENDING, p) == pytest.approx(
+            error, abs=5e-7
+        )  # as printed
 
 
 def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
@@ -360,8 +362,8 @@ def test_better_on_new_rows(calibrator) -> None:
     found = calibrated.predict(score_of(calibrator, p))
     assert found.dtype == np.float64
     assert found.shape == p.shape
-    assert go.brier_score(y, found) < go.brier_score(y, p) - 0.003
-    assert go.calibration_ratio(y, found) == pytest.approx(1, abs=0.05)
+    assert go.calibration.brier_score(y, found) < go.calibration.brier_score(y, p) - 0.003
+    assert go.calibration.calibration_ratio(y, found) == pytest.approx(1, abs=0.05)
 
 
 @CALIBRATORS

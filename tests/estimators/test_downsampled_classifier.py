@@ -42,8 +42,6 @@ from gbdt_objectives import (
     correct_probability,
     log_odds_shift,
     offset_logloss_objective,
-    ratio_objective,
-    resample,
     shift_intercept,
     weighted_logloss_metric,
     weighted_logloss_objective,
@@ -51,6 +49,8 @@ from gbdt_objectives import (
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
+from gbdt_objectives.objectives import ratio_objective
+from gbdt_objectives.priors import resample
 
 
 def LGBM(**parameters):

@@ -33,12 +33,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
-from gbdt_objectives import (
-    ProbabilityEstimationTree,
-    empirical_probability,
-    leaf_indices,
-    leaf_probability,
-)
+from gbdt_objectives.calibration import empirical_probability
+from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_indices, leaf_probability
 
 
 def made(n, seed=0):
@@ -212,7 +208,7 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     plain = LogisticRegression().fit(X_line, y_line)
     average = leaf_probability(booster, X_line, y_line)
     entropy = {
-        model: go.normalized_entropy(y_test, model.predict_proba(X_test)[:, 1])
+        model: go.calibration.normalized_entropy(y_test, model.predict_proba(X_test)[:, 1])
         for model in (hybrid, plain, average)
     }
     assert entropy[hybrid] < entropy[plain] - 0.02
@@ -282,7 +278,7 @@ def test_worked_tree(parameters, expected) -> None:
     assert pet.predict([[0.0], [2.0]]).tolist() == [0, 1]
     if parameters == {"m": 0}:
         p = pet.predict_proba(LEAVES)
-        loss = go.brier_terms(LABELS, p)
+        loss = go.calibration.brier_terms(LABELS, p)
         assert loss.mean() == pytest.approx(0.206667, abs=5e-7)  # as printed
         by_leaf = [loss[LEAVES[:, 0] == leaf].sum() for leaf in range(3)]
         assert by_leaf == pytest.approx([40 / 3, 10 / 3, 4], rel=1e-12)
@@ -306,9 +302,11 @@ def test_smoothed_unpruned_trees_rank_and_fit_better(data, new) -> None:
         pet = ProbabilityEstimationTree(tree, m=20, prior=prior).fit(X, y)
         p = pet.predict_proba(new[0])[:, 1]
         assert roc_auc_score(new[1], p) > roc_auc_score(new[1], raw[:, 1]) + 0.02
-        entropy[prior] = go.normalized_entropy(new[1], p)
+        entropy[prior] = go.calibration.normalized_entropy(new[1], p)
     assert entropy["base_rate"] < entropy[None] < np.inf
-    assert go.normalized_entropy(new[1], raw) == np.inf  # leaves of one class, and wrong
+    assert (
+        go.calibration.normalized_entropy(new[1], raw) == np.inf
+    )  # leaves of one class, and wrong
     np.testing.assert_array_equal(pet.tree_.apply(new[0]), tree.apply(new[0]))
 
 
@@ -329,7 +327,7 @@ def test_clone_pickle_search(data, new) -> None:
     assert search.best_params_["m"] > 0
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(loaded.predict_proba(new[0]), search.predict_proba(new[0]))
-    calibrated = go.CalibratedClassifier(pet, go.LogitCalibrator(), cv=3).fit(X, y)
+    calibrated = go.CalibratedClassifier(pet, go.estimators.LogitCalibrator(), cv=3).fit(X, y)
     assert calibrated.predict_proba(new[0]).shape == (4000, 2)
 
 

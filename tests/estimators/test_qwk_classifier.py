@@ -42,7 +42,6 @@ from gbdt_objectives import (
     optimize_thresholds,
     quadratic_weighted_kappa,
     qwk_objective,
-    squared_error_metric,
     weighted_logloss_objective,
 )
 from gbdt_objectives.adapters import lightgbm as lgb_adapter, xgboost as xgb_adapter
@@ -50,6 +49,7 @@ from gbdt_objectives.calibration import ordinal
 from gbdt_objectives.calibration.ordinal import fit_ordinal_curve
 from gbdt_objectives.estimators import qwk_classifier
 from gbdt_objectives.estimators.qwk_classifier import last_step, positions_to_labels
+from gbdt_objectives.metrics import squared_error_metric
 
 EXPECTED = {
     "check_classifiers_classes": "labels that are strings need labels=: their alphabetical order "

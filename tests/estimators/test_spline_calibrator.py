@@ -8,8 +8,8 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from gbdt_objectives import BetaCalibrator, LogitCalibrator, SplineCalibrator, normalized_entropy
-from gbdt_objectives.calibration import spline as maths
+from gbdt_objectives.calibration import normalized_entropy, spline as maths
+from gbdt_objectives.estimators import BetaCalibrator, LogitCalibrator, SplineCalibrator
 
 
 def rows(n=3000, seed=0, bend=1.0):

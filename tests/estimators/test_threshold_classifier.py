@@ -15,12 +15,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import estimator_checks
 from sklearn.utils.fixes import parse_version
 
-from gbdt_objectives import (
-    ThresholdClassifier,
-    cost_metric,
-    optimize_thresholds,
-    quadratic_weighted_kappa,
-)
+from gbdt_objectives import ThresholdClassifier, optimize_thresholds, quadratic_weighted_kappa
+from gbdt_objectives.metrics import cost_metric
 
 
 @pytest.fixture

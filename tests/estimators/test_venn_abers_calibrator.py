@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings, strategies as st
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives import VennAbersCalibrator
+from gbdt_objectives.estimators import VennAbersCalibrator
 
 
 def by_adding_a_row(score, y, w, new):

@@ -8,17 +8,11 @@ import pytest
 import scipy.sparse
 from scipy.special import expit
 
-from gbdt_objectives import (
-    CalibratedClassifier,
-    LogitCalibrator,
-    VennAbersCalibrator,
-    calibration_error_test,
-    calibration_ratio_by_segment,
-    choose_calibrator,
-    estimate_prior,
-    imbalance_shift,
-    offset_logloss_objective,
-)
+from gbdt_objectives import CalibratedClassifier, offset_logloss_objective
+from gbdt_objectives.adapters import imbalance_shift
+from gbdt_objectives.calibration import calibration_error_test, calibration_ratio_by_segment
+from gbdt_objectives.estimators import LogitCalibrator, VennAbersCalibrator, choose_calibrator
+from gbdt_objectives.priors import estimate_prior
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import _common
 from experiments.performance_coverage import __main__ as experiment
-from gbdt_objectives import estimate_performance
+from gbdt_objectives.evaluation import estimate_performance
 
 
 @pytest.mark.slow

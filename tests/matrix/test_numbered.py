@@ -70,10 +70,22 @@ def lightgbm_history(X: Array, y: Array, metric: Any, rounds: int | None) -> tup
 RENDERED: dict[str, tuple[Callable[..., Any], Any, Callable[..., float]]] = {
     "XGBClassifier-logloss": (xgboost_history, go.weighted_logloss_metric(1).xgboost, logloss),
     "XGBClassifier-logloss-itself": (xgboost_history, go.weighted_logloss_metric(1), logloss),
-    "XGBClassifier-entropy-itself": (xgboost_history, go.normalized_entropy_metric(), entropy),
-    "XGBClassifier-entropy": (xgboost_history, go.normalized_entropy_metric().xgboost, entropy),
+    "XGBClassifier-entropy-itself": (
+        xgboost_history,
+        go.metrics.normalized_entropy_metric(),
+        entropy,
+    ),
+    "XGBClassifier-entropy": (
+        xgboost_history,
+        go.metrics.normalized_entropy_metric().xgboost,
+        entropy,
+    ),
     "lgb.train-logloss": (lightgbm_history, go.weighted_logloss_metric(1).lightgbm, logloss),
-    "lgb.train-entropy": (lightgbm_history, go.normalized_entropy_metric().lightgbm, entropy),
+    "lgb.train-entropy": (
+        lightgbm_history,
+        go.metrics.normalized_entropy_metric().lightgbm,
+        entropy,
+    ),
 }
 
 
@@ -183,11 +195,11 @@ def test_6_a_poisson_loss_predicts_counts_and_a_wrong_link_is_no_classifier() ->
 
 @pytest.mark.parametrize(
     "factory",
-    [go.qwk_objective, go.kappa_objective, go.extended_qwk_metric],
+    [go.qwk_objective, go.objectives.kappa_objective, go.extended_qwk_metric],
     ids=lambda f: f.__name__,
 )
 def test_7_labels_is_refused_where_rows_are_meant(factory) -> None:
-    given = ("absolute",) if factory is go.kappa_objective else ()
+    given = ("absolute",) if factory is go.objectives.kappa_objective else ()
     with pytest.raises(TypeError, match="labels.*write y_true="):
         factory(*given, labels=[0, 1, 2, 3])
 
@@ -243,7 +255,7 @@ def test_12_parameters_named_in_the_other_order_are_refused(function) -> None:
 # --- built-in objectives whose predictions are not what a metric of margins takes
 
 OTHER_PREDICTIONS: list[tuple[dict[str, Any], Any]] = [
-    ({"objective": "multiclassova", "num_class": 3}, go.class_logloss_metric()),
+    ({"objective": "multiclassova", "num_class": 3}, go.metrics.class_logloss_metric()),
     ({"objective": "cross_entropy_lambda"}, go.weighted_logloss_metric(1)),
     ({"objective": "survival:cox"}, go.weighted_logloss_metric(1)),
     ({"objective": "reg:squarederror"}, go.weighted_logloss_metric(1)),

@@ -17,7 +17,7 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
 
-METRICS = [go.class_logloss_metric, go.ranked_probability_score_metric]
+METRICS = [go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric]
 
 
 def ranked_probability_score(y, P, w):
@@ -43,13 +43,13 @@ def test_equal_the_references(n, K, dtype, order):
     P = softmax(z.astype(float), axis=1)
     for weight in (None, w):
         expected = log_loss(y, P, sample_weight=weight, labels=range(K))
-        assert go.class_logloss_metric()(y, z, weight) == pytest.approx(expected, rel=1e-11)
-        in_probability = go.class_logloss_metric(K, input_space="probability")
+        assert go.metrics.class_logloss_metric()(y, z, weight) == pytest.approx(expected, rel=1e-11)
+        in_probability = go.metrics.class_logloss_metric(K, input_space="probability")
         assert in_probability(y, P, weight) == pytest.approx(expected, rel=1e-11)
         if n > 300:
             continue
         expected = ranked_probability_score(y, P, np.ones(n) if weight is None else w)
-        metric = go.ranked_probability_score_metric
+        metric = go.metrics.ranked_probability_score_metric
         assert metric()(y, z, weight) == pytest.approx(expected, rel=1e-11)
         assert metric(K, input_space="probability")(y, P, weight) == pytest.approx(
             expected, rel=1e-11
@@ -59,26 +59,26 @@ def test_equal_the_references(n, K, dtype, order):
 def test_float32_probabilities_lose_only_their_own_rounding():
     y, z, _ = sample(500, 4)
     P = softmax(z, axis=1)
-    found = go.class_logloss_metric(input_space="probability")(y, P.astype(np.float32))
+    found = go.metrics.class_logloss_metric(input_space="probability")(y, P.astype(np.float32))
     # a relative error of 6e-8 in P is as much in log P
     assert found == pytest.approx(log_loss(y, P), abs=1e-6)
 
 
 def test_a_class_that_does_not_occur_counts_as_one():
     P = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    found = go.class_logloss_metric(3, input_space="probability")([0, 0], P)
+    found = go.metrics.class_logloss_metric(3, input_space="probability")([0, 0], P)
     assert found == pytest.approx(log_loss([0, 0], P, labels=[0, 1, 2]))
 
 
 def test_certain_predictions():
     P, y = np.eye(3), [0, 1, 2]
-    logloss = go.class_logloss_metric(input_space="probability")
-    ranked = go.ranked_probability_score_metric(input_space="probability")
+    logloss = go.metrics.class_logloss_metric(input_space="probability")
+    ranked = go.metrics.ranked_probability_score_metric(input_space="probability")
     assert logloss(y, P) == ranked(y, P) == 0
     assert logloss([0, 1, 0], P) == np.inf
     assert logloss([0, 1, 0], P, [1, 1, 0]) == 0  # a row of weight 0 does not exist
     assert ranked([0, 1, 0], P) == pytest.approx(mean_absolute_error([0, 1, 0], [0, 1, 2]))
-    far = go.class_logloss_metric()
+    far = go.metrics.class_logloss_metric()
     assert far([0, 1], [[0.0, 1e4], [0.0, 1e4]]) == 5e3  # beyond what probabilities can hold
     assert far([0], np.array([[3e38, -3e38]], np.float32)) == 0
 
@@ -86,7 +86,7 @@ def test_certain_predictions():
 def test_ranked_score_of_two_classes_is_the_brier_score():
     y, z, w = sample(200, 2)
     P = softmax(z, axis=1)
-    found = go.ranked_probability_score_metric()(y, z, w)
+    found = go.metrics.ranked_probability_score_metric()(y, z, w)
     assert found == pytest.approx(brier_score_loss(y, P[:, 1], sample_weight=w))
 
 
@@ -174,14 +174,17 @@ def test_drop_in_classifiers_stop_on_probabilities_and_refuse_margins():
     X = rng.random((600, 3))
     y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=600), [0.3, 0.7])
     given, stop = (X[:300], y[:300]), [(X[300:], y[300:])]
-    metric = go.class_logloss_metric(3, input_space="probability")
+    metric = go.metrics.class_logloss_metric(3, input_space="probability")
     xgb_model = XGBClassifier(n_estimators=200, eval_metric=metric, early_stopping_rounds=5)
     xgb_model.fit(*given, eval_set=stop, verbose=False)
     assert xgb_model.best_iteration < 190
     lgb_model = LGBMClassifier(n_estimators=200, verbose=-1, early_stopping_rounds=5)
     lgb_model.fit(*given, eval_set=stop, eval_metric=metric)
     assert lgb_model.best_iteration_ < 190
-    for wrong in (go.class_logloss_metric(3), go.loss_metric(go.weighted_logloss_objective(1))):
+    for wrong in (
+        go.metrics.class_logloss_metric(3),
+        go.loss_metric(go.weighted_logloss_objective(1)),
+    ):
         with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
             XGBClassifier(eval_metric=wrong).fit(*given, eval_set=stop)
         with pytest.raises(ValueError, match='takes margins.*input_space="probability"'):
@@ -203,7 +206,7 @@ def test_regressors_stop_on_a_loss_in_label_units_only():
 
 
 def test_strings_are_to_be_encoded():
-    metric = go.class_logloss_metric(2, input_space="probability")
+    metric = go.metrics.class_logloss_metric(2, input_space="probability")
     with pytest.raises(TypeError, match="y_true has dtype <U1: encode the classes as 0..K-1"):
         metric(["a", "b"], [[0.3, 0.7], [0.5, 0.5]])
 
@@ -214,7 +217,7 @@ def test_is_a_scorer_of_scikit_learn():
     y = np.digitize(X[:, 0] + 0.2 * rng.normal(size=200), [0.3, 0.7])
     new = "response_method" in inspect.signature(make_scorer).parameters  # since 1.4
     asked = {"response_method": "predict_proba"} if new else {"needs_proba": True}
-    metric = go.class_logloss_metric(3, input_space="probability")
+    metric = go.metrics.class_logloss_metric(3, input_space="probability")
     ours = make_scorer(metric, greater_is_better=False, **asked)
     found = cross_val_score(LogisticRegression(), X, y, scoring=ours)
     theirs = cross_val_score(LogisticRegression(), X, y, scoring="neg_log_loss")

@@ -9,7 +9,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 import gbdt_objectives as go
 
 
-@pytest.mark.parametrize("metric", [go.threshold_metric("accuracy"), go.qwk_metric()], ids=str)
+@pytest.mark.parametrize(
+    "metric", [go.metrics.threshold_metric("accuracy"), go.qwk_metric()], ids=str
+)
 def test_float_classes_beyond_the_labels_are_not_taken_for_scores(metric) -> None:
     """Clipped to the nearest label, a wrong class would count as right."""
     y = [0, 1, 2]
@@ -18,7 +20,9 @@ def test_float_classes_beyond_the_labels_are_not_taken_for_scores(metric) -> Non
     assert metric(y, [0, 1, 5]) < 1
     assert metric(y, [0.0, 1.0, 2.0]) == 1
     assert metric(y, [-0.2, 1.1, 5.3]) == 1  # scores
-    assert go.threshold_metric(metric, (0, 2))(y, [0.0, 1.0, 5.0]) == 1  # scores, as it is said
+    assert (
+        go.metrics.threshold_metric(metric, (0, 2))(y, [0.0, 1.0, 5.0]) == 1
+    )  # scores, as it is said
     assert metric.xgboost(np.array([0.0, 1.0, 2.0]), np.array([0.1, 1.2, 4.7])) == 1
     with pytest.raises(ValueError, match="found 5 beyond the labels 0 to 2"):
         metric.loss(y, [0.0, 1.0, 5.0])
@@ -27,25 +31,25 @@ def test_float_classes_beyond_the_labels_are_not_taken_for_scores(metric) -> Non
 def test_a_new_range_needs_new_thresholds() -> None:
     cut = go.qwk_metric((0, 3), thresholds=[0.5, 1.5, 2.5])
     with pytest.raises(ValueError, match="pass thresholds= for the new one"):
-        go.threshold_metric(cut, (0, 5))
+        go.metrics.threshold_metric(cut, (0, 5))
 
 
 def test_youden_of_a_single_class_is_nan() -> None:
     with pytest.warns(UndefinedMetricWarning):
-        assert np.isnan(go.threshold_metric("youden", (0, 1))([1, 1], [1, 0]))
+        assert np.isnan(go.metrics.threshold_metric("youden", (0, 1))([1, 1], [1, 0]))
 
 
 @pytest.mark.parametrize("name", ["mae", "qwk", "accuracy"])
 def test_rows_of_weight_0_do_not_exist(name) -> None:
     """Nor do their labels widen the range."""
-    metric = go.threshold_metric(name)
+    metric = go.metrics.threshold_metric(name)
     with_row = metric([0, 1, 5], [0.2, 3.2, 5.0], [1, 1, 0])
     assert with_row == metric([0, 1], [0.2, 3.2], [1, 1])
 
 
 def test_a_range_of_very_many_classes_is_refused() -> None:
     with pytest.raises(ValueError, match="which makes 300,001: pass labels="):
-        go.threshold_metric("accuracy")([0, 300_000], [0, 300_000])
+        go.metrics.threshold_metric("accuracy")([0, 300_000], [0, 300_000])
 
 
 def test_weights_too_small_to_multiply_are_refused() -> None:

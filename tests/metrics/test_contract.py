@@ -116,7 +116,7 @@ def test_all_four_interfaces_report_the_metric(case: MetricCase, weighted: bool)
 def test_is_an_ordinary_scikit_learn_metric() -> None:
     y = np.resize([0, 1, 2, 3], 200)
     X = (y + np.random.default_rng(0).normal(0, 0.4, 200)).reshape(-1, 1)
-    for metric in (go.qwk_metric((0, 3)), go.squared_error_metric()):
+    for metric in (go.qwk_metric((0, 3)), go.metrics.squared_error_metric()):
         scorer = make_scorer(metric, greater_is_better=metric.greater_is_better)
         assert metric.name in repr(scorer)
         scores = cross_val_score(LinearRegression(), X, y, scoring=scorer, cv=3)
@@ -132,13 +132,13 @@ def test_a_metric_of_classes_stops_scores_and_places_thresholds(name: str) -> No
     rng = np.random.default_rng(0)
     y = np.resize([0, 1, 2, 3], 300)
     score = y + rng.normal(0, 0.8, 300)
-    metric = go.threshold_metric(name)
+    metric = go.metrics.threshold_metric(name)
     thresholds = go.optimize_thresholds(y, score, metric=metric)
     np.testing.assert_array_equal(thresholds, go.optimize_thresholds(y, score, metric=name))
     classes = go.apply_thresholds(score, thresholds)
     value = metric(y, classes)
     assert value == pytest.approx(
-        go.threshold_metric(name, (0, 3), thresholds=thresholds)(y, score)
+        go.metrics.threshold_metric(name, (0, 3), thresholds=thresholds)(y, score)
     )
     words = np.array(["low", "mid", "high", "top"])
     assert metric(words[y], words[classes], labels=words) == pytest.approx(value)
@@ -161,14 +161,16 @@ def test_a_metric_of_two_classes_stops_scores_and_places_a_threshold(name: str) 
     y = np.resize([0, 0, 1], 300)
     score = y + rng.normal(0, 0.8, 300)
     w = rng.integers(0, 3, 300).astype(float)
-    metric = go.threshold_metric(name)
+    metric = go.metrics.threshold_metric(name)
     thresholds = go.optimize_thresholds(y, score, metric=metric, sample_weight=w)
-    cut = go.threshold_metric(metric, (0, 1), thresholds=thresholds)
+    cut = go.metrics.threshold_metric(metric, (0, 1), thresholds=thresholds)
     values = [metric(y, (score >= t).astype(int), w) for t in score]
     assert cut(y, score, w) == pytest.approx(max(values))
     assert cut(y, score, w) > metric(y, score, w)
     assert cut.lightgbm(y, score, w) == (name if name != "f1" else "f_beta", max(values), True)
-    merged = go.ThresholdStatistics.empty([0, 1]).add(y, score, w).thresholds(metric=metric)
+    merged = (
+        go.thresholds.ThresholdStatistics.empty([0, 1]).add(y, score, w).thresholds(metric=metric)
+    )
     assert merged == pytest.approx(thresholds)
     classifier = go.ThresholdClassifier(metric=name).fit(score, y, w)
     assert classifier.score(score, y, w) == pytest.approx(max(values))
@@ -177,22 +179,22 @@ def test_a_metric_of_two_classes_stops_scores_and_places_a_threshold(name: str) 
 
 
 def test_integers_are_classes_and_floats_are_scores() -> None:
-    accuracy = go.threshold_metric("accuracy")
+    accuracy = go.metrics.threshold_metric("accuracy")
     assert accuracy([0, 1], [0, 2]) == 0.5  # a class that does not occur is wrong
     assert accuracy([0, 1], [0.2, 2.2]) == 1  # a score beyond the labels is at the last one
     for dtype in (np.int8, np.uint8, np.int64):
         y = np.arange(50, dtype=dtype)
         assert accuracy(y, y[::-1]) == 0
-        assert go.threshold_metric("mae")(y, y[::-1]) == 25
-    bounded = go.threshold_metric("accuracy", (0, 1))
+        assert go.metrics.threshold_metric("mae")(y, y[::-1]) == 25
+    bounded = go.metrics.threshold_metric("accuracy", (0, 1))
     with pytest.raises(ValueError, match=r"y_pred must lie in label_range \(0, 1\), found 2"):
         bounded([0, 1], [0, 2])
     assert bounded([0, 1], [0, 1], labels=[0, 1]) == 1
     with pytest.raises(ValueError, match=r"labels are \[0, 1, 2\], but the metric has label_range"):
         bounded([0, 1], [0, 1], labels=[0, 1, 2])
-    cut = go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-2.0])
+    cut = go.metrics.threshold_metric(go.metrics.f_beta(1), (0, 1), thresholds=[-2.0])
     assert cut([0, 1], [-3, -2]) == 1  # integer scores are scores where there are thresholds
-    assert (cut.link, go.f_beta(1).link) == (None, IDENTITY)  # log-odds are cut as well
+    assert (cut.link, go.metrics.f_beta(1).link) == (None, IDENTITY)  # log-odds are cut as well
     with pytest.raises(ValueError, match="the metric has thresholds to cut scores with"):
         cut([0, 1], [0, 1], labels=[0, 1])
 

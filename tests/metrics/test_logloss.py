@@ -50,7 +50,7 @@ def test_bad_input() -> None:
 def test_squared_error_equals_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     y, p, w = rng.random((3, 100))
-    assert go.squared_error_metric()(y, p, w) == pytest.approx(
+    assert go.metrics.squared_error_metric()(y, p, w) == pytest.approx(
         mean_squared_error(y, p, sample_weight=w), rel=1e-12
     )
 
@@ -60,7 +60,7 @@ def test_normalized_entropy_of_the_full_population(space: str) -> None:
     rng = np.random.default_rng(2)
     y, z, w = rng.integers(0, 2, 300), rng.normal(0, 3, 300), rng.random(300)
     c = np.where(y == 1, 1, 1 / 0.1)
-    metric = go.normalized_entropy_metric(0.1, input_space=space)
+    metric = go.metrics.normalized_entropy_metric(0.1, input_space=space)
     prediction = z if space == "margin" else expit(z)
     for weight, total in ((None, c), (w, c * w)):
         q = np.average(y, weights=total)
@@ -72,4 +72,4 @@ def test_normalized_entropy_of_the_full_population(space: str) -> None:
     with pytest.raises(ValueError, match="y_true holds the single class 1"):
         metric(np.ones(300), prediction)
     with pytest.raises(ValueError, match=r"negative_keep_rate must be in \(0, 1\]"):
-        go.normalized_entropy_metric(0, input_space=space)
+        go.metrics.normalized_entropy_metric(0, input_space=space)

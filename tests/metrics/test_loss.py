@@ -67,7 +67,7 @@ def test_several_outputs():
     objective = go.objective(softmax_gradient, loss=softmax_loss)
     for order in "CF":
         found = go.loss_metric(objective)(y, np.asarray(f, order=order), w)
-        assert found == pytest.approx(go.class_logloss_metric(3)(y, f, w))
+        assert found == pytest.approx(go.metrics.class_logloss_metric(3)(y, f, w))
     with pytest.raises(ValueError, match="takes one margin per row"):
         go.loss_metric(go.weighted_logloss_objective(1))(y > 1, f)
     with pytest.raises(ValueError, match=r"found shape \(200, 1\): pass y_pred.ravel"):
@@ -90,7 +90,12 @@ def test_what_has_no_loss_is_refused():
         go.loss_metric(by_row)
     with pytest.raises(ValueError, match="values of the training rows"):
         go.loss_metric(go.objective(costly, loss=costly_loss, rows=["cost"]))
-    for wrong in (go.qwk_objective, "binary:logistic", squared_error, go.squared_error_metric()):
+    for wrong in (
+        go.qwk_objective,
+        "binary:logistic",
+        squared_error,
+        go.metrics.squared_error_metric(),
+    ):
         with pytest.raises(TypeError, match="objective must be an objective, found .*call the"):
             go.loss_metric(wrong)
 

@@ -305,7 +305,7 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
 
 
 def check_booster_cross_validation(case: ObjectiveCase) -> None:
-    y, metric, obj = training_labels(case), go.squared_error_metric(), case.on(len(X))
+    y, metric, obj = training_labels(case), go.metrics.squared_error_metric(), case.on(len(X))
     if case.outputs > 1:
         check_booster_cross_validation_of_classes(case, y)
         return

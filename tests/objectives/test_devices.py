@@ -78,8 +78,8 @@ TAKEN = {
     "focal, alpha": (go.focal_objective(0.5, 0.25), EVENTS),
 }
 REFUSED = {
-    "kappa": go.kappa_objective("absolute", GRADES),
-    "ratio": go.kappa_objective("squared", GRADES),
+    "kappa": go.objectives.kappa_objective("absolute", GRADES),
+    "ratio": go.objectives.kappa_objective("squared", GRADES),
     "ordinal": go.ordinal_logit_objective(4),
     "own": go.objective(lambda y, f, w: (f - y, np.ones_like(f))),
 }
@@ -296,7 +296,7 @@ def test_refused_everywhere_else() -> None:
         lambda: go.optimize_thresholds(send(y), f),
         lambda: go.apply_thresholds(send(f), [0.5]),
         lambda: go.correct_probability(send(f / 2), negative_keep_rate=0.1),
-        lambda: go.brier_score(y > 0, send(f / 2)),
+        lambda: go.calibration.brier_score(y > 0, send(f / 2)),
         lambda: go.negative_downsample(send(y > 0), 0.5),
     ):
         with pytest.raises(TypeError, match="is on a device, found a array_api_strict.Array"):

@@ -18,6 +18,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier, train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import XGBClassifier, train as xgboost_train
+from gbdt_objectives.objectives import ratio_objective
 from tests.contract import (
     COST,
     distance_from_one,
@@ -57,7 +58,7 @@ def test_the_squared_cost_is_qwk(scale, clip, prior, weighted, measured) -> None
     w = w if weighted else None
     given = {"y_true": y, "sample_weight": w} if measured else {}
     options = {"target_prior": prior, "scale": scale, "clip": clip} | given
-    qwk, kappa = go.qwk_objective(**options), go.kappa_objective("squared", **options)
+    qwk, kappa = go.qwk_objective(**options), go.objectives.kappa_objective("squared", **options)
     for ours, theirs in zip(
         kappa.gradient_hessian(y, p, w), qwk.gradient_hessian(y, p, w), strict=True
     ):
@@ -77,7 +78,7 @@ def test_the_squared_cost_is_qwk(scale, clip, prior, weighted, measured) -> None
 @settings(max_examples=200, deadline=None)
 def test_the_squared_cost_is_qwk_for_any_rows(p, labels, clip) -> None:
     labels[:2] = -1, 4
-    qwk, kappa = go.qwk_objective(labels, clip=clip), go.kappa_objective(
+    qwk, kappa = go.qwk_objective(labels, clip=clip), go.objectives.kappa_objective(
         "squared", labels, clip=clip
     )  # fmt: skip
     found, expected = kappa.gradient_hessian(labels, p)[0], qwk.gradient_hessian(labels, p)[0]
@@ -92,7 +93,10 @@ def test_the_absolute_cost_of_classes_is_linear_kappa(weighted: bool, low: int) 
     y, p, w = y + low, p.round().clip(0, 4) + low, w if weighted else None
     n = 400 if w is None else w.sum()
     expected = cohen_kappa_score(y, p, weights="linear", sample_weight=w)
-    for obj in (go.kappa_objective("absolute", y, sample_weight=w), go.kappa_objective("absolute")):
+    for obj in (
+        go.objectives.kappa_objective("absolute", y, sample_weight=w),
+        go.objectives.kappa_objective("absolute"),
+    ):
         assert 1 - obj.loss(y, p, w) / n == pytest.approx(expected, abs=1e-12)
 
 
@@ -101,10 +105,10 @@ def test_the_absolute_cost_of_classes_is_linear_kappa(weighted: bool, low: int) 
 def test_a_matrix_on_classes_is_kappa_cost(K: int, weighted: bool) -> None:
     y, p, w = rows(300, K, seed=K)
     p, w, matrix = p.round().clip(0, K - 1), w if weighted else None, random_matrix(K, seed=K)
-    expected = go.kappa_cost(matrix)(y.astype(int), p.astype(int), w)
+    expected = go.metrics.kappa_cost(matrix)(y.astype(int), p.astype(int), w)
     n = 300 if w is None else w.sum()
     for low in (0, 1):
-        obj = go.kappa_objective(matrix, label_range=(low, low + K - 1))
+        obj = go.objectives.kappa_objective(matrix, label_range=(low, low + K - 1))
         assert 1 - obj.loss(y + low, p + low, w) / n == pytest.approx(expected, abs=1e-12)
 
 
@@ -112,11 +116,11 @@ def test_absent_classes_are_right() -> None:
     """Classes 0 and 3 of five do not occur among the labels of a fold."""
     y, p = np.resize([1, 2, 4], 90), np.resize([0, 1, 2, 3, 4, 2, 2], 90)
     matrix = random_matrix(5, seed=0)
-    obj = go.kappa_objective(matrix, y, label_range=(0, 4))
-    metric = go.kappa_cost(matrix)
+    obj = go.objectives.kappa_objective(matrix, y, label_range=(0, 4))
+    metric = go.metrics.kappa_cost(matrix)
     expected = metric(y, p, labels=range(5))
     assert 1 - obj.loss(y, p) / 90 == pytest.approx(expected, abs=1e-12)
-    linear = go.kappa_objective("absolute", y, label_range=(0, 4))
+    linear = go.objectives.kappa_objective("absolute", y, label_range=(0, 4))
     expected = cohen_kappa_score(y, p, weights="linear", labels=range(5))
     assert 1 - linear.loss(y, p) / 90 == pytest.approx(expected, abs=1e-12)
 
@@ -127,7 +131,7 @@ def test_absent_classes_are_right() -> None:
 def test_the_gradient_of_the_absolute_cost() -> None:
     y, p, w = rows(60, 4, seed=2)
     p[:4] = 0, 1, 2, 3  # on the labels: between the two slopes
-    obj = go.kappa_objective("absolute", y, sample_weight=w, scale="kappa")
+    obj = go.objectives.kappa_objective("absolute", y, sample_weight=w, scale="kappa")
     q = p.clip(0, 3)
     F = sum(w[i] * abs(q[i] - y[i]) for i in range(60))
     G = sum(w[i] * w[j] / w.sum() * abs(q[i] - y[j]) for i in range(60) for j in range(60))
@@ -148,7 +152,7 @@ def test_the_gradient_of_a_matrix_is_scipys_interpolation(low: int) -> None:
     y, p, w = rows(80, 5, seed=3)
     matrix = random_matrix(5, seed=3)
     curves = [PchipInterpolator(np.arange(5) + low, row) for row in matrix]
-    obj = go.kappa_objective(
+    obj = go.objectives.kappa_objective(
         matrix, y + low, sample_weight=w, label_range=(low, low + 4), scale="kappa"
     )
     q = (p + low).clip(low, low + 4)
@@ -177,7 +181,8 @@ def test_where_it_is_smooth() -> None:
         near, far = (slope(obj, label, at + side * step) for step in (1e-5, 2e-5))
         return side * (far - near) / 1e-5
 
-    matrix, absolute = go.kappa_objective(random_matrix(5, seed=4), y), go.kappa_objective(
+    matrix, absolute = (go.objectives.kappa_objective(random_matrix(5, seed=4), y),)
+    go.objectives.kappa_objective(
         "absolute", y
     )  # fmt: skip
     for label in range(5):
@@ -192,7 +197,10 @@ def test_where_it_is_smooth() -> None:
 def test_a_matrix_of_distances_is_the_absolute_cost_at_the_classes_only() -> None:
     y = np.resize(np.arange(5.0), 100)
     distances = np.abs(np.subtract.outer(range(5), range(5)))
-    matrix, absolute = go.kappa_objective(distances, y), go.kappa_objective("absolute", y)
+    matrix, absolute = (
+        go.objectives.kappa_objective(distances, y),
+        go.objectives.kappa_objective("absolute", y),
+    )
     p = np.random.default_rng(0).permutation(y)
     assert matrix.loss(y, p) == pytest.approx(absolute.loss(y, p), rel=1e-12)
     assert matrix.loss(y, p + 0.3) != pytest.approx(absolute.loss(y, p + 0.3), rel=1e-5)
@@ -209,7 +217,7 @@ def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
     np.fill_diagonal(matrix, 0)
     y, p = np.resize(np.arange(4.0), 12), np.full(12, constant)
     for cost in (matrix, "absolute", "squared", log_cosh):
-        obj = go.kappa_objective(cost, y, sample_weight=weights, scale="kappa")
+        obj = go.objectives.kappa_objective(cost, y, sample_weight=weights, scale="kappa")
         gradient, _ = obj.gradient_hessian(y, p, weights)
         assert obj.loss(y, p, weights) == pytest.approx(weights.sum(), rel=1e-10)
         assert abs(gradient.sum()) <= 1e-10 * max(np.abs(gradient).sum(), 1)
@@ -218,7 +226,7 @@ def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
 @pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
 def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None:
     y = np.array([0.0, 1.0, 2.0, 3.0])
-    obj = go.kappa_objective(cost, y)
+    obj = go.objectives.kappa_objective(cost, y)
     beyond, _ = obj.gradient_hessian(y, [-9.0, 1.0, 2.5, 40.0])
     edge, _ = obj.gradient_hessian(y, [0.0, 1.0, 2.5, 3.0])
     np.testing.assert_array_equal(beyond, edge)
@@ -229,7 +237,9 @@ def test_clip_gives_rows_beyond_the_range_the_gradient_of_its_edge(cost) -> None
 
 def test_far_from_all_labels_the_absolute_cost_has_no_gradient() -> None:
     y = np.array([0.0, 1.0, 3.0])
-    gradient, _ = go.kappa_objective("absolute", y, clip=False).gradient_hessian(y, [-5.0] * 3)
+    gradient, _ = go.objectives.kappa_objective("absolute", y, clip=False).gradient_hessian(
+        y, [-5.0] * 3
+    )
     np.testing.assert_allclose(gradient, 0, atol=1e-15)
 
 
@@ -239,11 +249,11 @@ def slope_of_another(y, p):
 
 def test_a_wrong_derivative_is_found() -> None:
     with pytest.raises(ValueError, match="it is not the derivative of the loss"):
-        go.check_objective(go.kappa_objective(slope_of_another, [0, 1, 2, 3]))
-    ratio = go.ratio_objective(slope_of_another, distance_from_one)
+        go.check_objective(go.objectives.kappa_objective(slope_of_another, [0, 1, 2, 3]))
+    ratio = go.objectives.ratio_objective(slope_of_another, distance_from_one)
     with pytest.raises(ValueError, match="it is not the derivative of the loss"):
         go.check_objective(ratio)
-    f1 = go.ratio_objective(missed_and_false, positive_twice, link="logit", scale="loss")
+    f1 = go.objectives.ratio_objective(missed_and_false, positive_twice, link="logit", scale="loss")
     with np.errstate(over="ignore"):  # exp(100) in float32, in the test's own function
         assert go.check_objective(f1).passed
 
@@ -257,7 +267,7 @@ def test_the_intercept_is_the_best_constant(cost, weighted: bool) -> None:
     rng = np.random.default_rng(5)
     y, w = rng.choice(4, 50, p=[0.4, 0.15, 0.15, 0.3]).astype(float), rng.integers(1, 4, 50)
     w = w if weighted else None
-    obj = go.kappa_objective(cost, y, sample_weight=w, clip=cost is COST)
+    obj = go.objectives.kappa_objective(cost, y, sample_weight=w, clip=cost is COST)
     grid = np.linspace(0, 3, 30_001)
     cost_of = obj.denominator(grid, grid)[0]
     least = obj.denominator(np.zeros(1), np.array([obj.intercept]))[0][0]
@@ -272,8 +282,8 @@ def test_the_intercept_is_the_best_constant(cost, weighted: bool) -> None:
 
 
 def test_of_equally_good_constants_the_one_nearest_to_the_mean() -> None:
-    assert go.kappa_objective("absolute", [0, 0, 1, 1]).intercept == 0.5
-    assert go.kappa_objective("absolute", [0, 1, 4, 5]).intercept == 2.5
+    assert go.objectives.kappa_objective("absolute", [0, 0, 1, 1]).intercept == 0.5
+    assert go.objectives.kappa_objective("absolute", [0, 1, 4, 5]).intercept == 2.5
 
 
 @pytest.mark.parametrize("cost", ["absolute", COST, log_cosh])
@@ -288,7 +298,7 @@ def test_the_unit_of_the_cost_changes_nothing(cost) -> None:
             value, slope = (plain(p - y), np.sign(p - y)) if plain else log_cosh(y, p)
             return 16 * value, 16 * slope
 
-    one, other = (go.kappa_objective(c, y, sample_weight=w) for c in (cost, scaled))
+    one, other = (go.objectives.kappa_objective(c, y, sample_weight=w) for c in (cost, scaled))
     for ours, theirs in zip(
         one.gradient_hessian(y, p, w), other.gradient_hessian(y, p, w), strict=True
     ):
@@ -299,7 +309,7 @@ def test_absolute_cost_on_scaled_labels_gives_the_scaled_model(ordinal) -> None:
     X, y, _ = ordinal
     scores = []
     for scale in (1.0, 8.0):  # a power of two: no rounding at all
-        obj = go.kappa_objective("absolute", scale * y)
+        obj = go.objectives.kappa_objective("absolute", scale * y)
         booster = xgboost_train({}, xgb.DMatrix(X, scale * y), 20, objective=obj)
         scores.append(booster.predict(xgb.DMatrix(X)) / scale)
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)
@@ -311,7 +321,7 @@ start_warning = "boosting starts at .* far from the labels' centre"
 @pytest.mark.parametrize("cost", ["absolute", COST])
 def test_far_start_warns(cost) -> None:
     y, _, _ = rows(40, 4, seed=14)
-    obj = go.kappa_objective(cost, y)
+    obj = go.objectives.kappa_objective(cost, y)
     near = obj.intercept + 0.49 * y.std()
     with pytest.warns(UserWarning, match=start_warning):
         obj(y, np.full(40, obj.intercept + 0.51 * y.std()))
@@ -328,7 +338,10 @@ def test_far_start_warns(cost) -> None:
 def test_without_labels_it_measures_the_training_data(cost, weighted: bool) -> None:
     y, p, w = rows(300, 4, seed=7)
     w = w if weighted else None
-    now, later = go.kappa_objective(cost, y, sample_weight=w), go.kappa_objective(cost)
+    now, later = (
+        go.objectives.kappa_objective(cost, y, sample_weight=w),
+        go.objectives.kappa_objective(cost),
+    )
     np.testing.assert_array_equal(later(y, p, w)[0], now(y, p, w)[0])
     assert later.loss(y, p, w) == now.loss(y, p, w)
     assert later.measured(y, w) == now
@@ -336,12 +349,14 @@ def test_without_labels_it_measures_the_training_data(cost, weighted: bool) -> N
 
 
 def test_the_distribution_of_labels_is_weighted_or_that_of_deployment() -> None:
-    weighted = go.kappa_objective("absolute", [0, 1, 5], sample_weight=[2, 1, 1])
+    weighted = go.objectives.kappa_objective("absolute", [0, 1, 5], sample_weight=[2, 1, 1])
     assert weighted.denominator.labels == (0, 1, 5)
     assert weighted.denominator.probabilities == (0.5, 0.25, 0.25)
-    repeated = go.kappa_objective("absolute", [0, 0, 1, 5])
+    repeated = go.objectives.kappa_objective("absolute", [0, 0, 1, 5])
     assert repeated == weighted
-    prior = go.kappa_objective("absolute", [0, 1, 5], target_prior={0: 0.75, 1: 0, 5: 0.25})
+    prior = go.objectives.kappa_objective(
+        "absolute", [0, 1, 5], target_prior={0: 0.75, 1: 0, 5: 0.25}
+    )
     assert prior.denominator.labels == (0, 5)  # 1 never occurs
     assert prior.denominator.probabilities == (0.75, 0.25)
     assert prior.label_range == (0, 5)
@@ -352,7 +367,7 @@ def test_the_distribution_of_labels_is_weighted_or_that_of_deployment() -> None:
 def test_labels_may_be_any_numbers() -> None:
     rng = np.random.default_rng(8)
     y, p = rng.choice([-1.5, 0.25, 2.0, 7.5], 100), rng.normal(1, 3, 100)
-    obj = go.kappa_objective("absolute", y, clip=False)
+    obj = go.objectives.kappa_objective("absolute", y, clip=False)
     G = np.abs(np.subtract.outer(p, y)).mean(axis=1).sum()
     assert obj.loss(y, p) == pytest.approx(100 * np.abs(p - y).sum() / G, rel=1e-12)
     assert obj.intercept in (-1.5, 0.25, 2.0, 7.5)
@@ -362,7 +377,7 @@ def test_sums_add_up_over_parts() -> None:
     y, p, w = rows(90, 4, seed=9)
     parts = [slice(0, 10), slice(10, 60), slice(60, 90)]
     for cost in ("absolute", COST):
-        obj = go.kappa_objective(cost, y, sample_weight=w)
+        obj = go.objectives.kappa_objective(cost, y, sample_weight=w)
         total = sum(own_sums(obj, y[i], p[i], w[i]) for i in parts)
         np.testing.assert_allclose(total, own_sums(obj, y, p, w), rtol=1e-13)
         whole, _ = obj.gradient_hessian(y, p, w)
@@ -381,7 +396,7 @@ def test_parts_of_the_rows_measure_the_labels_of_all() -> None:
     y, _, w = rows(60, 4, seed=10)
     for cost in ("absolute", COST, log_cosh):
         for labels in (y,) if cost is COST else (y, y / 2):
-            obj = go.kappa_objective(cost)
+            obj = go.objectives.kappa_objective(cost)
             cut = np.argsort(labels)[:25], np.argsort(labels)[25:]
             together = measured_in_parts(obj, [(labels[i], w[i]) for i in cut])
             alone = obj.measured(labels, w)
@@ -398,9 +413,9 @@ def test_a_reduce_of_ones_own_needs_the_labels_of_all() -> None:
     y, p, _ = rows(60, 4, seed=10)
     for arguments in ({}, {"label_range": (0, 3)}):
         with pytest.raises(ValueError, match=r"pass the labels of all.*kappa_objective\(y_true"):
-            go.kappa_objective("absolute", **arguments, reduce=of_two)
-    given = go.kappa_objective("absolute", y, reduce=of_two)
-    alone = go.kappa_objective("absolute", y)
+            go.objectives.kappa_objective("absolute", **arguments, reduce=of_two)
+    given = go.objectives.kappa_objective("absolute", y, reduce=of_two)
+    alone = go.objectives.kappa_objective("absolute", y)
     np.testing.assert_allclose(given(y, p)[0], alone(y, p)[0], rtol=1e-6)
     assert given.denominator == alone.denominator
 
@@ -411,8 +426,9 @@ def test_a_reduce_of_ones_own_needs_the_labels_of_all() -> None:
 def test_costs_compare_hash_and_pickle() -> None:
     y = [0, 1, 2, 3]
     objects = [
-        go.kappa_objective("absolute", y), go.kappa_objective(COST, y),
-        go.kappa_objective(log_cosh, y), go.ratio_objective(log_cosh, distance_from_one),
+        go.objectives.kappa_objective("absolute", y), go.objectives.kappa_objective(COST, y),
+        go.objectives.kappa_objective(log_cosh, y), go.objectives.ratio_objective(log_cosh,
+        distance_from_one),
     ]  # fmt: skip
     for obj in objects:
         obj(y, [0.5, 1.5, 1.5, 2.5])  # what was computed on the way is no part of the value
@@ -421,7 +437,9 @@ def test_costs_compare_hash_and_pickle() -> None:
         assert hash(again) == hash(obj)
         np.testing.assert_array_equal(again(y, [0, 1, 1, 3])[0], obj(y, [0, 1, 1, 3])[0])
     assert len(set(objects)) == 4
-    assert go.kappa_objective(np.array(COST, np.float32), y) == go.kappa_objective(COST, y)
+    assert go.objectives.kappa_objective(
+        np.array(COST, np.float32), y
+    ) == go.objectives.kappa_objective(COST, y)
 
 
 # --- training
@@ -444,7 +462,7 @@ def test_training_on_the_squared_cost_gives_the_model_of_qwk(library, weighted, 
     w = w if weighted else None
     qwk, kappa = (
         TRAINERS[library](X, y, w, obj, 20)
-        for obj in (go.qwk_objective(), go.kappa_objective("squared"))
+        for obj in (go.qwk_objective(), go.objectives.kappa_objective("squared"))
     )
     # float32 gradients that differ in the last digit
     np.testing.assert_allclose(kappa, qwk, atol=1e-5)
@@ -455,7 +473,7 @@ def test_training_on_the_squared_cost_gives_the_model_of_qwk(library, weighted, 
 def test_training_raises_kappa(library, cost, ordinal) -> None:
     X, y, w = ordinal
     matrix = np.abs(np.subtract.outer(range(4), range(4))) ** 1.5
-    obj = go.kappa_objective(
+    obj = go.objectives.kappa_objective(
         matrix if cost == "matrix" else cost, y, sample_weight=w, label_range=(1, 4)
     )
     kappas = []
@@ -464,7 +482,9 @@ def test_training_raises_kappa(library, cost, ordinal) -> None:
         kappas.append(1 - obj.loss(y, score, w) / w.sum())
     assert 0 < kappas[0] < kappas[1] < kappas[2]
     rounded = score.round().clip(1, 4).astype(int)
-    metric = go.kappa_cost(matrix) if cost == "matrix" else go.threshold_metric("linear")
+    metric = (
+        go.metrics.kappa_cost(matrix) if cost == "matrix" else go.metrics.threshold_metric("linear")
+    )
     assert metric(y.astype(int), rounded, w) > 0.5
 
 
@@ -485,7 +505,7 @@ class ExpectedSquare:
 def test_a_ratio_of_the_users_own_is_qwk(scale) -> None:
     y, p, w = rows(300, 4, seed=11)
     qwk = go.qwk_objective(y, sample_weight=w, clip=False, scale=scale)
-    ratio = go.ratio_objective(
+    ratio = go.objectives.ratio_objective(
         squared, ExpectedSquare(qwk.center, qwk.spread), scale=scale.replace("kappa", "loss")
     )
     for ours, theirs in zip(
@@ -507,7 +527,7 @@ def gradient_of_log_cosh_ratio(y_true, margin, sample_weight):
 @pytest.mark.parametrize("library", TRAINERS)
 def test_a_ratio_trains_as_the_users_gradient_does(library, ordinal) -> None:
     X, y, w = ordinal
-    ours = go.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss")
+    ours = go.objectives.ratio_objective(log_cosh, distance_from_one, intercept=1.0, scale="loss")
     theirs = go.objective(gradient_of_log_cosh_ratio, intercept=1.0)
     predictions = [TRAINERS[library](X, y, w, obj, 15) for obj in (ours, theirs)]
     np.testing.assert_allclose(*predictions, atol=1e-5)  # float32 margins
@@ -528,7 +548,9 @@ def test_the_ratio_of_f1_on_log_odds(estimator) -> None:
     rng = np.random.default_rng(12)
     X = rng.random((800, 4))
     y = (rng.random(800) < X[:, 0] ** 3).astype(int)
-    f1 = go.ratio_objective(missed_and_false, positive_twice, intercept=-1.0, link="logit")
+    f1 = go.objectives.ratio_objective(
+        missed_and_false, positive_twice, intercept=-1.0, link="logit"
+    )
     certain = np.where(rng.random(800) < 0.7, y, 1 - y) * 80.0 - 40
     assert 1 - f1.loss(y, certain) / 800 == pytest.approx(f1_score(y, certain > 0), abs=1e-12)
     options = {"verbose": -1} if estimator is LGBMClassifier else {"max_depth": 3}
@@ -632,7 +654,12 @@ def free(y, p):
         ("absolute", {"clip": 1}, TypeError, "clip must be True or False"),
         ("absolute", {"reduce": 3}, TypeError, "reduce must be callable"),
         (go.qwk_objective(), {}, TypeError, "cost is an objective"),
-        (go.threshold_metric("linear"), {"y_true": [0, 1]}, TypeError, "must return a tuple"),
+        (
+            go.metrics.threshold_metric("linear"),
+            {"y_true": [0, 1]},
+            TypeError,
+            "must return a tuple",
+        ),
         (lambda y: y, {}, TypeError, r"cost must take \(y, p\)"),
         (with_diagonal, {"y_true": [0, 1]}, ValueError, "cost with_diagonal must be 0 for agree"),
         (negative, {"y_true": [0, 1]}, ValueError, "cost negative must be >= 0, found -1"),
@@ -644,7 +671,7 @@ def free(y, p):
 )
 def test_bad_arguments(cost, arguments, error, message) -> None:
     with pytest.raises(error, match=message):
-        go.kappa_objective(cost, **arguments)
+        go.objectives.kappa_objective(cost, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -658,7 +685,7 @@ def test_bad_arguments(cost, arguments, error, message) -> None:
 )
 def test_bad_functions_of_a_ratio(arguments, error, message) -> None:
     with pytest.raises(error, match=message):
-        go.ratio_objective(*arguments)
+        go.objectives.ratio_objective(*arguments)
 
 
 def test_bad_options_of_a_ratio() -> None:
@@ -668,7 +695,7 @@ def test_bad_options_of_a_ratio() -> None:
         ({"scale": "kappa"}, "scale must be one of 'residual', 'loss'"),
     ):
         with pytest.raises(ValueError, match=message):
-            go.ratio_objective(squared, squared, **options)
+            go.objectives.ratio_objective(squared, squared, **options)
 
 
 def nan_slope(y, p):
@@ -680,20 +707,20 @@ GOOD = np.resize([0.0, 1.0, 2.0], 200)
 MATRIX = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 IN_TRAINING = [
-    ("no class", go.kappa_objective(MATRIX), np.where(np.arange(200) == 7, 3, GOOD),
+    ("no class", go.objectives.kappa_objective(MATRIX), np.where(np.arange(200) == 7, 3, GOOD),
      "3 classes of the cost matrix, 0 to 2, found 3.0 at row 7"),
-    ("no label 0", go.kappa_objective(MATRIX), GOOD.clip(1), "no label is 0"),
-    ("constant labels", go.kappa_objective("absolute"), np.ones(200), "constant, all 1"),
-    ("too many labels", go.kappa_objective("absolute"), None, "different labels"),
-    ("nan cost", go.kappa_objective(nan), GOOD, "cost nan must be finite"),
-    ("nan slope", go.kappa_objective(nan_slope), GOOD,
+    ("no label 0", go.objectives.kappa_objective(MATRIX), GOOD.clip(1), "no label is 0"),
+    ("constant labels", go.objectives.kappa_objective("absolute"), np.ones(200), "constant, all 1"),
+    ("too many labels", go.objectives.kappa_objective("absolute"), None, "different labels"),
+    ("nan cost", go.objectives.kappa_objective(nan), GOOD, "cost nan must be finite"),
+    ("nan slope", go.objectives.kappa_objective(nan_slope), GOOD,
      "the derivative returned by nan_slope is nan at label 0, prediction"),
-    ("negative cost", go.kappa_objective(negative), GOOD, "must be >= 0"),
-    ("array for a number", go.ratio_objective(only_value, squared), GOOD, "must return a tuple"),
-    ("short", go.ratio_objective(short, squared), GOOD, "value returned by short must hold"),
-    ("writes to its input", go.ratio_objective(writes, squared), GOOD, "read-only"),
-    ("denominator 0", go.ratio_objective(squared, free), GOOD, "sums to 0 .* must be > 0: free"),
-    ("denominator < 0", go.ratio_objective(squared, negative), GOOD, "must be > 0: negative"),
+    ("negative cost", go.objectives.kappa_objective(negative), GOOD, "must be >= 0"),
+    ("array for a number", ratio_objective(only_value, squared), GOOD, "must return a tuple"),
+    ("short", ratio_objective(short, squared), GOOD, "value returned by short must hold"),
+    ("writes to its input", ratio_objective(writes, squared), GOOD, "read-only"),
+    ("denominator 0", ratio_objective(squared, free), GOOD, "sums to 0 .* must be > 0: free"),
+    ("denominator < 0", ratio_objective(squared, negative), GOOD, "must be > 0: negative"),
 ]  # fmt: skip
 
 
@@ -720,13 +747,13 @@ def test_raised_through_training(obj, y, message) -> None:
 
 def test_a_function_that_is_one_number_or_its_input_is_right() -> None:
     y, p, _ = rows(50, 4, seed=13)
-    plain = go.ratio_objective(squared, lambda y, p: (np.full(50, 2.0), np.zeros(50)))
-    number = go.ratio_objective(squared, lambda y, p: (2, 0))
+    plain = go.objectives.ratio_objective(squared, lambda y, p: (np.full(50, 2.0), np.zeros(50)))
+    number = go.objectives.ratio_objective(squared, lambda y, p: (2, 0))
     np.testing.assert_array_equal(plain(y, p)[0], number(y, p)[0])
-    own = go.ratio_objective(lambda y, p: (0.5 * p * p, p), lambda y, p: (9 + p, 1))
+    own = go.objectives.ratio_objective(lambda y, p: (0.5 * p * p, p), lambda y, p: (9 + p, 1))
     R = 0.5 * (p @ p) / (9 + p).sum()
     np.testing.assert_allclose(own.gradient_hessian(y, p)[0], p - R, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(own.bind(y)(p)[0], p - R, rtol=1e-5, atol=1e-6)  # float32
-    below = go.ratio_objective(squared, lambda y, p: (9 + 0.5 * p * p, p))
+    below = go.objectives.ratio_objective(squared, lambda y, p: (9 + 0.5 * p * p, p))
     R = 0.5 * ((p - y) ** 2).sum() / (9 + 0.5 * p * p).sum()
     np.testing.assert_allclose(below.bind(y)(p)[0], p - y - R * p, rtol=1e-5, atol=1e-5)

@@ -8,12 +8,9 @@ import pytest
 from scipy.integrate import quad
 from sklearn.isotonic import IsotonicRegression
 
-from gbdt_objectives import (
-    ReliabilityDisplay,
-    calibration_ratio,
-    correct_probability,
-    reliability_bins,
-)
+from gbdt_objectives import correct_probability
+from gbdt_objectives.calibration import calibration_ratio, reliability_bins
+from gbdt_objectives.plotting import ReliabilityDisplay
 from gbdt_objectives.plotting.reliability_display import STYLES, _curve
 
 STRATEGIES = ("quantile", "uniform", "events", "isotonic")

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import auc, roc_auc_score
 
-from gbdt_objectives import ROCConvexHullCalibrator, ROCHullDisplay, roc_convex_hull
+from gbdt_objectives.calibration import roc_convex_hull
+from gbdt_objectives.estimators import ROCConvexHullCalibrator
+from gbdt_objectives.plotting import ROCHullDisplay
 
 KINDS = ("curve", "map")
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first

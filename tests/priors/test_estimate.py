@@ -14,12 +14,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, softmax
 from scipy.stats import chi2
 
-from gbdt_objectives import (
-    correct_probability,
-    estimate_prior,
-    log_odds_shift,
-    prior_shift_test,
-)
+from gbdt_objectives import correct_probability, log_odds_shift
+from gbdt_objectives.priors import estimate_prior, prior_shift_test
 
 FIVE = np.array([0.9, 0.8, 0.3, 0.6, 0.2])
 

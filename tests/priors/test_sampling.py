@@ -12,14 +12,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from gbdt_objectives import (
-    correct_probability,
-    log_odds_shift,
-    measured_keep_rates,
-    negative_downsample,
-    pilot_keep_rates,
-    resample,
-)
+from gbdt_objectives import correct_probability, log_odds_shift, negative_downsample
+from gbdt_objectives.priors import measured_keep_rates, pilot_keep_rates, resample
 
 n = 300_000  # more than two blocks
 RARE = (np.arange(n) % 100 == 0).astype(int)

@@ -16,15 +16,15 @@ from hypothesis.extra import numpy as hnp
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
-from gbdt_objectives import (
+from gbdt_objectives import correct_probability, log_odds_shift
+from gbdt_objectives._blocks import BLOCK_BYTES
+from gbdt_objectives.priors import (
+    LogOddsShift,
+    LogOddsShifts,
     correct_margin,
-    correct_probability,
     correct_threshold,
-    log_odds_shift,
     measured_keep_rates,
 )
-from gbdt_objectives._blocks import BLOCK_BYTES
-from gbdt_objectives.priors import LogOddsShift, LogOddsShifts
 
 EXACT = {"rel": 1e-14}  # a handful of roundings
 PRINTED = {"abs": 5e-11}  # half a unit of the last printed digit

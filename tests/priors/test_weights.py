@@ -8,12 +8,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from gbdt_objectives import (
-    log_odds_shift,
-    negative_downsample,
-    prior_weights,
-    weighted_logloss_objective,
-)
+from gbdt_objectives import log_odds_shift, negative_downsample, weighted_logloss_objective
+from gbdt_objectives.priors import prior_weights
 
 
 @settings(deadline=None)

@@ -28,7 +28,7 @@ USES = {
     "ThresholdClassifier": lambda v: go.ThresholdClassifier().fit(score, v),
     "QWKClassifier": lambda v: ridge().fit(score[:, None], v),
     "quadratic_weighted_kappa": lambda v: go.quadratic_weighted_kappa(v, v),
-    "accuracy": lambda v: go.threshold_metric("accuracy")(v, v),
+    "accuracy": lambda v: go.metrics.threshold_metric("accuracy")(v, v),
 }
 every_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
 
@@ -73,7 +73,9 @@ def test_categories_that_are_numbers_count_by_position():
     assert classifier.score(score[:, None], c) == classifier.score(score[:, None], codes[y])
     falling = ordered(y, [2, 1, 0])
     assert go.optimize_thresholds(falling, -score).labels.tolist() == [2, 1, 0]
-    metric = go.threshold_metric("mae")  # floats are scores in label units, whatever the order
+    metric = go.metrics.threshold_metric(
+        "mae"
+    )  # floats are scores in label units, whatever the order
     assert metric(ordered(y, [0, 1, 2]), score) == metric(y, score)
 
 

@@ -7,14 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gbdt_objectives import (
-    cost_metric,
-    decide,
-    f_beta,
-    kappa_cost,
-    optimize_thresholds,
-    threshold_metric,
-)
+from gbdt_objectives import decide, optimize_thresholds
+from gbdt_objectives.metrics import cost_metric, f_beta, kappa_cost, threshold_metric
 
 COST = [[0, 1, 5], [2, 0, 1], [9, 3, 0]]
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]

@@ -11,13 +11,12 @@ import pytest
 
 from gbdt_objectives import (
     ThresholdClassifier,
-    ThresholdDisplay,
-    ThresholdStatistics,
     apply_thresholds,
     cross_validate_thresholds,
     optimize_thresholds,
 )
-from gbdt_objectives.thresholds import Thresholds
+from gbdt_objectives.plotting import ThresholdDisplay
+from gbdt_objectives.thresholds import Thresholds, ThresholdStatistics
 
 WORDS = ["poor", "fair", "good"]
 

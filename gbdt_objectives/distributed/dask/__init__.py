@@ -14,7 +14,8 @@ cut alike. A partition may be empty, or weigh nothing. In an error, rows are cou
 partition that it names. numpy, pandas and lists are taken as a single partition.
 
 Where scores or probabilities have more than ``max_bins`` (131,072) distinct values, neighbours
-share a bin, as :class:`gbdt_objectives.ThresholdStatistics` says: results are the same for any
+share a bin, as :class:`gbdt_objectives.thresholds.ThresholdStatistics` says: results are the same
+for any
 partitions and order of rows.
 """
 

@@ -48,7 +48,7 @@ from gbdt_objectives.thresholds import ThresholdStatistics
 def calibration_ratio(y_true: Any, probability: Any, *, sample_weight: Any = None) -> float:
     """Mean prediction over mean outcome.
 
-    As :func:`gbdt_objectives.calibration_ratio`.
+    As :func:`gbdt_objectives.calibration.calibration_ratio`.
 
     Parameters
     ----------
@@ -91,8 +91,10 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    As :func:`gbdt_objectives.reliability_bins`. Of more than 131,072 distinct probabilities those
-    that share a bin of :class:`gbdt_objectives.ThresholdStatistics` stay together, as equal ones
+    As :func:`gbdt_objectives.calibration.reliability_bins`. Of more than 131,072 distinct
+    probabilities those
+    that share a bin of :class:`gbdt_objectives.thresholds.ThresholdStatistics` stay together, as
+    equal ones
     do: what the bins hold is exact, and their weights, or events, are as equal as that allows.
 
     Parameters
@@ -148,7 +150,8 @@ def expected_calibration_error(
 ) -> float:
     """How far predicted probabilities are from what happened, on average over bins.
 
-    As :func:`gbdt_objectives.expected_calibration_error` of the probability of label 1. Of
+    As :func:`gbdt_objectives.calibration.expected_calibration_error` of the probability of label
+    1. Of
     several classes pass whether the predicted class is right, and its probability:
     ``y == P.argmax(axis=1)`` and ``P.max(axis=1)``.
 
@@ -196,7 +199,8 @@ def calibration_ratio_by_segment(
 ) -> SegmentRatios:
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
 
-    As :func:`gbdt_objectives.calibration_ratio_by_segment`. Segments "prediction", and negatives
+    As :func:`gbdt_objectives.calibration.calibration_ratio_by_segment`. Segments "prediction", and
+    negatives
     that were dropped, take two passes over the rows, of which the first finds bins of the
     prediction, as :func:`reliability_bins` does.
 

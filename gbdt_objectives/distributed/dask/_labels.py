@@ -249,7 +249,8 @@ def kappa_objective(
 ) -> Objective:
     """Train on weighted kappa with any cost of disagreement, with all the labels' distribution.
 
-    As :func:`gbdt_objectives.kappa_objective`; made here once, it is right on every worker.
+    As :func:`gbdt_objectives.objectives.kappa_objective`; made here once, it is right on every
+    worker.
 
     Parameters
     ----------

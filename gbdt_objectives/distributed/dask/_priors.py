@@ -24,7 +24,7 @@ from gbdt_objectives.priors.weights import label_weights
 def measured_keep_rates(y_full: Any, y_sampled: Any) -> dict[Any, float]:
     """The fraction of each label's rows that is in a sample.
 
-    As :func:`gbdt_objectives.measured_keep_rates`.
+    As :func:`gbdt_objectives.priors.measured_keep_rates`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def prior_weights(
 ) -> Any:
     """Row weights that make the labels as frequent as where the model will be used.
 
-    As :func:`gbdt_objectives.prior_weights`. Counts the labels now, and weighs rows lazily.
+    As :func:`gbdt_objectives.priors.prior_weights`. Counts the labels now, and weighs rows lazily.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ def weights_of_rows(of_label: dict[Any, float], y: Any) -> Array:
 def negative_downsample_by_key(y: Any, key: Any, negative_keep_rate: Any, *, seed: int = 0) -> Any:
     """Which rows are in a sample of every positive and the negatives whose key's hash is low.
 
-    As :func:`gbdt_objectives.negative_downsample_by_key`, lazily: the same rows, whatever the
+    As :func:`gbdt_objectives.priors.negative_downsample_by_key`, lazily: the same rows, whatever
+    the
     partitions.
 
     Parameters

@@ -37,8 +37,8 @@ from gbdt_objectives.estimators._base import (
     take,
     weight_argument,
 )
+from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.cross_validation import score_classes
 from gbdt_objectives.thresholds.methods import (
     MetricArgument,
     Target,
@@ -234,7 +234,8 @@ def estimate_performance(
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Ridge
-    >>> from gbdt_objectives import QWKClassifier, estimate_performance
+    >>> from gbdt_objectives import QWKClassifier
+    >>> from gbdt_objectives.evaluation import estimate_performance
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
@@ -304,7 +305,7 @@ def compare_performance(
     >>> import numpy as np
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> from gbdt_objectives import compare_performance
+    >>> from gbdt_objectives.evaluation import compare_performance
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])

@@ -23,16 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from gbdt_objectives import (
-    QWKClassifier,
-    compare_performance,
-    cost_metric,
-    estimate_performance,
-    f_beta,
-    qwk_metric,
-    threshold_metric,
-)
-from gbdt_objectives.estimators.performance import nested_error, row_losses, variance_of_mean
+from gbdt_objectives import QWKClassifier, qwk_metric
+from gbdt_objectives.evaluation import compare_performance, estimate_performance
+from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
+from gbdt_objectives.metrics import cost_metric, f_beta, threshold_metric
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 

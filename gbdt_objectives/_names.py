@@ -1,0 +1,140 @@
+"""Where a name is: each room shows its public names, and sends people on who ask in the wrong room.
+
+Modules name their own in ``__all__``; of what the field calls otherwise, the tables are here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ROOT = "gbdt_objectives"
+
+ROOMS = (
+    "objectives", "metrics", "thresholds", "priors", "calibration", "evaluation", "estimators",
+    "adapters", "distributed", "plotting", "checking",
+)  # fmt: skip
+"""The rooms of the package, in the order of the path."""
+
+FIELD = {
+    "ROCConvexHullCalibrator": "IsotonicCalibrator IsotonicRegression isotonic PAVA",
+    "LogitCalibrator": "PlattCalibrator PlattScaling SigmoidCalibrator sigmoid platt",
+    "TemperatureCalibrator": "TemperatureScaling temperature_scaling",
+    "CalibratedClassifier": "CalibratedClassifierCV",
+    "DownsampledClassifier": "BalancedBaggingClassifier EasyEnsembleClassifier",
+    "ThresholdClassifier": "TunedThresholdClassifierCV FixedThresholdClassifier",
+    "QWKClassifier": "OrdinalClassifier OrdinalRegressor",
+    "reliability_bins": "calibration_curve reliability_curve reliability_diagram",
+    "ReliabilityDisplay": "CalibrationDisplay",
+    "ROCHullDisplay": "RocCurveDisplay ROCDisplay",
+    "expected_calibration_error": "ece ECE",
+    "brier_score": "brier_score_loss brier",
+    "negative_downsample": "undersample RandomUnderSampler random_undersample downsample",
+    "resample_classes": "resample oversample RandomOverSampler upsample",
+    "optimize_thresholds": "OptimizedRounder optimise_thresholds fit_thresholds find_thresholds",
+    "apply_thresholds": "predict_classes digitize",
+    "quadratic_weighted_kappa": "cohen_kappa cohen_kappa_score weighted_kappa qwk kappa "
+    "quadratic_kappa",
+    "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy",
+    "f_beta_metric": "f_beta fbeta_score",
+    "kappa_cost_metric": "kappa_cost",
+    "normalized_entropy_metric": "normalized_entropy normalized_cross_entropy",
+    "weighted_logloss_metric": "log_loss logloss logloss_metric",
+    "focal_objective": "focal_loss FocalLoss",
+    "qwk_objective": "qwk_loss",
+    "correct_probability": "recalibrate correct_prior prior_correction",
+    "log_odds_shift": "prior_shift LabelShift",
+    "shift_intercept": "set_intercept set_base_score",
+    "estimate_prior": "em_prior estimate_class_prior",
+    "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
+    "lightgbm": "LGBMRegressor LGBMClassifier lgb",
+    "xgboost": "XGBRegressor XGBClassifier xgb",
+    "dask": "DaskXGBRegressor DaskXGBClassifier",
+    "spark": "SparkXGBRegressor SparkXGBClassifier",
+}
+"""Our names, and what they are called elsewhere."""
+
+ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
+
+
+def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
+    """``__getattr__`` and ``__dir__`` of a module of these public names.
+
+    ``modules`` are submodules that are imported when somebody asks for them.
+    """
+
+    def get_attribute(name: str) -> Any:
+        if name in modules:
+            return import_module(f"{module}.{name}")
+        raise missing(module, name, sys._getframe(1).f_code.co_name == "_handle_fromlist")
+
+    def public_names() -> list[str]:
+        return sorted({*public, *modules})
+
+    return get_attribute, public_names
+
+
+def missing(module: str, name: str, is_imported: bool) -> AttributeError | ImportError:
+    """The error for a name that a module does not have, which says where it is.
+
+    ``from module import name`` would replace the text of an AttributeError by its own.
+    """
+    place = None if name.startswith("_") else where(name)
+    text = f"module {module!r} has no attribute {name!r}" + (f": {place}" if place else "")
+    if is_imported and place and find_spec(f"{module}.{name}") is None:
+        return ImportError(text, name=module)
+    return AttributeError(text, name=name)
+
+
+def where(name: str) -> str | None:
+    """Where a name is, ours or of the field; else the nearest of ours; None if there is none."""
+    places = all_names()
+    ours = ELSEWHERE.get(name, name)
+    if ours in places:
+        return f"it is {places[ours]}" if ours == name else f"here that is {places[ours]}"
+    plain = {known.lower(): known for known in (*places, *ELSEWHERE)}
+    near = get_close_matches(name.lower(), plain, n=1, cutoff=0.75)
+    if not near:
+        return None
+    found = plain[near[0]]
+    return f"did you mean {places[ELSEWHERE.get(found, found)]}?"
+
+
+def all_names() -> dict[str, str]:
+    """Every public name with its place, which is the root for what the root has."""
+    root = import_module(ROOT)
+    places = {f"{name}": f"{ROOT}.{name}" for name in ROOMS}
+    places |= {name: f"{ROOT}.adapters.{name}" for name in ("lightgbm", "xgboost")}
+    places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
+    for name in ROOMS:
+        for public in import_module(f"{ROOT}.{name}").__all__:
+            places.setdefault(public, f"{ROOT}.{name}.{public}")
+    return places | {name: f"{ROOT}.{name}" for name in root.__all__}
+
+
+def arguments(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments of other libraries, or of former versions, and say what to write."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs.keys() & remedies.keys():
+                raise TypeError(f"{called(function)} has no argument {name!r}: {remedies[name]}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def called(function: Callable[..., Any]) -> str:
+    """What a user calls: a function, or the class whose ``__init__`` it is."""
+    return function.__qualname__.removesuffix(".__init__")
