@@ -263,7 +263,7 @@ LONG_CALLS = {
         go.ThresholdClassifier()
         .fit(S, Y)
         .to_json()
-        .replace('"classes": [', f'"classes": {MANY}, "c": [')
+        .replace('"labels": [', f'"labels": {MANY}, "c": [')
     ),
     "json thresholds": lambda: go.ThresholdClassifier.from_json(
         go.ThresholdClassifier()

@@ -56,9 +56,11 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._library import library_of
 from gbdt_objectives._names import room
+from gbdt_objectives._values import plain
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
+    from gbdt_objectives.priors import LogOddsShift
 
 __all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
 
@@ -121,7 +123,7 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     >>> (shift_intercept(booster, -2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
-    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, delta)
+    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, plain(delta))
     return moved
 
 
@@ -131,7 +133,7 @@ def imbalance_shift(
     X: Any = None,
     *,
     sample_weight: ArrayLike | None = None,
-) -> float:
+) -> LogOddsShift:
     """What to add to a model's log-odds to undo what was done against imbalance.
 
     Without X it is read from the parameters of a booster, which multiply the odds of the
@@ -174,7 +176,7 @@ def imbalance_shift(
 
     Returns
     -------
-    float
+    LogOddsShift
         In log-odds, for :func:`shift_intercept` or ``correct_margin``. Where it is inferred,
         its attribute ``standard_error`` is that of d, for independent rows: ::
 
@@ -220,8 +222,8 @@ def imbalance_shift(
     >>> weighted = xgb.DMatrix(X[:10_000], y[:10_000], weight=np.where(y[:10_000], 20, 1))
     >>> booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, weighted, 20)
     >>> shift = imbalance_shift(booster, y[10_000:], X[10_000:])
-    >>> round(shift, 1), round(shift.standard_error, 2), round(-np.log(20).item(), 1)
-    (-3.0, 0.05, -3.0)
+    >>> f"{shift:.1f} +- {shift.standard_error:.2f}, and {-np.log(20):.1f}"
+    '-3.0 +- 0.05, and -3.0'
     """
     from gbdt_objectives.adapters import _imbalance
     from gbdt_objectives.priors import LogOddsShift
@@ -238,7 +240,7 @@ def imbalance_shift(
     adapter = _intercept_of(booster)
     if X is None:
         _imbalance.check_training_labels(y, sample_weight)
-        return LogOddsShift(math.log(1 / adapter.read_odds(booster, y)))
+        return LogOddsShift(-math.log(adapter.read_odds(booster, y)))
     _imbalance.check_sample(y, X)
     return _imbalance.infer_shift(
         y, adapter.predict_log_odds(booster, X, sample_weight), sample_weight

@@ -20,12 +20,6 @@ from gbdt_objectives.priors import LogOddsShift
 SPELLING = "write imbalance_shift(model, y, X), or by name, y=labels, X=features"
 
 
-class InferredShift(LogOddsShift):
-    """A shift that knows its standard error; sums of it with others do not."""
-
-    standard_error: float
-
-
 def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
     """Raise for what is meant as a sample, but has no features."""
     if sample_weight is not None:
@@ -47,7 +41,7 @@ def check_sample(y: ArrayLike | None, X: Any) -> None:
 
 def infer_of_classifier(
     model: Any, y: ArrayLike | None, X: Any, sample_weight: ArrayLike | None
-) -> InferredShift:
+) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
     check_sample(y, X)
     check_is_fitted(model)
@@ -62,7 +56,7 @@ def infer_of_classifier(
     return infer_shift(_checks.positions("y", np.asarray(y), classes), z, sample_weight)
 
 
-def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) -> InferredShift:
+def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) -> LogOddsShift:
     """d with sum w sigmoid(z + d) = sum w y, z log-odds (n,)."""
     assert y is not None
     labels = _checks.vector("y", y).astype(np.float64)
@@ -78,11 +72,10 @@ def infer_shift(y: ArrayLike | None, z: Array, sample_weight: ArrayLike | None) 
         )
     counts = w > 0
     labels, z, w = labels[counts], z[counts], w[counts]
-    shift = InferredShift(find_shift(labels, z, w))
-    p = expit(z + float(shift))
+    d = find_shift(labels, z, w)
+    p = expit(z + d)
     variance = dot(w * w, (labels - p) ** 2)
-    shift.standard_error = float(np.divide(np.sqrt(variance), dot(w, p * (1 - p))))
-    return shift
+    return LogOddsShift(d, float(np.divide(np.sqrt(variance), dot(w, p * (1 - p)))))
 
 
 def predict_probability(model: Any, X: Any) -> Array:

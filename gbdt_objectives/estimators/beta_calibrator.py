@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+from gbdt_objectives import _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.beta import fit_beta_map, log_probabilities
 from gbdt_objectives.calibration.rows import LabelledRows
-from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators.calibrators import (
     INPUT_SPACES,
     LogOddsCalibrator,

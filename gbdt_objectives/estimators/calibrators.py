@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.intercept import find_shift
@@ -25,7 +25,6 @@ from gbdt_objectives.calibration.rows import (
     check_weights_count_rows,
     score_rows,
 )
-from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+from gbdt_objectives import _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.calibration.spline import RisingSpline, fit_rising_spline
-from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators.calibrators import (
     INPUT_SPACES,
     LogOddsCalibrator,

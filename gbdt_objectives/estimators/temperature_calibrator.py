@@ -10,11 +10,10 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.calibration.rows import weigh_rows
 from gbdt_objectives.calibration.temperature import fit_temperature
-from gbdt_objectives.estimators import _json
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, check_order, shown
-from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
@@ -30,11 +27,6 @@ def read_metric(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key} must be a name, found {shown(value)}")
     threshold_metric(value)
-    return value
-
-
-def leave_unread(key: str, value: object) -> object:
-    """Checked later, together with another key."""
     return value
 
 
@@ -74,7 +66,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     ['low', 'mid', 'high']
     >>> loaded = ThresholdClassifier.from_json(classifier.to_json())
     >>> loaded.thresholds_.round(3)
-    array([0.558, 0.642])
+    Thresholds([0.558, 0.642], labels=['low', 'mid', 'high'])
     """
 
     def __init__(
@@ -123,12 +115,12 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
             target_prior=self.target_prior,
             metric=self.metric,
         )
-        self._set(order, thresholds, method)
+        self._set(thresholds, method)
         return self
 
-    def _set(self, classes: Array, thresholds: Array, method: str) -> None:
-        self.classes_ = classes
-        self.thresholds_ = Thresholds(thresholds, classes)
+    def _set(self, thresholds: Thresholds, method: str) -> None:
+        self.classes_ = thresholds.labels
+        self.thresholds_ = thresholds
         self.thresholds_method_ = method
 
     def predict(self, score: ArrayLike) -> Array:
@@ -175,9 +167,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         "method": _json.read_one_of(*METHODS),
         "metric": read_metric,
         "labels_given": _json.read_flag,
-        "dtype": leave_unread,
-        "classes": leave_unread,
-        "thresholds": leave_unread,
+        **Thresholds._saved,
     }
 
     def _values(self) -> list[Any]:
@@ -186,25 +176,15 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
                 f"metric {shown(self.metric)} has no name that JSON could hold: "
                 "set_params(metric=...) to a named one first, or pickle"
             )
-        classes = self.classes_.tolist()
-        kinds = {type(label) for label in classes}
-        if len(kinds) > 1 or not kinds <= {int, float, str}:
-            raise ValueError(
-                "classes must be all integers, all numbers or all strings to be written as JSON, "
-                f"found {shown(classes)}"
-            )
-        dtype = self.classes_.dtype.str.lstrip("<>=|")
-        cuts = [x if math.isfinite(x) else str(x) for x in self.thresholds_.tolist()]
         labels_given = self.labels is not None
-        return [self.thresholds_method_, self.metric, labels_given, dtype, classes, cuts]
+        return [self.thresholds_method_, self.metric, labels_given, *self.thresholds_._values()]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> ThresholdClassifier:
-        classes = _read_classes(data["classes"], data["dtype"])
-        thresholds = _read_thresholds(data["thresholds"], len(classes))
-        labels = classes.tolist() if data["labels_given"] else None
+        thresholds = Thresholds._restore(data)
+        labels = thresholds.labels.tolist() if data["labels_given"] else None
         classifier = cls(data["method"], labels=labels, metric=data["metric"])
-        classifier._set(classes, thresholds, data["method"])
+        classifier._set(thresholds, data["method"])
         return classifier
 
     def __sklearn_tags__(self) -> Any:
@@ -212,39 +192,3 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         return tags
-
-
-def _read_classes(values: object, dtype: object) -> Array:
-    kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
-    if (
-        not isinstance(dtype, str)
-        or dtype[:1] not in kinds
-        or not (dtype == "O" or dtype[1:].isdecimal())
-    ):
-        raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
-    kind = kinds[dtype[0]]
-    if not isinstance(values, list) or not all(type(value) is kind for value in values):
-        raise ValueError(f"classes must be a list of {kind.__name__}, found {shown(values)}")
-    try:
-        classes = np.array(values, dtype)
-    except (TypeError, OverflowError) as error:
-        raise ValueError(
-            f"classes {shown(values)} do not fit dtype {shown(dtype)}: {error}"
-        ) from None
-    if classes.tolist() != values:
-        raise ValueError(f"classes {shown(values)} do not fit dtype {shown(dtype)}")
-    return check_order(classes)
-
-
-def _read_thresholds(values: object, K: int) -> Array:
-    if not isinstance(values, list) or len(values) != K - 1:
-        raise ValueError(
-            f"thresholds must be a list of {K - 1} for {K} classes, found {shown(values)}"
-        )
-    for value in values:
-        if not _json.is_finite_number(value) and value not in ("-inf", "inf"):
-            raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
-    thresholds = np.array([float(value) for value in values])
-    if (thresholds[1:] < thresholds[:-1]).any():
-        raise ValueError(f"thresholds must be sorted, found {shown(values)}")
-    return thresholds

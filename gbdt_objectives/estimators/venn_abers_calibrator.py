@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows
 from gbdt_objectives.calibration.venn_abers import find_venn_abers
-from gbdt_objectives.estimators import _json
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import Calibrator
 

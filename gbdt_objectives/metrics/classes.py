@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._marked import mark_of, same_mark
 from gbdt_objectives._rows import Rows
+from gbdt_objectives._values import carried_labels, same_labels
 from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
@@ -112,7 +112,7 @@ class ClassMetric(Metric):
         if self.label_range is None:
             return order
         low, high = self.label_range
-        if order is not None and not same_mark(order, range(low, high + 1)):
+        if order is not None and not same_labels(order, range(low, high + 1)):
             raise ValueError(
                 f"labels are {shown(order.tolist())}, but the metric has label_range "
                 f"{self.label_range}: leave one of the two out"
@@ -392,8 +392,8 @@ def class_fields(
     if thresholds is None:
         return {"label_range": whole}
     cuts = _checks.check_thresholds("thresholds", thresholds)
-    carried = mark_of(thresholds)
-    if carried is not None and not same_mark(carried, np.arange(low, high + 1)):
+    carried = carried_labels(thresholds)
+    if carried is not None and not same_labels(carried, np.arange(low, high + 1)):
         raise ValueError(
             f"thresholds are for the labels {shown(carried.tolist())}, but label_range is {whole}: "
             "give the range of these labels"

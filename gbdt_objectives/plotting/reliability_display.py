@@ -224,7 +224,7 @@ class ReliabilityDisplay:
         >>> rng = np.random.default_rng(0)
         >>> p = rng.beta(0.5, 50, 10_000)
         >>> y = rng.random(10_000) < p
-        >>> uncorrected = correct_probability(p, -log_odds_shift(negative_keep_rate=0.1))
+        >>> uncorrected = correct_probability(p, shift=-log_odds_shift(negative_keep_rate=0.1))
         >>> display = ReliabilityDisplay.from_predictions(
         ...     y, {"uncorrected": uncorrected, "corrected": p}, strategy="events", scale="log"
         ... )

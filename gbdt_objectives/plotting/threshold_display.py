@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_thresholds
-from gbdt_objectives._marked import mark_of
+from gbdt_objectives._checks import Array
+from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting.axes import (
     BLUE,
     GRAY,
@@ -24,7 +24,7 @@ from gbdt_objectives.plotting.axes import (
 )
 from gbdt_objectives.thresholds import optimize_thresholds
 from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
-from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
+from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
 from gbdt_objectives.thresholds.rows import ScoredRows, read_scored_rows
 
@@ -84,7 +84,7 @@ class ThresholdDisplay:
     >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> display = ThresholdDisplay.from_predictions(y, score, method="exact")
     >>> display.thresholds.round(3)
-    array([0.5 , 0.65])
+    Thresholds([0.5, 0.65], labels=[0, 1, 2])
     >>> display.ax_.get_xlabel()
     'score'
     """
@@ -92,7 +92,9 @@ class ThresholdDisplay:
     ax_: Axes
     figure_: Figure | SubFigure
 
-    def __init__(self, *, rows: ScoredRows, thresholds: Array, kind: Kind = "histogram") -> None:
+    def __init__(
+        self, *, rows: ScoredRows, thresholds: Thresholds, kind: Kind = "histogram"
+    ) -> None:
         self.rows = rows
         self.thresholds = thresholds
         self.kind = _checks.choice("kind", kind, ("histogram", "profile", "hull"))
@@ -166,15 +168,14 @@ class ThresholdDisplay:
         """
         _checks.choice("kind", kind, ("histogram", "profile", "hull"))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
-        carried = mark_of(thresholds) if labels is None else labels
+        carried = carried_labels(thresholds) if labels is None else labels
         rows = read_scored_rows(y_true, score, carried, sample_weight)
         if thresholds is None:
             found = optimize_thresholds(
                 y_true, score, method=method, labels=labels, sample_weight=sample_weight
             )
         else:
-            cuts = check_thresholds("thresholds", thresholds)
-            found = Thresholds(cuts, threshold_labels(thresholds, rows.labels, len(cuts) + 1))
+            found = with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> ThresholdDisplay:
@@ -192,7 +193,7 @@ class ThresholdDisplay:
         """
         ax = axes_or_new(ax)
         draw = {"histogram": _histogram, "profile": _profile, "hull": _hull}[self.kind]
-        draw(ax, self.rows, self.thresholds)
+        draw(ax, self.rows, self.thresholds.values)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self

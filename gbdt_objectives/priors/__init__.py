@@ -23,7 +23,7 @@ from gbdt_objectives.priors.estimate import (
     estimate_prior,
     prior_shift_test,
 )
-from gbdt_objectives.priors.log_odds import LogOddsShift, LogOddsShifts
+from gbdt_objectives.priors.log_odds import LogOddsShift
 from gbdt_objectives.priors.sampling import (
     measured_keep_rates,
     negative_downsample,
@@ -41,7 +41,6 @@ from gbdt_objectives.priors.weights import prior_weights
 
 __all__ = [
     "LogOddsShift",
-    "LogOddsShifts",
     "PriorEstimate",
     "PriorShiftTest",
     "correct_margin",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from gbdt_objectives._checks import shown
-from gbdt_objectives._marked import MarkedArray, mark_of, plain
+from gbdt_objectives._values import ArrayValue
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,60 +16,46 @@ R = TypeVar("R")
 NAMES = "a sampling rate is negative_keep_rate=..., those of several classes class_keep_rates=..."
 """How to give rates to what does not accept them by position."""
 
-SUMS = (np.add, np.subtract, np.negative, np.positive)
-"""Arithmetic that makes a shift of shifts."""
 
+@dataclass(frozen=True, eq=False, repr=False)
+class LogOddsShift(ArrayValue):
+    """A shift in log-odds, as :func:`log_odds_shift` returns it.
 
-class LogOddsShift(float):
-    """A shift in log-odds, as :func:`log_odds_shift` returns it: a float.
+    numpy reads it as an array, and ``float(shift)`` is the number. What is computed from it is a
+    plain number or array, which the corrections take by name: ``shift=-shift``.
 
-    Its negative, and its sums and differences with other numbers, are shifts again.
+    Parameters
+    ----------
+    values : float or array-like of shape (K,)
+        What is added to the margin of label 1, or of each class.
+    standard_error : float, optional
+        For independent rows, if the shift was inferred from rows.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import log_odds_shift
+    >>> shift = log_odds_shift(negative_keep_rate=0.1)
+    >>> f"{shift:.3f}", round(float(-shift), 3)
+    ('-2.303', 2.303)
     """
 
-    def __neg__(self) -> LogOddsShift:
-        return LogOddsShift(-float(self))
+    values: Any
+    standard_error: float | None = None
 
-    def __pos__(self) -> LogOddsShift:
-        return self
+    def __post_init__(self) -> None:
+        self._freeze(self.values)
 
-    def __add__(self, other: Any) -> Any:
-        return _shift(float.__add__(self, other))
+    def __float__(self) -> float:
+        return float(self.values)
 
-    def __radd__(self, other: Any) -> Any:
-        return _shift(float.__radd__(self, other))
+    def __bool__(self) -> bool:
+        return bool(self.values)
 
-    def __sub__(self, other: Any) -> Any:
-        return _shift(float.__sub__(self, other))
+    def __format__(self, spec: str) -> str:
+        return format(self.tolist(), spec)
 
-    def __rsub__(self, other: Any) -> Any:
-        return _shift(float.__rsub__(self, other))
-
-
-def _shift(value: Any) -> Any:
-    return value if value is NotImplemented else LogOddsShift(value)
-
-
-class LogOddsShifts(MarkedArray):
-    """Shifts of K classes, as :func:`log_odds_shift` returns them: an ndarray (K,).
-
-    Copies, pickles, negatives, sums and differences are shifts again; slices and other
-    arithmetic, such as exp, which gives rates, return plain arrays.
-    """
-
-    def __new__(cls, shifts: Any, mark: Any = True) -> LogOddsShifts:
-        found: LogOddsShifts = super().__new__(cls, shifts, mark)
-        return found
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
-        return result if ufunc in SUMS else plain(result)
-
-
-def is_shift(value: object) -> bool:
-    """Whether it was made by :func:`log_odds_shift`."""
-    return isinstance(value, LogOddsShift) or (
-        isinstance(value, LogOddsShifts) and mark_of(value) is not None
-    )
+    def __repr__(self) -> str:
+        return f"LogOddsShift({self.tolist()})"
 
 
 def refuse_positions(shift: Callable[P, R]) -> Callable[P, R]:
@@ -92,7 +77,7 @@ def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(correct)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > 1 and args[1] is not None and not is_shift(args[1]):
+        if len(args) > 1 and args[1] is not None and not isinstance(args[1], LogOddsShift):
             raise TypeError(
                 "shift must be what log_odds_shift returned, or be given by name, found "
                 f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."

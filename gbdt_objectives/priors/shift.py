@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._values import plain
 from gbdt_objectives.priors.log_odds import (
     LogOddsShift,
-    LogOddsShifts,
-    is_shift,
     refuse_positions,
     shift_by_name,
 )
@@ -117,7 +116,7 @@ def log_odds_shift(
             f"{': ' if found else ''}{'; '.join(found)}: give {', or '.join(given)}"
         )
     if class_keep_rates is not None:
-        return LogOddsShifts(-np.log(read_sampling_rates("class_keep_rates", class_keep_rates)))
+        return LogOddsShift(-np.log(read_sampling_rates("class_keep_rates", class_keep_rates)))
     if train_prior is None and target_prior is None:
         alpha = rate_or_one("positive_keep_rate", positive_keep_rate)
         beta = rate_or_one("negative_keep_rate", negative_keep_rate)
@@ -142,7 +141,7 @@ def log_odds_shift(
             "classes"
         )
     d = np.log(new) - np.log(old)
-    return LogOddsShift(d[1] - d[0]) if np.ndim(train_prior) == 0 else LogOddsShifts(d)
+    return LogOddsShift(d[1] - d[0] if np.ndim(train_prior) == 0 else d)
 
 
 @shift_by_name
@@ -358,8 +357,8 @@ def correct_threshold(
         raise ValueError(f"threshold must be a number or (m,), found shape {np.shape(threshold)}")
     t = _checks.real_array("threshold", threshold)
     _checks.in_unit_interval("threshold", t)
-    if isinstance(d, LogOddsShifts) and len(d) == 2:
-        d = d[1] - d[0]
+    if isinstance(d, LogOddsShift) and np.shape(d) == (2,):
+        d = np.diff(d)[0]
     if np.ndim(d):
         raise ValueError(
             f"shift must be one number for a threshold, found {shown(d)}: no single threshold "
@@ -381,7 +380,8 @@ def resolve_shift(shift: Any, *description: Any) -> Any:
             "exactly one description of the shift is needed, found none: pass the result of "
             f"log_odds_shift, or by name {', '.join(DESCRIPTION)}"
         )
-    return log_odds_shift(**found) if shift is None else shift
+    d = log_odds_shift(**found) if shift is None else shift
+    return plain(d) if np.ndim(d) == 0 else d
 
 
 def read_sampling_rate(name: str, value: object) -> float:
@@ -455,7 +455,7 @@ def align_shift(name: str, values: ArrayLike, shift: Any) -> tuple[Array, Array]
             raise ValueError(f"{name} has {K} columns, but shift is one number: give one for each")
         return array, np.array([0.0, _checks.number("shift", shift)])
     d = _checks.vector("shift", shift).astype(np.float64)
-    if len(d) != K or (array.ndim < 2 and not is_shift(shift)):
+    if len(d) != K or (array.ndim < 2 and not isinstance(shift, LogOddsShift)):
         raise ValueError(
             f"{name} has shape {array.shape}, but shift has {len(d)} classes: a column of {name} "
             "and a shift for each class, or (n,) and one number"

@@ -11,8 +11,8 @@ of pools below it.
 
 from gbdt_objectives._names import room
 from gbdt_objectives.thresholds.decisions import decide
-from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.optimize import apply_thresholds, optimize_thresholds
+from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
+from gbdt_objectives.thresholds.optimize import optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 __all__ = [

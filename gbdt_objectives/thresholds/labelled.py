@@ -2,99 +2,233 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, shown
-from gbdt_objectives._marked import MarkedArray, mark_of, plain, same_mark
+from gbdt_objectives import _checks, _json
+from gbdt_objectives._checks import Array, check_order, check_thresholds, shown
+from gbdt_objectives._values import ArrayValue, carried_labels, same_labels
 
 
-class Thresholds(MarkedArray):
-    """Thresholds with the classes that they separate: an ndarray of shape (K-1,).
+@dataclass(frozen=True, eq=False, repr=False)
+class Thresholds(ArrayValue, _json.SavedAsJSON):
+    """Thresholds with the classes that they separate, as ``optimize_thresholds`` returns them.
 
-    What ``optimize_thresholds`` returns, for ``apply_thresholds``. Copies, pickles and
-    element-wise arithmetic that rises (``thresholds.round(2)``, ``2 * thresholds + 0.1``) keep
-    the labels. ``-thresholds``, slices, means over folds, lists and anything of another shape
-    are plain arrays, for which ``apply_thresholds`` asks for the labels.
+    numpy reads them as an array of shape (K-1,): ``thresholds + 0.1``, ``thresholds[0]``. What is
+    computed from them is a plain array, for which
+    ``apply_thresholds`` asks for the labels again, since thresholds that were negated or averaged
+    may separate other classes.
 
     Parameters
     ----------
-    thresholds : array-like of shape (K-1,)
-        Sorted.
+    values : array-like of shape (K-1,)
+        Sorted, in score units; -inf and inf are allowed.
     labels : array-like of shape (K,)
         All classes in ascending order.
 
+    Raises
+    ------
+    ValueError
+        Thresholds that are NaN or not sorted; labels that are repeated, or not K.
+
     Examples
     --------
-    >>> from gbdt_objectives.thresholds import Thresholds, apply_thresholds
+    >>> from gbdt_objectives.thresholds import Thresholds
     >>> thresholds = Thresholds([0.5, 1.5], ["low", "mid", "high"])
+    >>> thresholds
+    Thresholds([0.5, 1.5], labels=['low', 'mid', 'high'])
+    >>> thresholds.apply([0.6, 2.0]).tolist()
+    ['mid', 'high']
     >>> thresholds + 0.25
     array([0.75, 1.75])
-    >>> apply_thresholds([0.6, 2.0], thresholds + 0.25).tolist()
-    ['low', 'high']
+    >>> Thresholds.from_json(thresholds.to_json()).labels.tolist()
+    ['low', 'mid', 'high']
     """
 
-    def __new__(cls, thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
-        if labels is not None:
-            labels = _checks.as_array("labels", labels).copy()
-            labels.flags.writeable = False
-        cuts = _checks.as_array("thresholds", thresholds)
-        found: Thresholds = super().__new__(cls, cuts, labels)
-        return found
+    values: Any
+    labels: Any
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
-        return result if keeps_order(ufunc.__name__, inputs) else plain(result)
+    def __post_init__(self) -> None:
+        cuts, labels = check_thresholds("thresholds", self.values), check_order(self.labels).copy()
+        check_number(cuts, labels)
+        labels.flags.writeable = False
+        self._freeze(cuts)
+        object.__setattr__(self, "labels", labels)
 
-    @property
-    def labels(self) -> Array | None:
-        """All classes in ascending order, (K,); None of an array of another shape."""
-        labels: Array | None = self.mark
-        return labels
+    def __repr__(self) -> str:
+        return f"Thresholds({self.tolist()}, labels={self.labels.tolist()})"
+
+    def round(self, decimals: int = 0) -> Thresholds:
+        """Rounded thresholds, which separate the same classes.
+
+        Parameters
+        ----------
+        decimals : int
+            How many digits stay behind the point.
+
+        Returns
+        -------
+        Thresholds
+        """
+        return Thresholds(self.values.round(decimals), self.labels)
+
+    def apply(self, score: ArrayLike) -> Array:
+        """The class of each score, as :func:`apply_thresholds`.
+
+        Parameters
+        ----------
+        score : array-like of shape (n,)
+            Finite numbers, in the units of the thresholds.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return apply_thresholds(score, self)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[np.float64]:
+        return iter(self.values)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.values[key]
+
+    _saved: ClassVar = {key: lambda key, value: value for key in ("dtype", "labels", "thresholds")}
+
+    def _values(self) -> list[Any]:
+        labels = self.labels.tolist()
+        kinds = {type(label) for label in labels}
+        if len(kinds) > 1 or not kinds <= {int, float, str}:
+            raise ValueError(
+                "labels must be all integers, all numbers or all strings to be written as JSON, "
+                f"found {shown(labels)}"
+            )
+        cuts = [x if math.isfinite(x) else str(x) for x in self.tolist()]
+        return [self.labels.dtype.str.lstrip("<>=|"), labels, cuts]
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> Thresholds:
+        labels = read_labels(data["labels"], data["dtype"])
+        return cls(read_cuts(data["thresholds"]), labels)
 
 
-RISING = {"add", "positive", "rint", "floor", "ceil", "trunc", "exp", "log", "log1p", "expm1",
-          "maximum", "minimum", "clip", "sqrt", "tanh", "expit"}  # fmt: skip
-"""Functions of numpy and scipy under which higher thresholds stay higher."""
+def apply_thresholds(
+    score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
+) -> Array:
+    """Ordered classes of scores.
+
+    ::
+
+        class k where thresholds[k-1] <= score < thresholds[k]
+
+    Parameters
+    ----------
+    score : array-like of shape (n,)
+        Finite numbers, in the units of the thresholds.
+    thresholds : array-like of shape (K-1,)
+        Sorted; equal ones leave a class empty, -inf and +inf are allowed.
+    labels : array-like of shape (K,), optional
+        The classes in ascending order; ``range(K)`` for class positions. None: those that
+        the thresholds of :func:`optimize_thresholds` carry; numbers read from JSON and
+        means of several thresholds carry none.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        ``labels[k]``.
+
+    Raises
+    ------
+    ValueError
+        Thresholds that are NaN or not sorted; labels that are missing, repeated, not K,
+        or not those that the thresholds carry; NaN scores.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
+    >>> y = [1, 1, 2, 2, 3, 3]
+    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> apply_thresholds(score, optimize_thresholds(y, score))
+    array([1, 1, 1, 2, 3, 3])
+    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=["low", "mid", "high"]).tolist()
+    ['low', 'mid', 'high']
+    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
+    array([0, 1, 2])
+    """
+    s = _checks.vector("score", score)
+    found = with_labels(thresholds, labels)
+    classes: Array = found.labels[np.searchsorted(found.values, s, side="right")]
+    return classes
 
 
-def keeps_order(name: str, inputs: tuple[Any, ...]) -> bool:
-    """Whether a function of thresholds separates the same classes of the function of scores."""
-    if name in RISING:
-        return True
-    first = inputs[0]
-    if name == "subtract":
-        return isinstance(first, Thresholds)
-    factors = [value for value in inputs if not isinstance(value, Thresholds)]
-    if name == "multiply" or (name in ("divide", "true_divide") and isinstance(first, Thresholds)):
-        return len(factors) == 1 and bool(np.all(np.asarray(factors[0]) > 0))
-    return False
+def check_number(cuts: Array, labels: Array) -> None:
+    """Raise unless there are K labels for K-1 thresholds."""
+    if len(labels) != len(cuts) + 1:
+        raise ValueError(
+            f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "
+            f"{len(labels)}: {shown(labels.tolist())}"
+        )
 
 
-def threshold_labels(thresholds: ArrayLike, labels: ArrayLike | None, K: int) -> Array:
-    """The K classes that thresholds separate: those they carry, or those given."""
-    carried = mark_of(thresholds)
+def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
+    """Checked thresholds with the classes that they carry, or those that are given."""
+    carried = carried_labels(thresholds)
+    cuts = check_thresholds("thresholds", thresholds)
     if labels is None:
         if carried is None:
+            K = len(cuts) + 1
             raise ValueError(
                 f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
                 f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
                 f"or labels=range({K}) for class positions"
             )
-        return carried
+        labels = carried
     order = check_order(labels)
-    if len(order) != K:
-        raise ValueError(
-            f"labels must be {K} classes for {K - 1} thresholds, found {len(order)}: "
-            f"{shown(order.tolist())}"
-        )
-    if carried is not None and not same_mark(order, carried):
+    check_number(cuts, order)
+    if carried is not None and not same_labels(order, carried):
         raise ValueError(
             f"labels are {shown(order.tolist())}, but thresholds were placed between the classes "
             f"{shown(carried.tolist())}: leave labels out, or if they are other names of the same "
             "classes pass np.asarray(thresholds)"
         )
-    return order
+    return Thresholds(cuts, order)
+
+
+def read_labels(values: object, dtype: object) -> Array:
+    """Labels of JSON, of the type that was saved."""
+    kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
+    if (
+        not isinstance(dtype, str)
+        or dtype[:1] not in kinds
+        or not (dtype == "O" or dtype[1:].isdecimal())
+    ):
+        raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
+    kind = kinds[dtype[0]]
+    if not isinstance(values, list) or not all(type(value) is kind for value in values):
+        raise ValueError(f"labels must be a list of {kind.__name__}, found {shown(values)}")
+    try:
+        labels = np.array(values, dtype)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(
+            f"labels {shown(values)} do not fit dtype {shown(dtype)}: {error}"
+        ) from None
+    if labels.tolist() != values:
+        raise ValueError(f"labels {shown(values)} do not fit dtype {shown(dtype)}")
+    return check_order(labels)
+
+
+def read_cuts(values: object) -> Array:
+    """Thresholds of JSON, where infinite ones are strings."""
+    if not isinstance(values, list):
+        raise ValueError(f"thresholds must be a list of numbers, found {shown(values)}")
+    for value in values:
+        if not _json.is_finite_number(value) and value not in ("-inf", "inf"):
+            raise ValueError(f'thresholds must be numbers, "-inf" or "inf", found {shown(value)}')
+    return np.array([float(value) for value in values])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, check_thresholds
+from gbdt_objectives._checks import RandomState
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
+from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
     METHODS,
     Method,
@@ -132,9 +131,9 @@ def optimize_thresholds(
     >>> y = [0, 0, 1, 1, 2, 2]
     >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> optimize_thresholds(y, score, method="exact").round(3)
-    array([0.5 , 0.65])
+    Thresholds([0.5, 0.65], labels=[0, 1, 2])
     >>> optimize_thresholds(y, score).round(3)
-    array([0.558, 0.642])
+    Thresholds([0.558, 0.642], labels=[0, 1, 2])
     >>> grade = ["low", "low", "mid", "mid", "high", "high"]
     >>> thresholds = optimize_thresholds(
     ...     grade, score, metric="accuracy", labels=["low", "mid", "high"]
@@ -159,53 +158,3 @@ def optimize_thresholds(
     found = METHODS[chosen](rows, target, **(search if chosen == "nelder-mead" else {}))
     warn_if_one_class(found, rows.labels)
     return Thresholds(found, rows.labels)
-
-
-def apply_thresholds(
-    score: ArrayLike, thresholds: ArrayLike, labels: ArrayLike | None = None
-) -> Array:
-    """Ordered classes of scores.
-
-    ::
-
-        class k where thresholds[k-1] <= score < thresholds[k]
-
-    Parameters
-    ----------
-    score : array-like of shape (n,)
-        Finite numbers, in the units of the thresholds.
-    thresholds : array-like of shape (K-1,)
-        Sorted; equal ones leave a class empty, -inf and +inf are allowed.
-    labels : array-like of shape (K,), optional
-        The classes in ascending order; ``range(K)`` for class positions. None: those that
-        the thresholds of :func:`optimize_thresholds` carry; numbers read from JSON and
-        means of several thresholds carry none.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        ``labels[k]``.
-
-    Raises
-    ------
-    ValueError
-        Thresholds that are NaN or not sorted; labels that are missing, repeated, not K,
-        or not those that the thresholds carry; NaN scores.
-
-    Examples
-    --------
-    >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-    >>> y = [1, 1, 2, 2, 3, 3]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> apply_thresholds(score, optimize_thresholds(y, score))
-    array([1, 1, 1, 2, 3, 3])
-    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=["low", "mid", "high"]).tolist()
-    ['low', 'mid', 'high']
-    >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
-    array([0, 1, 2])
-    """
-    s = _checks.vector("score", score)
-    cuts = check_thresholds("thresholds", thresholds)
-    order = threshold_labels(thresholds, labels, len(cuts) + 1)
-    result: Array = order[np.searchsorted(cuts, s, side="right")]
-    return result

@@ -92,13 +92,13 @@ class ThresholdStatistics:
     >>> statistics = ThresholdStatistics.empty([0, 1, 2])
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
     >>> statistics.thresholds(method="exact").round(3)
-    array([0.5 , 0.65])
+    Thresholds([0.5, 0.65], labels=[0, 1, 2])
     >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
     >>> binned.thresholds().round(3), binned.counts.shape
-    (array([0.558, 0.642]), (102, 3))
+    (Thresholds([0.558, 0.642], labels=[0, 1, 2]), (102, 3))
     >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
     >>> binned.thresholds(method="exact").round(3), len(binned.counts)
-    (array([0.5 , 0.65]), 6)
+    (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
     """
 
     labels: Array

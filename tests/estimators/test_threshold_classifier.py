@@ -157,7 +157,7 @@ def test_json_holds_infinite_thresholds() -> None:
 
 GOOD = {
     "format": "gbdt_objectives.ThresholdClassifier/1", "method": "plugin", "metric": "qwk",
-    "labels_given": True, "dtype": "i8", "classes": [0, 1, 2], "thresholds": [0.5, 1.5],
+    "labels_given": True, "dtype": "i8", "labels": [0, 1, 2], "thresholds": [0.5, 1.5],
 }  # fmt: skip
 
 
@@ -170,18 +170,18 @@ GOOD = {
         ('{"format": "x"}', "another format, found 'x'"),
         ({"format": "gbdt_objectives.ThresholdClassifier/2"}, "another format.*/2' instead of"),
         ({"extra": 1}, "must have the keys"),
-        ({"thresholds": [0.5]}, "thresholds must be a list of 2 for 3 classes, found \\[0.5\\]"),
+        ({"thresholds": [0.5]}, "labels must be 2 classes for 1 thresholds, found 3"),
         ({"thresholds": [1.5, 0.5]}, "thresholds must be sorted"),
         ({"thresholds": [True, 1.5]}, "thresholds must be numbers.*found True"),
         ({"thresholds": ["nan", 1.5]}, "thresholds must be numbers.*found 'nan'"),
         ({"thresholds": [float("nan"), 1.5]}, "text holds NaN"),
         ({"thresholds": [0.5, float("inf")]}, "text holds Infinity"),
         ({"thresholds": [0.5, [1]]}, "thresholds must be numbers.*found \\[1\\]"),
-        ({"classes": [0, 1, 1]}, "labels must be different"),
-        ({"classes": [0, 1, "2"]}, "classes must be a list of int"),
-        ({"classes": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
-        ({"classes": ["aa", "b", "c"], "dtype": "U1"}, "do not fit dtype 'U1'"),
-        ({"classes": "abc"}, "classes must be a list of int"),
+        ({"labels": [0, 1, 1]}, "labels must be different"),
+        ({"labels": [0, 1, "2"]}, "labels must be a list of int"),
+        ({"labels": [0, 1, 300], "dtype": "i1"}, "do not fit dtype 'i1'"),
+        ({"labels": ["aa", "b", "c"], "dtype": "U1"}, "do not fit dtype 'U1'"),
+        ({"labels": "abc"}, "labels must be a list of int"),
         ({"dtype": "V8"}, "dtype must be one of"),
         ({"dtype": 8}, "dtype must be one of"),
         ({"dtype": "i5"}, "do not fit dtype 'i5'"),

@@ -84,7 +84,7 @@ def test_profiles_are_kappa_and_peak_at_exact_thresholds(rows):
         at, kappa = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
         assert kappa.max() == pytest.approx(best, abs=1e-12)
         assert at[np.argmax(kappa)] == pytest.approx(display.thresholds[k])
-        moved = display.thresholds.copy()
+        moved = np.array(display.thresholds)
         moved[k] = at[len(at) // 3]
         classes = apply_thresholds(score, moved, [3, 4, 5, 6])
         assert kappa[len(at) // 3] == pytest.approx(quadratic_weighted_kappa(y, classes))

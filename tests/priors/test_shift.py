@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import json
 import math
 import pickle
 from fractions import Fraction
@@ -20,7 +19,6 @@ from gbdt_objectives import correct_probability, log_odds_shift
 from gbdt_objectives._blocks import BLOCK_BYTES
 from gbdt_objectives.priors import (
     LogOddsShift,
-    LogOddsShifts,
     correct_margin,
     correct_threshold,
     measured_keep_rates,
@@ -55,7 +53,8 @@ no_deadline = settings(deadline=None)  # the machine may be busy
 )
 def test_binary_vectors(p_s, rates, p, tolerance) -> None:
     shift = log_odds_shift(**rates)
-    assert isinstance(shift, float)
+    assert isinstance(shift, LogOddsShift)
+    assert type(float(shift)) is float
     assert correct_probability(p_s, shift) == pytest.approx(p, **tolerance)
     assert correct_probability([p_s], shift)[0] == pytest.approx(p, **tolerance)
     np.testing.assert_allclose(
@@ -80,7 +79,7 @@ def test_vectors_of_three_classes(p_s, train_prior, target_prior, p) -> None:
 
 def test_forward_is_the_negated_shift() -> None:
     shift = log_odds_shift(negative_keep_rate=0.1)
-    assert correct_probability(0.05, -shift) == pytest.approx(0.3448275862, **PRINTED)
+    assert correct_probability(0.05, shift=-shift) == pytest.approx(0.3448275862, **PRINTED)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -102,7 +101,7 @@ def test_zero_and_one_stay_exactly(dtype, shift) -> None:
 def test_threshold_vector() -> None:
     shift = log_odds_shift(negative_keep_rate=0.1)
     assert correct_threshold(0.5, shift) == pytest.approx(10 / 11, **EXACT)
-    assert correct_threshold(0.5, -shift) == pytest.approx(1 / 11, **EXACT)
+    assert correct_threshold(0.5, shift=-shift) == pytest.approx(1 / 11, **EXACT)
 
 
 # the short form
@@ -113,7 +112,7 @@ def sampled_prior(tau: float, w: float) -> float:
 
 
 def test_sampled_prior_vector() -> None:
-    s = correct_probability(0.001, -log_odds_shift(negative_keep_rate=0.01))
+    s = correct_probability(0.001, shift=-log_odds_shift(negative_keep_rate=0.01))
     assert s == pytest.approx(0.0909918, abs=5e-8)
     assert sampled_prior(0.001, 0.01) == pytest.approx(s, rel=1e-12)
 
@@ -148,9 +147,9 @@ def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
     tolerance = {"rel": 1e-9, "abs": 1e-9 + 1e-15 / (1 - s)}
     assert log_odds_shift(train_prior=s, target_prior=tau) == pytest.approx(by_rates, **tolerance)
     per_class = log_odds_shift(class_keep_rates=[beta, alpha])
-    assert per_class[1] - per_class[0] == pytest.approx(by_rates, abs=1e-12)
+    assert np.diff(per_class)[0] == pytest.approx(by_rates, abs=1e-12)
     per_class = log_odds_shift(train_prior=[1 - s, s], target_prior=[1 - tau, tau])
-    assert per_class[1] - per_class[0] == pytest.approx(by_rates, **tolerance)
+    assert np.diff(per_class)[0] == pytest.approx(by_rates, **tolerance)
 
 
 @no_deadline
@@ -575,7 +574,7 @@ def test_one_in_twenty_is_no_rate_of_20() -> None:
     with pytest.raises(ValueError, match=r"at most 1, found 20: .*, 1/20 for one in 20; if each"):
         correct_probability(0.2, negative_keep_rate=20)
     copied = log_odds_shift(class_keep_rates=[20, 1])
-    assert copied[1] - copied[0] == pytest.approx(math.log(20))
+    assert np.diff(copied)[0] == pytest.approx(math.log(20))
 
 
 def test_a_number_beyond_floats_is_refused() -> None:
@@ -648,41 +647,35 @@ def test_exactly_one_description(correct, value) -> None:
         correct(value, negative_keep_rate=-2.3)
 
 
-@pytest.mark.parametrize("number", [0.5, 2, np.float64(0.5)])
-def test_a_shift_stays_one(number) -> None:
-    a = log_odds_shift(negative_keep_rate=0.1)
-    b = log_odds_shift(train_prior=0.5, target_prior=0.2)
-    kept = [a, -a, +a, a + b, a - b, a + number, a - number, sum([a, b])]
-    kept += [copy.deepcopy(a), *(pickle.loads(pickle.dumps(a, p)) for p in range(6))]
-    for shift in kept:
+@pytest.mark.parametrize(
+    ("rates", "value"), [({"negative_keep_rate": 0.1}, 0.2), ({"class_keep_rates": [0.1, 1]}, 0.2),
+                         ({"class_keep_rates": [0.1, 0.5, 1]}, [[0.2, 0.3, 0.5]])]
+)  # fmt: skip
+def test_copies_of_a_shift_are_shifts_and_what_is_computed_is_not(rates, value) -> None:
+    a = log_odds_shift(**rates)
+    expected = correct_probability(value, shift=a)
+    copies = [a, copy.deepcopy(a), *(pickle.loads(pickle.dumps(a, p)) for p in range(6))]
+    for shift in copies:
         assert type(shift) is LogOddsShift
-        np.testing.assert_array_equal(
-            correct_margin([0.0], shift), correct_margin([0.0], shift=float(shift))
-        )
-    assert type(1 - a) is LogOddsShift
-    assert 1 - a == 1 - float(a)
-    for plain in (a * 2, a / 2, math.exp(a), abs(a), round(a, 1)):
-        assert type(plain) is float
-    assert repr(a) == repr(math.log(0.1)) == json.dumps(a)
-    with pytest.raises(TypeError, match="unsupported operand"):
-        a + "b"
+        np.testing.assert_array_equal(correct_probability(value, shift), expected)
+    kind = np.float64 if np.ndim(a) == 0 else np.ndarray
+    for plain in (-a, a + a, a - 0.5, 2 * a, np.exp(a), np.asarray(a)[()], np.mean([a, a], axis=0)):
+        assert type(plain) is kind
+        with pytest.raises(TypeError, match="shift must be what log_odds_shift returned"):
+            correct_probability(value, plain)
+    if np.shape(value) == (1, 3) or np.ndim(a) == 0:
+        back = correct_probability(expected, shift=-a)
+        np.testing.assert_allclose(back, value, rtol=1e-14)
 
 
-def test_shifts_of_classes_stay_some() -> None:
-    a = log_odds_shift(class_keep_rates=[0.1, 0.5, 1.0])
-    b = log_odds_shift(train_prior=[0.2, 0.3, 0.5], target_prior=[0.5, 0.3, 0.2])
-    p = [[0.2, 0.3, 0.5]]
-    kept = [a, -a, a + b, a - b, a + 1.0, a + np.ones(3), 1 - a, a.round(3)]
-    kept += [copy.deepcopy(a), a.copy(), *(pickle.loads(pickle.dumps(a, p)) for p in range(6))]
-    for shift in kept:
-        assert type(shift) is LogOddsShifts
-        expected = correct_probability(p, shift=np.asarray(shift))
-        np.testing.assert_array_equal(correct_probability(p, shift), expected)
-    for plain in (a[:2], a > 0, np.stack([a, b]), np.mean([a, b], axis=0), np.array(a)):
-        assert type(plain) is np.ndarray
-    with pytest.raises(TypeError, match="shift must be what log_odds_shift returned"):
-        correct_probability(p, np.mean([a, b], axis=0))
-    assert repr(a) == repr(np.array(a))
+def test_a_shift_of_two_classes_is_a_number() -> None:
+    a = log_odds_shift(negative_keep_rate=0.1)
+    assert float(a) == a == math.log(0.1)
+    assert f"{a:.2f}" == "-2.30"
+    assert repr(a) == f"LogOddsShift({float(a)!r})"
+    assert repr(log_odds_shift(class_keep_rates=[0.5, 1])).startswith("LogOddsShift([0.69")
+    with pytest.raises(TypeError):
+        float(log_odds_shift(class_keep_rates=[0.1, 1]))
 
 
 def test_the_documented_signature_is_the_real_one() -> None:
@@ -704,5 +697,7 @@ def test_rates_made_of_shifts_are_no_shifts() -> None:
         with pytest.raises(TypeError, match="class_keep_rates="):
             correct_probability(p, rates)
     twice = correct_probability(correct_probability(p, shifts), shifts)
-    np.testing.assert_allclose(correct_probability(p, shifts + shifts), twice)
-    np.testing.assert_allclose(correct_probability(correct_probability(p, shifts), -shifts), p)
+    np.testing.assert_allclose(correct_probability(p, shift=shifts + shifts), twice)
+    np.testing.assert_allclose(
+        correct_probability(correct_probability(p, shifts), shift=-shifts), p
+    )

@@ -1,4 +1,4 @@
-"""Fitted estimators as JSON: what is saved, what may be read back, what is wrong with the rest."""
+"""Fitted estimators and values as JSON: what is saved, what is read back, what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
@@ -42,7 +41,10 @@ class SavedAsJSON:
             What JSON cannot hold: a metric without a name; classes that are neither
             numbers nor strings.
         """
-        check_is_fitted(self)
+        if hasattr(self, "get_params"):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self)
         values = {
             key: _plain(read(key, _plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
