@@ -246,7 +246,7 @@ class TestCorrect:
 class TestCalibrate:
     def test_the_choice_is_reported(self, clicks) -> None:
         found = report("calibrate clicks.csv --label y --score p")
-        choice = go.estimators.choose_calibrator(clicks["p"], clicks["y"])
+        choice = go.estimators.choose_calibrator(clicks["y"], clicks["p"])
         assert found["method"] == type(choice.calibrator).__name__
         assert found["log_loss"] == choice.log_loss
         ratio = go.calibration.calibration_ratio(clicks["y"], clicks["p"])

@@ -69,6 +69,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_links",
                 "_marked",
                 "_names",
+                "_order",
                 "_places",
                 "_rows",
                 "_splines",

@@ -493,7 +493,7 @@ def calibrate(
     w = weights(table, sample_weight)
     log_loss = {}
     if method == "auto":
-        choice = go.estimators.choose_calibrator(s, y, w, cv=cv, random_state=random_state)
+        choice = go.estimators.choose_calibrator(y, s, w, cv=cv, random_state=random_state)
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
         calibrator = getattr(go, CALIBRATORS[method])()

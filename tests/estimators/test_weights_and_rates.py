@@ -96,8 +96,8 @@ def test_the_unit_of_weights_is_no_evidence_in_the_choice() -> None:
     rng = np.random.default_rng(2)
     p = rng.beta(1, 9, 3000)
     y = (rng.random(3000) < p).astype(int)
-    assert type(choose_calibrator(p, y).calibrator) is type(
-        choose_calibrator(p, y, np.full(3000, 1000.0)).calibrator
+    assert type(choose_calibrator(y, p).calibrator) is type(
+        choose_calibrator(y, p, np.full(3000, 1000.0)).calibrator
     )
 
 
