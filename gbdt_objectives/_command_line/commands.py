@@ -496,7 +496,7 @@ def calibrate(
         choice = go.estimators.choose_calibrator(y, s, w, cv=cv, random_state=random_state)
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
-        calibrator = getattr(go, CALIBRATORS[method])()
+        calibrator = getattr(go.estimators, CALIBRATORS[method])()
         if "input_space" in calibrator.get_params():
             calibrator.set_params(input_space=input_space)
     calibrator.fit(s, y, w)

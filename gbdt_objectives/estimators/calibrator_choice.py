@@ -116,8 +116,8 @@ def choose_calibrator(
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
-            "y_true has a single row of one label: nothing can be held out, so name a calibrator, for "
-            "instance InterceptCalibrator()"
+            "y_true has a single row of one label: nothing can be held out, so name a calibrator, "
+            "for instance InterceptCalibrator()"
         )
     _checks.generator(random_state)
     seed = random_state  # scikit-learn takes no Generator

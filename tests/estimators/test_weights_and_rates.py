@@ -84,10 +84,10 @@ def test_the_standard_error_of_an_inferred_shift_counts_rows() -> None:
         y = (rng.random(4000) < expit(x[:, 0] - 3)).astype(int)
         rows = (y == 1) | (rng.random(4000) < 0.1)
         weight = np.where(y == 1, 1.0, 10.0)[rows]
-        shift = imbalance_shift(model, y[rows], x[rows], sample_weight=weight)
+        shift = imbalance_shift(model, x[rows], y[rows], sample_weight=weight)
         shifts.append(float(shift))
         errors.append(shift.standard_error)
-        scaled = imbalance_shift(model, y[rows], x[rows], sample_weight=7 * weight)
+        scaled = imbalance_shift(model, x[rows], y[rows], sample_weight=7 * weight)
         assert scaled.standard_error == pytest.approx(shift.standard_error, rel=1e-9)
     assert np.mean(errors) == pytest.approx(np.std(shifts), rel=0.3)
 
