@@ -10,19 +10,15 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from gbdt_objectives._checks import is_dask
-from gbdt_objectives._names import called
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def labels_first(function: Callable[P, R]) -> Callable[P, R]:
-    """Say so where arguments are refused because labels and scores are swapped.
-
-    They are the first two arguments. What a function accepts is looked at no further.
-    """
-    parameters = signature(function).parameters
-    names = [name for name in parameters if name != "self"][:2]
+    """Say so where the first two arguments, labels and scores, are refused as they are swapped."""
+    parameters = list(signature(function).parameters)
+    label, score = [name for name in parameters if name != "self"][:2]
 
     @wraps(function)
     def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -30,13 +26,12 @@ def labels_first(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            first, second = (given.get(name) for name in names)
-            if not (are_scores(first) and are_labels(second)):
-                raise
-            raise TypeError(
-                f"{names[0]} holds scores and {names[1]} holds labels: swap them, the order is "
-                f"{called(function).removesuffix('.__call__')}({', '.join(names)})"
-            ) from error
+            if are_scores(given.get(label)) and are_labels(given.get(score)):
+                error.args = (
+                    f"{error}; {label} looks like scores and {score} like labels: swap them, "
+                    f"{label} comes before {score}",
+                )
+            raise
 
     return ordered
 

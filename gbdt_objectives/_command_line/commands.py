@@ -583,7 +583,7 @@ def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
             f"{'' if len(kinds) == 1 else ' or calibrate'} wrote with -o"
         )
     try:
-        return getattr(go, kind).from_json(text)
+        return getattr(go.estimators, kind).from_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 
