@@ -185,7 +185,9 @@ class TestApply:
     def test_probabilities(self, clicks, method) -> None:
         run(f"calibrate clicks.csv --label y --score p --weight w --method {method} -o saved.json")
         run("apply saved.json clicks.csv --score p --column q -o new.csv")
-        calibrator = getattr(go.estimators, CALIBRATORS[method])().fit(clicks["p"], clicks["y"], clicks["w"])
+        calibrator = getattr(go.estimators, CALIBRATORS[method])().fit(
+            clicks["p"], clicks["y"], clicks["w"]
+        )
         found = np.array(read_column("new.csv", "q"), float)
         assert (found == calibrator.predict(clicks["p"])).all()
 

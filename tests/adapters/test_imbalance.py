@@ -121,9 +121,7 @@ def test_positives_of_weight_zero(rare):
 def test_is_unbalance_needs_the_labels(rare):
     X, y, _ = rare
     booster = LGB.built_in({**BINARY, "is_unbalance": True}, lgb.Dataset(X, y), 2)
-    with pytest.raises(
-        ValueError, match=r"the training labels, imbalance_shift\(booster, y=y"
-    ):
+    with pytest.raises(ValueError, match=r"the training labels, imbalance_shift\(booster, y=y"):
         go.adapters.imbalance_shift(booster)
     with pytest.raises(ValueError, match="y has one class only, found 0 positives"):
         go.adapters.imbalance_shift(booster, y=np.zeros(5))
