@@ -133,7 +133,7 @@ CALLS = {
     "measured sampled": (go.priors.measured_keep_rates, (Y, Y), {}, 1),
     "prior weights": (go.priors.prior_weights, (BINARY, 0.1), {}, 0),
     "estimate prior": (go.priors.estimate_prior, (P, 0.5), {}, 0),
-    "brier terms y": (go.calibration.brier_terms, (BINARY, P), {}, 0),
+    "brier y": (go.calibration.brier_score, (BINARY, P), {}, 0),
     "brier p": (go.calibration.brier_score, (BINARY, P), {}, 1),
     "refinement partition": (
         go.calibration.calibration_refinement,
@@ -189,7 +189,7 @@ CALLS = {
     "tree y": (go.estimators.ProbabilityEstimationTree().fit, (X, BINARY), {}, 1),
     "tree X": (go.estimators.ProbabilityEstimationTree().fit(X, BINARY).predict_proba, (X,), {}, 0),
     "leaf y": (go.estimators.leaf_probability, (TREE, X, BINARY), {}, 2),
-    "leaf X": (go.estimators.leaf_indices, (TREE, X), {}, 1),
+    "leaf X": (go.estimators.leaf_probability, (TREE, X, BINARY), {}, 1),
     "reliability": (go.plotting.ReliabilityDisplay.from_predictions, (BINARY, P), {}, 0),
     "display": (
         go.plotting.ThresholdDisplay.from_predictions,
