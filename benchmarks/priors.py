@@ -47,7 +47,7 @@ def sampling(quick: bool) -> None:
         {
             "ours": lambda: go.negative_downsample(y, 0.02, random_state=rng),
             "by row": lambda: go.negative_downsample(y, rates, random_state=rng),
-            "resample": lambda: go.priors.resample(y, {0: 0.02, 1: 2}, random_state=rng),
+            "resample": lambda: go.priors.resample_classes(y, {0: 0.02, 1: 2}, random_state=rng),
             "uniforms": lambda: rng.random(n),
         },
         turns=2 if quick else 5,

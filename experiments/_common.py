@@ -36,7 +36,7 @@ from gbdt_objectives import (
     qwk_objective,
 )
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
-from gbdt_objectives.priors import resample
+from gbdt_objectives.priors import resample_classes
 
 Array = NDArray[Any]
 ThresholdMethod = Literal["nelder-mead", "exact", "plugin", "curved"]
@@ -306,7 +306,7 @@ def rare_events(path: Path, how: Mapping[str, Any], seed: int) -> tuple[Array, A
     event = label.max() if how["event"] == "highest" else how["event"]
     events = [str(one) for one in (event if isinstance(event, list) else [event])]
     y = label.astype(str).isin(events).to_numpy().astype(int)
-    rows = resample(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
+    rows = resample_classes(y, {0: 1.0, 1: how.get("events_kept", 1.0)}, random_state=seed)
     return X.to_numpy(dtype=float)[rows], y[rows]
 
 

@@ -185,7 +185,9 @@ class TestApply:
     def test_probabilities(self, clicks, method) -> None:
         run(f"calibrate clicks.csv --label y --score p --weight w --method {method} -o saved.json")
         run("apply saved.json clicks.csv --score p --column q -o new.csv")
-        calibrator = getattr(go, CALIBRATORS[method])().fit(clicks["p"], clicks["y"], clicks["w"])
+        calibrator = getattr(go.estimators, CALIBRATORS[method])().fit(
+            clicks["p"], clicks["y"], clicks["w"]
+        )
         found = np.array(read_column("new.csv", "q"), float)
         assert (found == calibrator.predict(clicks["p"])).all()
 
@@ -246,7 +248,7 @@ class TestCorrect:
 class TestCalibrate:
     def test_the_choice_is_reported(self, clicks) -> None:
         found = report("calibrate clicks.csv --label y --score p")
-        choice = go.estimators.choose_calibrator(clicks["p"], clicks["y"])
+        choice = go.estimators.choose_calibrator(clicks["y"], clicks["p"])
         assert found["method"] == type(choice.calibrator).__name__
         assert found["log_loss"] == choice.log_loss
         ratio = go.calibration.calibration_ratio(clicks["y"], clicks["p"])

@@ -70,6 +70,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_json",
                 "_values",
                 "_names",
+                "_order",
                 "_places",
                 "_rows",
                 "_splines",

@@ -122,7 +122,7 @@ def run_all(settings: dict[str, Any]) -> pd.DataFrame:
         for distortion in settings["distortions"]:
             p, p_new = distort(z, distortion), distort(new, distortion)
             predictions = {name: one.fit(p, y).predict(p_new) for name, one in OURS.items()}
-            chosen = choose_calibrator(p, y, random_state=k).calibrator
+            chosen = choose_calibrator(y, p, random_state=k).calibrator
             predictions[AUTO] = chosen.fit(p, y).predict(p_new)
             predictions |= {name: fit(p, y)(p_new) for name, fit in peers.items()}
             lines += [

@@ -82,7 +82,7 @@ def more_than(classifier: Any, X: Array, y: Array, X_new: Array, K: int) -> Arra
 def estimators(regressor: Any, K: int) -> dict[str, QWKClassifier]:
     """QWKClassifier with its defaults, with squared error, and with its former defaults."""
     grades = np.arange(K)
-    former = {"thresholds": "plugin", "cv": StratifiedKFold(5), "ensemble": False}
+    former = {"method": "plugin", "cv": StratifiedKFold(5), "ensemble": False}
     return {
         "QWKClassifier": QWKClassifier(regressor, objective="qwk", labels=grades),
         "QWKClassifier, squared error": QWKClassifier(regressor, objective=None, labels=grades),

@@ -493,10 +493,10 @@ def calibrate(
     w = weights(table, sample_weight)
     log_loss = {}
     if method == "auto":
-        choice = go.estimators.choose_calibrator(s, y, w, cv=cv, random_state=random_state)
+        choice = go.estimators.choose_calibrator(y, s, w, cv=cv, random_state=random_state)
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
-        calibrator = getattr(go, CALIBRATORS[method])()
+        calibrator = getattr(go.estimators, CALIBRATORS[method])()
         if "input_space" in calibrator.get_params():
             calibrator.set_params(input_space=input_space)
     calibrator.fit(s, y, w)
@@ -583,7 +583,7 @@ def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
             f"{'' if len(kinds) == 1 else ' or calibrate'} wrote with -o"
         )
     try:
-        return getattr(go, kind).from_json(text)
+        return getattr(go.estimators, kind).from_json(text)
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

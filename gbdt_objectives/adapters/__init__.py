@@ -129,8 +129,8 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
 
 def imbalance_shift(
     booster: Any,
-    y: ArrayLike | None = None,
     X: Any = None,
+    y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
 ) -> LogOddsShift:
@@ -164,13 +164,13 @@ def imbalance_shift(
         Trained on the library's own binary objective; also after saving and loading. Custom
         objectives and LightGBM's ``cross_entropy`` ignore these parameters. With X: any whose
         margin is log-odds, or a classifier of two classes with ``predict_proba``.
-    y : array-like of shape (n,), optional
-        With X: its labels, 0 and 1 or those of the classifier. Without X: the training
-        labels, 0 and 1; needed for ``is_unbalance`` only, which weights the classes by their
-        counts: the model does not store them.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
         Rows of the population, neither weighted nor downsampled. A DMatrix may have a
         ``base_margin``, and knows which values are missing.
+    y : array-like of shape (n,), optional
+        With X: its labels, 0 and 1 or those of the classifier. Without X, as ``y=``: the
+        training labels, 0 and 1; needed for ``is_unbalance`` only, which weights the classes by
+        their counts: the model does not store them.
     sample_weight : array-like of shape (n,), optional
         Makes the rows of X stand for the population; w means the same as w copies of the row.
 
@@ -221,7 +221,7 @@ def imbalance_shift(
     >>> y = (rng.random(20_000) < 0.05).astype(int)
     >>> weighted = xgb.DMatrix(X[:10_000], y[:10_000], weight=np.where(y[:10_000], 20, 1))
     >>> booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, weighted, 20)
-    >>> shift = imbalance_shift(booster, y[10_000:], X[10_000:])
+    >>> shift = imbalance_shift(booster, X[10_000:], y[10_000:])
     >>> f"{shift:.1f} +- {shift.standard_error:.2f}, and {-np.log(20):.1f}"
     '-3.0 +- 0.05, and -3.0'
     """
@@ -234,14 +234,14 @@ def imbalance_shift(
                 f"booster must be a Booster if X is missing, found {type(booster).__name__}: from "
                 "an estimator take get_booster() or booster_, whose parameters say nothing of "
                 "class_weight and sample_weight; or pass a sample of the population, "
-                "imbalance_shift(model, y, X)"
+                "imbalance_shift(model, X, y)"
             )
-        return _imbalance.infer_of_classifier(booster, y, X, sample_weight)
+        return _imbalance.infer_of_classifier(booster, X, y, sample_weight)
     adapter = _intercept_of(booster)
     if X is None:
         _imbalance.check_training_labels(y, sample_weight)
         return LogOddsShift(-math.log(adapter.read_odds(booster, y)))
-    _imbalance.check_sample(y, X)
+    _imbalance.check_sample(X, y)
     return _imbalance.infer_shift(
         y, adapter.predict_log_odds(booster, X, sample_weight), sample_weight
     )

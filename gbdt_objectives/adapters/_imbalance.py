@@ -17,7 +17,7 @@ from gbdt_objectives._links import LOGIT
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.priors import LogOddsShift
 
-SPELLING = "write imbalance_shift(model, y, X), or by name, y=labels, X=features"
+SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=training_labels)"
 
 
 def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
@@ -31,19 +31,19 @@ def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) 
     _checks.binary_labels("y", _checks.vector("y", y))
 
 
-def check_sample(y: ArrayLike | None, X: Any) -> None:
+def check_sample(X: Any, y: ArrayLike | None) -> None:
     """Raise unless there are labels, and X is not swapped with them."""
-    if y is None:
-        raise ValueError(f"X is given without y, the labels of its rows: {SPELLING}")
     if np.ndim(X) == 1 and not hasattr(X, "get_label"):
         raise TypeError(f"X must be features, (n, features), found {_checks.shown(X)}: {SPELLING}")
+    if y is None:
+        raise ValueError(f"X is given without y, the labels of its rows: {SPELLING}")
 
 
 def infer_of_classifier(
-    model: Any, y: ArrayLike | None, X: Any, sample_weight: ArrayLike | None
+    model: Any, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> LogOddsShift:
     """The shift of any fitted classifier of two classes."""
-    check_sample(y, X)
+    check_sample(X, y)
     check_is_fitted(model)
     classes = np.asarray(model.classes_)
     if len(classes) != 2:

@@ -15,7 +15,7 @@ from gbdt_objectives.calibration.bins import (
     expected_calibration_error,
     reliability_bins,
 )
-from gbdt_objectives.calibration.brier import brier_score, brier_terms
+from gbdt_objectives.calibration.brier import brier_score
 from gbdt_objectives.calibration.error_test import (
     CalibrationErrorTest,
     calibration_error_test,
@@ -33,7 +33,6 @@ __all__ = [
     "ReliabilityBins",
     "SegmentRatios",
     "brier_score",
-    "brier_terms",
     "calibration_error_test",
     "calibration_ratio",
     "calibration_ratio_by_segment",

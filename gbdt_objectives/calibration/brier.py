@@ -1,4 +1,4 @@
-"""The Brier score, and its terms row by row."""
+"""The Brier score."""
 
 from __future__ import annotations
 
@@ -11,52 +11,6 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows, probability_rows
 
 
-def brier_terms(
-    y_true: ArrayLike,
-    probability: ArrayLike,
-    *,
-    scale_by_half: bool = True,
-    labels: ArrayLike | None = None,
-) -> Array:
-    """Each row's term of the Brier score: the squared error of its class probabilities.
-
-    ::
-
-        1/2 sum_i (p_i - I[c = i])^2        (p - y)^2 for two classes
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``.
-    probability : array-like of shape (n,) or (n, K)
-        Of label 1, or of each class.
-    scale_by_half : bool
-        False: without the 1/2, which keeps each term in [0, 1].
-    labels : array-like of shape (K,), optional
-        The class of each column, of any type. None: 0 to K-1.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, labels of no column,
-        lengths that differ.
-
-    Examples
-    --------
-    >>> from gbdt_objectives.calibration import brier_terms
-    >>> brier_terms([1, 0], [0.8, 0.5])
-    array([0.04, 0.25])
-    >>> brier_terms(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"], scale_by_half=False)
-    array([0.78])
-    """
-    rows = probability_rows(y_true, probability, labels, None)
-    return row_terms(rows, scale_by_half)
-
-
 def brier_score(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -67,13 +21,20 @@ def brier_score(
 ) -> float:
     """Brier score, halved: half of scikit-learn's for K > 2 classes, the same for two.
 
-    The mean of :func:`brier_terms` over rows. ``scale_by_half=False`` gives scikit-learn's for
-    K classes.
+    It is the mean over rows of ::
+
+        1/2 sum_i (p_i - I[c = i])^2        (p - y)^2 for two classes
 
     Parameters
     ----------
-    y_true, probability, scale_by_half, labels
-        As in :func:`brier_terms`.
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, or with (n, K) the classes in ``labels``.
+    probability : array-like of shape (n,) or (n, K)
+        Of label 1, or of each class.
+    scale_by_half : bool
+        False: without the 1/2, as scikit-learn for K classes.
+    labels : array-like of shape (K,), optional
+        The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means the same as w copies of the row.
 
@@ -86,7 +47,8 @@ def brier_score(
     Raises
     ------
     ValueError
-        As :func:`brier_terms`, and bad weights.
+        Probabilities outside [0, 1], rows that do not sum to 1, labels of no column,
+        lengths that differ, bad weights.
 
     References
     ----------
@@ -97,6 +59,8 @@ def brier_score(
     >>> from gbdt_objectives.calibration import brier_score
     >>> round(brier_score([1, 0], [0.8, 0.5]), 4)
     0.145
+    >>> round(brier_score(["b"], [[0.5, 0.3, 0.2]], labels=["a", "b", "c"]), 4)
+    0.39
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
     return dot(rows.w, row_terms(rows, scale_by_half)) / float(rows.w.sum())

@@ -22,7 +22,6 @@ from gbdt_objectives.estimators.calibrators import (
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
 from gbdt_objectives.estimators.probability_tree import (
     ProbabilityEstimationTree,
-    leaf_indices,
     leaf_probability,
 )
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
@@ -46,7 +45,6 @@ __all__ = [
     "ThresholdClassifier",
     "VennAbersCalibrator",
     "choose_calibrator",
-    "leaf_indices",
     "leaf_probability",
 ]
 

@@ -316,7 +316,7 @@ def scores(model: Any, X: Any, columns: bool) -> Array:
 def choose(score: Array, position: Array, w: Array | None, group: Array | None) -> CalibratorChoice:
     """The best calibrator, by folds that keep groups together."""
     if group is None:
-        return choose_calibrator(score, position, w)
+        return choose_calibrator(position, score, w)
     if w is not None:  # row numbers are those of rows that count
         score, position, group, w = (values[w > 0] for values in (score, position, group, w))
     folds = min(FOLDS, len(np.unique(group)))
@@ -326,7 +326,7 @@ def choose(score: Array, position: Array, w: Array | None, group: Array | None) 
             "name a calibrator, for instance LogitCalibrator()"
         )
     splits: Any = held_out_once(position, folds, group, shuffle=True, random_state=0)
-    return choose_calibrator(score, position, w, cv=splits)
+    return choose_calibrator(position, score, w, cv=splits)
 
 
 def is_binary(calibrator: Any) -> bool:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives._order import labels_first
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
@@ -55,9 +56,10 @@ class CalibratorChoice:
     log_loss: dict[str, float]
 
 
+@labels_first
 def choose_calibrator(
+    y_true: ArrayLike,
     score: ArrayLike,
-    y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
     cv: Any = 5,
@@ -73,10 +75,10 @@ def choose_calibrator(
 
     Parameters
     ----------
+    y_true : array-like of shape (n,)
+        Labels 0 and 1, each in two rows or more.
     score : array-like of shape (n,) or (n, 1)
         Probabilities of label 1: out-of-fold, or of rows the model was not trained on.
-    y : array-like of shape (n,)
-        Labels 0 and 1, each in two rows or more.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight, and in
         the standard error a row counts as one. The spline bends as if weights counted rows:
@@ -103,22 +105,19 @@ def choose_calibrator(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
-    >>> choice = choose_calibrator(p, y)
+    >>> choice = choose_calibrator(y, p)
     >>> choice.calibrator
     SplineCalibrator()
     >>> choice.calibrator.fit(p, y).predict([0.5]).round(2)
     array([0.35])
     """
-    if y is None:
-        raise ValueError("choose_calibrator requires y to be passed, but the target y is None")
-    s = check_score(score)
-    rows = score_rows("y", y, s, sample_weight)
+    rows = score_rows("y_true", y_true, check_score(score), sample_weight)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
         raise ValueError(
-            "y has a single row of one label: nothing can be held out, so name a calibrator, for "
-            "instance InterceptCalibrator()"
+            "y_true has a single row of one label: nothing can be held out, so name a calibrator, "
+            "for instance InterceptCalibrator()"
         )
     _checks.generator(random_state)
     seed = random_state  # scikit-learn takes no Generator

@@ -47,7 +47,7 @@ from gbdt_objectives.estimators._base import (
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
-from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
+from gbdt_objectives.priors import correct_probability, log_odds_shift, resample_classes
 
 CORRECTIONS = ("prior", "offset", "weight")
 AVERAGES = ("probability", "log_odds")
@@ -272,7 +272,7 @@ class DownsampledClassifier(ProbabilityClassifier):
 
         uniform = _checks.generator(self.random_state).random(n_bags)
         seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
-        samples = [pool[resample(target[pool], rates, random_state=seed)] for seed in seeds]
+        samples = [pool[resample_classes(target[pool], rates, random_state=seed)] for seed in seeds]
         kept = np.array([_measure_rates(classes, position, pool, rows, w) for rows in samples])
         models = [
             self._fit_bag(data, group, held_out, rows, r, seed)

@@ -55,7 +55,7 @@ class LeafProbability:
         ndarray of shape (n, K)
             float64, a column per class, in the order of ``classes_``.
         """
-        leaf = leaf_indices(self.model, X)
+        leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
         for column, p in zip(leaf.T, self.probabilities, strict=True):
             total += p[np.minimum(column, len(p) - 1)]
@@ -83,15 +83,19 @@ def leaf_probability(
 
     Meant for trees that each predict the class: one tree, a random forest, a booster of
     few rounds. Later trees of a booster correct earlier ones, and say little on their
-    own: their average is too close to the base rate. For such models fit a logistic
-    regression on the leaves, see :func:`leaf_indices`, or calibrate.
+    own: their average is too close to the base rate. For such models calibrate, or fit a
+    logistic regression on the leaves, one-hot encoded, of rows the booster was not trained on
+    (He et al. 2014): LightGBM's are ``model.predict(X, pred_leaf=True)``, XGBoost's and
+    scikit-learn's ``model.apply(X)``.
 
     Parameters
     ----------
     model : fitted model
-        As in :func:`leaf_indices`, with one output or several.
+        Tree, forest or gradient boosting of scikit-learn with ``apply``; XGBClassifier,
+        XGBRegressor, LGBMClassifier, LGBMRegressor; xgboost.Booster, lightgbm.Booster; with one
+        output or several.
     X : array-like of shape (n, features)
-        Whatever the model accepts.
+        Whatever the model accepts; for xgboost.Booster a DMatrix or what makes one.
     y : array-like of shape (n,)
         Classes, two or more occurring; those of ``model.classes_``, if it has them.
     m : float >= 0, optional
@@ -121,7 +125,8 @@ def leaf_probability(
     ----------
     Provost & Domingos (2003), "Tree induction for probability-based ranking", Machine
     Learning 52; Zadrozny & Elkan (2001), "Obtaining calibrated probability estimates from
-    decision trees and naive Bayesian classifiers", ICML, for the choice of m.
+    decision trees and naive Bayesian classifiers", ICML, for the choice of m; He et al. (2014),
+    "Practical lessons from predicting clicks on ads at Facebook", section 3.1.
 
     Examples
     --------
@@ -142,7 +147,7 @@ def leaf_probability(
     w = _checks.weights("sample_weight", sample_weight, len(target))
     occurring = np.unique(target if w is None else target[w > 0])
     check_several_classes(occurring, "" if w is None else " of weight above 0")
-    leaf = leaf_indices(model, X)
+    leaf = _leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
     known = getattr(model, "classes_", np.unique(target))
     if isinstance(known, list):
@@ -157,53 +162,11 @@ def leaf_probability(
     return LeafProbability(model, classes, probabilities)
 
 
-def leaf_indices(model: Any, X: Any) -> Array:
-    """The leaf of each row in each tree of a fitted model.
+def _leaf_indices(model: Any, X: Any) -> Array:
+    """The leaf of each row in each tree of a fitted model, (n, T).
 
-    One-hot encoded, they are features for a logistic regression, which gives each leaf of
-    a booster a new weight: fit it on rows the booster was not trained on.
-
-    Parameters
-    ----------
-    model : fitted model
-        Tree, forest or gradient boosting of scikit-learn with ``apply``; XGBClassifier,
-        XGBRegressor, LGBMClassifier, LGBMRegressor; xgboost.Booster, lightgbm.Booster.
-    X : array-like of shape (n, features)
-        Whatever the model accepts; for xgboost.Booster a DMatrix or what makes one.
-
-    Returns
-    -------
-    ndarray of shape (n, T)
-        Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several per
-        round for several outputs, up to the best round after early stopping.
-
-    Raises
-    ------
-    TypeError
-        If the model has no leaves.
-
-    References
-    ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
-    section 3.1.
-
-    Examples
-    --------
-    >>> import numpy as np, lightgbm as lgb
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.preprocessing import OneHotEncoder
-    >>> from gbdt_objectives.estimators import leaf_indices
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(4000, 3))
-    >>> y = (rng.random(4000) < 1 / (1 + np.exp(2 - X[:, 0]))).astype(int)
-    >>> model = lgb.LGBMClassifier(n_estimators=10, num_leaves=8, n_jobs=1, verbose=-1)
-    >>> model = model.fit(X[:2000], y[:2000])
-    >>> leaf_indices(model, X).shape
-    (4000, 10)
-    >>> encoder = OneHotEncoder(handle_unknown="ignore")
-    >>> hybrid = LogisticRegression(C=0.1)
-    >>> hybrid = hybrid.fit(encoder.fit_transform(leaf_indices(model, X[2000:])), y[2000:])
-    >>> p = hybrid.predict_proba(encoder.transform(leaf_indices(model, X[:3])))
+    Numbers of leaves (of nodes, in scikit-learn and XGBoost); T trees, several per round for
+    several outputs, up to the best round after early stopping.
     """
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"model must be fitted trees, found {_checks.shown(model)}")

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._library import booster_kind
@@ -94,8 +94,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         error, thresholds placed, was +0.0013 in the mean of seven files ahead of "qwk" in QWK
         (``experiments/ordinal_benchmark``): better by two standard errors on three, worse on
         one. Scores of "qwk" can be rounded and averaged as they are.
-    thresholds : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
-        Method that places them, as in ``optimize_thresholds``.
+    method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
+        Algorithm that places the thresholds, as in ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         Must hold each row out equally often: once, or r times with repeated folds, for which
         a row's out-of-fold score is the mean of r. An int: that many stratified folds,
@@ -187,12 +187,13 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     estimators_: list[Any]
     best_iterations_: list[int]
 
+    @_names.arguments(thresholds="the algorithm that places them is method=")
     def __init__(
         self,
         estimator: Any,
         *,
         objective: Literal["qwk"] | Objective | None = "qwk",
-        thresholds: str = "curved",
+        method: str = "curved",
         cv: Any = 5,
         ensemble: bool = True,
         labels: ArrayLike | None = None,
@@ -204,7 +205,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ) -> None:
         self.estimator = estimator
         self.objective = objective
-        self.thresholds = thresholds
+        self.method = method
         self.cv = cv
         self.ensemble = ensemble
         self.labels = labels
@@ -304,7 +305,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 f"estimator must be a regressor, found the classifier {self.estimator!r}: "
                 "thresholds need one continuous score, use its regressor"
             )
-        _checks.choice("thresholds", self.thresholds, tuple(METHODS))
+        _checks.choice("method", self.method, tuple(METHODS))
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
         check_objective(last_step(self.estimator), self.objective)
@@ -384,7 +385,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 UserWarning,
                 stacklevel=3,
             )
-        return fit_thresholds(self.thresholds, rows, qwk_metric())
+        return fit_thresholds(self.method, rows, qwk_metric())
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""

@@ -239,7 +239,7 @@ def estimate_performance(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 3))
     >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
-    >>> classifier = QWKClassifier(Ridge(), objective=None, thresholds="plugin")
+    >>> classifier = QWKClassifier(Ridge(), objective=None, method="plugin")
     >>> found = estimate_performance(classifier, X, y, "qwk", n_repeats=2)
     >>> found.interval[0] < found.estimate < found.interval[1]
     True

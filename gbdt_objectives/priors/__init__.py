@@ -29,7 +29,7 @@ from gbdt_objectives.priors.sampling import (
     negative_downsample,
     negative_downsample_by_key,
     pilot_keep_rates,
-    resample,
+    resample_classes,
 )
 from gbdt_objectives.priors.shift import (
     correct_margin,
@@ -54,7 +54,7 @@ __all__ = [
     "pilot_keep_rates",
     "prior_shift_test",
     "prior_weights",
-    "resample",
+    "resample_classes",
 ]
 
 __getattr__, __dir__ = room(__name__, __all__)

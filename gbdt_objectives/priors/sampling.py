@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives._order import labels_first
 from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
 
@@ -35,7 +36,7 @@ def negative_downsample(
         Probability of keeping a negative; one for all, or one for each row, as
         :func:`pilot_keep_rates` makes them (positives are kept whatever theirs are). Train
         on rates by row with ``offset_logloss_objective(rates[rows])``: no shift afterwards
-        can undo them. To replicate rows use :func:`resample`.
+        can undo them. To replicate rows use :func:`resample_classes`.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -174,8 +175,9 @@ def kept_by_key(
     return kept
 
 
+@labels_first
 def pilot_keep_rates(
-    y: ArrayLike,
+    y_true: ArrayLike,
     probability: ArrayLike,
     negative_keep_rate: float,
     *,
@@ -200,7 +202,7 @@ def pilot_keep_rates(
 
     Parameters
     ----------
-    y : array-like of shape (n,)
+    y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
         The pilot's probability of label 1, for every row. Only ratios count; correct those
@@ -249,8 +251,8 @@ def pilot_keep_rates(
     """
     mean = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
-    labels = check_zero_one_labels(y)
-    _checks.binary_labels("y", labels)
+    labels = check_zero_one_labels(y_true, "y_true")
+    _checks.binary_labels("y_true", labels)
     p = _checks.vector("probability", probability).astype(np.float64)
     _checks.same_length("probability", p, "the labels", len(labels))
     _checks.in_unit_interval("probability", p)
@@ -261,7 +263,7 @@ def pilot_keep_rates(
         )
     negatives = p[labels == 0]
     if len(negatives) in (0, len(p)):
-        raise ValueError(f"y has the label {int(len(negatives) == 0)} only: both must occur")
+        raise ValueError(f"y_true has the label {int(len(negatives) == 0)} only: both must occur")
     if least == mean:
         return np.full(len(p), mean)
     rates: Array = np.clip(find_multiplier(negatives, mean, least) * p, least, 1.0)
@@ -291,8 +293,8 @@ def find_multiplier(p: Array, mean: float, floor: float) -> float:
     return float(np.exp(brentq(excess, low, high, xtol=1e-13)))
 
 
-def resample(
-    y: ArrayLike, rates: Mapping[Any, float], *, random_state: RandomState = None
+def resample_classes(
+    y: ArrayLike, class_keep_rates: Mapping[Any, float], *, random_state: RandomState = None
 ) -> NDArray[np.int64]:
     """Positions of the rows of a sample in which each label has its own rate.
 
@@ -308,7 +310,7 @@ def resample(
     ----------
     y : array-like of shape (n,)
         Labels of any type.
-    rates : mapping of label to float > 0
+    class_keep_rates : mapping of label to float > 0
         A rate for every label that occurs: 0.02 keeps one row in fifty, 1 keeps all, 2.5
         makes two or three copies of each.
     random_state : int, numpy Generator or RandomState, optional
@@ -327,17 +329,20 @@ def resample(
 
     Examples
     --------
-    >>> from gbdt_objectives.priors import resample
-    >>> resample(["a", "b", "a", "b"], {"a": 1, "b": 3}, random_state=0)
+    >>> from gbdt_objectives.priors import resample_classes
+    >>> resample_classes(["a", "b", "a", "b"], {"a": 1, "b": 3}, random_state=0)
     array([0, 1, 1, 1, 2, 3, 3, 3])
     """
-    if not isinstance(rates, Mapping) or not rates:
-        raise TypeError(f"rates must be a mapping {{label: rate}}, found {shown(rates)}")
-    checked = {
-        label: read_sampling_rate(f"rates[{shown(label)}]", value) for label, value in rates.items()
+    if not isinstance(class_keep_rates, Mapping) or not class_keep_rates:
+        raise TypeError(
+            f"class_keep_rates must be a mapping {{label: rate}}, found {shown(class_keep_rates)}"
+        )
+    rates = {
+        label: read_sampling_rate(f"class_keep_rates[{shown(label)}]", rate)
+        for label, rate in class_keep_rates.items()
     }
     return sample_rows(
-        check_labels("y", y), checked, random_state, "give every label a rate, 1 to keep it"
+        check_labels("y", y), rates, random_state, "give every label a rate, 1 to keep it"
     )
 
 
@@ -443,11 +448,11 @@ def sample_rows(
     return np.concatenate(sample)
 
 
-def check_zero_one_labels(y: ArrayLike) -> Array:
+def check_zero_one_labels(y: ArrayLike, name: str = "y") -> Array:
     """Labels that are numbers."""
-    labels = check_labels("y", y)
+    labels = check_labels(name, y)
     if labels.dtype.kind not in "biuf":
-        raise TypeError(f"y must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
+        raise TypeError(f"{name} must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
     return labels
 
 

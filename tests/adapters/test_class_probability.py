@@ -462,10 +462,10 @@ def test_the_wrappers_see_probabilities(lib: Library, rare) -> None:
     np.testing.assert_allclose(calibrated.oof_probability_, p, rtol=1e-12)
     refitted = go.CalibratedClassifier(make(lib, True, objective=Scaled()), cv=3).fit(X, y)
     assert np.abs(refitted.predict_proba(X)[:, 1].mean() - y.mean()) < 0.02
-    shift = go.adapters.imbalance_shift(model, y[b], X[b])
+    shift = go.adapters.imbalance_shift(model, X[b], y[b])
     logistic = make(lib, True, objective=go.weighted_logloss_objective(1)).fit(X[a], y[a])
     # the same trees but for the scale of gradients, hessians and XGBoost's reg_lambda
-    assert shift == pytest.approx(go.adapters.imbalance_shift(logistic, y[b], X[b]), abs=0.2)
+    assert shift == pytest.approx(go.adapters.imbalance_shift(logistic, X[b], y[b]), abs=0.2)
 
     inner = make(lib, True, objective=Scaled())
     for correction in ("prior", "weight"):

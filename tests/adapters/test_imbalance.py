@@ -55,7 +55,7 @@ def test_the_shift_undoes_the_parameters(lib: Library, params, known, population
     X, y, p = population
     small = {"max_depth": 2} if lib is XGB else {"num_leaves": 4, "min_data_in_leaf": 400}
     booster = lib.built_in({**small, **params}, lib.data(X, y), 60)
-    shift = go.adapters.imbalance_shift(booster, y)
+    shift = go.adapters.imbalance_shift(booster, y=y)
     expected = -np.log((y == 0).sum() / y.sum()) if known is None else known
     assert shift == pytest.approx(expected, abs=1e-7)
 
@@ -121,15 +121,15 @@ def test_positives_of_weight_zero(rare):
 def test_is_unbalance_needs_the_labels(rare):
     X, y, _ = rare
     booster = LGB.built_in({**BINARY, "is_unbalance": True}, lgb.Dataset(X, y), 2)
-    with pytest.raises(ValueError, match=r"pass the training labels, imbalance_shift\(booster, y"):
+    with pytest.raises(ValueError, match=r"the training labels, imbalance_shift\(booster, y=y"):
         go.adapters.imbalance_shift(booster)
     with pytest.raises(ValueError, match="y has one class only, found 0 positives"):
-        go.adapters.imbalance_shift(booster, np.zeros(5))
+        go.adapters.imbalance_shift(booster, y=np.zeros(5))
     with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.adapters.imbalance_shift(booster, [0, 1, 2])
+        go.adapters.imbalance_shift(booster, y=[0, 1, 2])
     head, _, _ = booster.model_to_string().partition("\nparameters:\n")
     with pytest.raises(ValueError, match="holds no parameters"):
-        go.adapters.imbalance_shift(lgb.Booster(model_str=head), y)
+        go.adapters.imbalance_shift(lgb.Booster(model_str=head), y=y)
 
 
 def test_is_unbalance_counts_rows_not_weights(rare):
@@ -141,7 +141,7 @@ def test_is_unbalance_counts_rows_not_weights(rare):
     )
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-12)
     # a model's text has its parameters to six digits
-    assert go.adapters.imbalance_shift(one, y) == pytest.approx(
+    assert go.adapters.imbalance_shift(one, y=y) == pytest.approx(
         go.adapters.imbalance_shift(two), abs=1e-5
     )
 
@@ -172,7 +172,7 @@ def test_weights_given_per_row_are_undone(lib: Library, halves):
     weighed = lib.data(X, y, np.where(y == 1, 20.0, 1.0))
     booster = lib.built_in({**LOGISTIC[lib.name], **STUMPS[lib.name]}, weighed, 60)
     assert go.adapters.imbalance_shift(booster) == 0  # its parameters do not tell
-    shift = go.adapters.imbalance_shift(booster, y_new, X_new)
+    shift = go.adapters.imbalance_shift(booster, X_new, y_new)
     # 1560 positives on each side: a relative error of 2.5 % each, so .036 together
     assert shift == pytest.approx(-np.log(20), abs=3 * 0.036)
     assert shift.standard_error == pytest.approx(1 / np.sqrt(y_new.sum()), rel=0.1)
@@ -184,7 +184,7 @@ def test_weights_given_per_row_are_undone(lib: Library, halves):
     # the true log-odds of each of four kinds of rows, of which that with the fewest positives has
     # 155, an error of .08; XGBoost's lambda pulls less than that
     assert np.abs(z - z_new).max() < 3 * 0.08
-    again = go.adapters.imbalance_shift(moved, y_new, X_new)
+    again = go.adapters.imbalance_shift(moved, X_new, y_new)
     assert again == pytest.approx(0, abs=1e-5)
     assert type(shift) is go.priors.LogOddsShift
     assert go.priors.correct_margin(z, again).shape == z.shape  # by position, as a shift is
@@ -198,7 +198,7 @@ def test_rows_left_out_are_undone(lib: Library, halves, kept):
     booster = lib.built_in(
         {**LOGISTIC[lib.name], **STUMPS[lib.name]}, lib.data(X[rows], y[rows]), 60
     )
-    found = go.adapters.imbalance_shift(booster, y_new, X_new)
+    found = go.adapters.imbalance_shift(booster, X_new, y_new)
     assert found == pytest.approx(np.log(kept), abs=3 * 0.036)  # as above
 
 
@@ -207,7 +207,7 @@ def test_what_parameters_tell_is_found_in_the_sample(lib: Library, halves):
     (X, y, _), (X_new, y_new, _) = halves
     params = {**LOGISTIC[lib.name], **STUMPS[lib.name], "scale_pos_weight": 20}
     booster = lib.built_in(params, lib.data(X, y), 60)
-    assert go.adapters.imbalance_shift(booster, y_new, X_new) == pytest.approx(
+    assert go.adapters.imbalance_shift(booster, X_new, y_new) == pytest.approx(
         go.adapters.imbalance_shift(booster), abs=3 * 0.036
     )
 
@@ -225,14 +225,14 @@ def test_any_fitted_classifier(halves):
     ]
     for model in models:
         target = labels[y_new] if model is models[0] else y_new
-        shift = go.adapters.imbalance_shift(model, target, X_new)
+        shift = go.adapters.imbalance_shift(model, X_new, target)
         assert shift == pytest.approx(-np.log(balanced[1] / balanced[0]), abs=3 * 0.036)
         p = go.correct_probability(model.predict_proba(X_new)[:, 1], shift=shift)
         assert p.mean() == pytest.approx(y_new.mean(), rel=1e-5)
     for model, booster in ((models[2], models[2].booster_), (models[3], models[3].get_booster())):
-        of_booster = go.adapters.imbalance_shift(booster, y_new, X_new)
+        of_booster = go.adapters.imbalance_shift(booster, X_new, y_new)
         assert of_booster == pytest.approx(
-            go.adapters.imbalance_shift(model, y_new, X_new), abs=1e-6
+            go.adapters.imbalance_shift(model, X_new, y_new), abs=1e-6
         )
         assert of_booster == adapter_of(booster).imbalance_shift(booster, y=y_new, X=X_new)
 
@@ -261,7 +261,7 @@ def test_it_is_that_of_the_intercept_calibrator(lib: Library, halves):
         if params.get("objective") == "binary:logitraw":
             p = expit(p)
         expected = go.estimators.InterceptCalibrator().fit(p, y_new, w).shift_
-        found = go.adapters.imbalance_shift(booster, y_new, X_new, sample_weight=w)
+        found = go.adapters.imbalance_shift(booster, X_new, y_new, sample_weight=w)
         assert found == pytest.approx(expected, abs=1e-5)  # float32
         p_moved = expit(logit(p) + found)
         assert (w * p_moved).sum() == pytest.approx((w * y_new).sum(), rel=1e-5)
@@ -271,9 +271,9 @@ def test_weight_is_repetition(halves):
     (X, y, _), (X_new, y_new, _) = halves
     model = LogisticRegression().fit(X, y)
     rows, w = slice(3000), np.random.default_rng(0).integers(0, 4, 3000)
-    one = go.adapters.imbalance_shift(model, y_new[rows], X_new[rows], sample_weight=w)
+    one = go.adapters.imbalance_shift(model, X_new[rows], y_new[rows], sample_weight=w)
     two = go.adapters.imbalance_shift(
-        model, np.repeat(y_new[rows], w), np.repeat(X_new[rows], w, axis=0)
+        model, np.repeat(X_new[rows], w, axis=0), np.repeat(y_new[rows], w)
     )
     assert one == pytest.approx(two, rel=1e-9)  # sums in another order
     assert one.standard_error > two.standard_error  # in which a row counts as one
@@ -285,7 +285,7 @@ def test_the_standard_error_is_that_of_repeated_samples():
     for C in (np.inf, 1e-6):
         model = LogisticRegression(C=C, class_weight="balanced").fit(X[:50_000], y[:50_000])
         found = [
-            go.adapters.imbalance_shift(model, y[rows], X[rows])
+            go.adapters.imbalance_shift(model, X[rows], y[rows])
             for rows in np.arange(50_000, 400_000).reshape(350, 1000)
         ]
         # the standard deviation of 350 draws is known to 3.8 %; 26 positives in each make the
@@ -303,7 +303,7 @@ def test_what_the_docstring_warns_of():
     model.fit(X, y, sample_weight=np.where(y == 1, 20.0, 1.0))
     p = model.predict_proba(X_new)[:, 1]
     inside, outside = (
-        go.adapters.imbalance_shift(model, *rows) for rows in ((y, X), (y_new, X_new))
+        go.adapters.imbalance_shift(model, *rows) for rows in ((X, y), (X_new, y_new))
     )
     assert go.correct_probability(p, shift=inside).mean() < 0.5 * y_new.mean()
     right = go.correct_probability(p, shift=outside).mean()
@@ -329,7 +329,7 @@ def test_it_asks_what_predict_uses(lib: Library, halves):
             callbacks=[lgb.early_stopping(5, verbose=False)],
         )  # fmt: skip
     p = lib.predict(booster, X_new)
-    shift = go.adapters.imbalance_shift(booster, y_new, X_new)
+    shift = go.adapters.imbalance_shift(booster, X_new, y_new)
     assert expit(logit(p) + shift).mean() == pytest.approx(y_new.mean(), rel=1e-4)
 
 
@@ -338,13 +338,13 @@ def test_a_dmatrix_brings_its_start(halves):
     data = xgb.DMatrix(X, y, base_margin=z + np.log(20))
     booster = xgb.train({**LOGISTIC["xgboost"], "max_depth": 1}, data, 1)
     new = xgb.DMatrix(X_new, y_new, base_margin=z_new + np.log(20) + 1)
-    found = go.adapters.imbalance_shift(booster, y_new, new)
+    found = go.adapters.imbalance_shift(booster, new, y_new)
     p = booster.predict(new)
     assert expit(logit(p) + found).mean() == pytest.approx(y_new.mean(), rel=1e-5)
     weighed = xgb.DMatrix(X_new, y_new, weight=np.ones(len(y_new)))
     with pytest.raises(ValueError, match="sample_weight=X.get_weight"):
-        go.adapters.imbalance_shift(booster, y_new, weighed)
-    go.adapters.imbalance_shift(booster, y_new, weighed, sample_weight=weighed.get_weight())
+        go.adapters.imbalance_shift(booster, weighed, y_new)
+    go.adapters.imbalance_shift(booster, weighed, y_new, sample_weight=weighed.get_weight())
 
 
 def test_frames_and_sparse(halves):
@@ -358,17 +358,17 @@ def test_frames_and_sparse(halves):
     ):
         booster = model.fit(frame, y)
         booster = booster.booster_ if isinstance(model, lgb.LGBMClassifier) else model.get_booster()
-        found = [go.adapters.imbalance_shift(m, pd.Series(y_new), new) for m in (model, booster)]
+        found = [go.adapters.imbalance_shift(m, new, pd.Series(y_new)) for m in (model, booster)]
         assert found[0] == pytest.approx(found[1], abs=1e-6)
     model = lgb.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X, y)
-    dense = go.adapters.imbalance_shift(model, y_new, X_new)
-    sparse = go.adapters.imbalance_shift(model, y_new, csr_matrix(X_new))
+    dense = go.adapters.imbalance_shift(model, X_new, y_new)
+    sparse = go.adapters.imbalance_shift(model, csr_matrix(X_new), y_new)
     assert sparse == pytest.approx(dense, abs=1e-6)
 
 
 def test_pickled_shifts_keep_their_error(halves):
     (X, y, _), (X_new, y_new, _) = halves
-    shift = go.adapters.imbalance_shift(LogisticRegression().fit(X, y), y_new, X_new)
+    shift = go.adapters.imbalance_shift(LogisticRegression().fit(X, y), X_new, y_new)
     loaded = pickle.loads(pickle.dumps(shift))
     assert (loaded, loaded.standard_error) == (shift, shift.standard_error)
 
@@ -380,45 +380,46 @@ def test_misuse_of_samples(lib: Library, rare):
     booster = lib.built_in(LOGISTIC[lib.name], lib.data(X, y), 3)
     estimator = (xgb.XGBClassifier if lib is XGB else lgb.LGBMClassifier)(n_estimators=2)
     with pytest.raises(NotFittedError):
-        go.adapters.imbalance_shift(estimator, y, X)
+        go.adapters.imbalance_shift(estimator, X, y)
     estimator.fit(X, y)
     for model in (booster, estimator):
         for args, kwargs, error, message in (
             (
-                (X, y),
+                (y, X),
                 {},
                 TypeError,
-                r"X must be features.* found .*write imbalance_shift\(model, y",
+                r"X must be features.* found .*write imbalance_shift\(model, X, y",
             ),
-            ((), {"X": X}, ValueError, "X is given without y"),
-            ((y[:5], X), {}, ValueError, f"X has {len(y)} rows, but the labels have 5"),
-            ((np.zeros(len(y)), X), {}, ValueError, "one class only, 0 of the weight positive"),
-            ((y, X), {"sample_weight": y == 0}, ValueError, "one class only, 0 of the weight"),
-            ((y, X), {"sample_weight": -np.ones(len(y))}, ValueError, "must not be negative"),
-            ((y, X), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
+            ((y,), {}, TypeError, "X must be features.* y=training_labels"),
+            ((X,), {}, ValueError, "X is given without y"),
+            ((X, y[:5]), {}, ValueError, f"X has {len(y)} rows, but the labels have 5"),
+            ((X, np.zeros(len(y))), {}, ValueError, "one class only, 0 of the weight positive"),
+            ((X, y), {"sample_weight": y == 0}, ValueError, "one class only, 0 of the weight"),
+            ((X, y), {"sample_weight": -np.ones(len(y))}, ValueError, "must not be negative"),
+            ((X, y), {"sample_weight": [1]}, ValueError, "sample_weight has 1 rows"),
         ):
             with pytest.raises(error, match=message):
                 go.adapters.imbalance_shift(model, *args, **kwargs)
     with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
-        go.adapters.imbalance_shift(booster, X)
+        go.adapters.imbalance_shift(booster, y=X)
     with pytest.raises(TypeError, match="y must be labels, .* write imbalance_shift"):
         go.adapters.imbalance_shift(
-            booster, lib.data(X, y).construct() if lib is LGB else lib.data(X, y)
+            booster, y=lib.data(X, y).construct() if lib is LGB else lib.data(X, y)
         )
     with pytest.raises(ValueError, match="sample_weight is for a sample, but X is missing"):
-        go.adapters.imbalance_shift(booster, y, sample_weight=np.ones(len(y)))
+        go.adapters.imbalance_shift(booster, y=y, sample_weight=np.ones(len(y)))
     with pytest.raises(ValueError, match=r"y must be 0 \(negative\) or 1"):
-        go.adapters.imbalance_shift(booster, y + 1, X)
+        go.adapters.imbalance_shift(booster, X, y + 1)
     with pytest.raises(TypeError, match=r"or pass a sample of the population, imbalance_shift\("):
-        go.adapters.imbalance_shift(estimator, y)
+        go.adapters.imbalance_shift(estimator, y=y)
     squares = lib.built_in({}, lib.data(X, y), 2)
     with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
-        go.adapters.imbalance_shift(squares, y, X)
+        go.adapters.imbalance_shift(squares, X, y)
     if lib is LGB:
         with pytest.raises(TypeError, match="found a Dataset: LightGBM predicts on arrays"):
-            go.adapters.imbalance_shift(booster, y, lgb.Dataset(X, y))
+            go.adapters.imbalance_shift(booster, lgb.Dataset(X, y), y)
     three = LogisticRegression().fit(X, np.arange(len(y)) % 3)
     with pytest.raises(ValueError, match=r"classes \[0, 1, 2\]: only two have one shift"):
-        go.adapters.imbalance_shift(three, y, X)
+        go.adapters.imbalance_shift(three, X, y)
     with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
-        go.adapters.imbalance_shift(LinearRegression().fit(X, y), y, X)
+        go.adapters.imbalance_shift(LinearRegression().fit(X, y), X, y)

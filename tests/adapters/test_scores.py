@@ -329,7 +329,7 @@ def test_nothing_takes_a_score_for_log_odds_or_labels(lib: Library, objective, o
     booster = lib.train(lib.params, lib.data(X, y), 5, objective=objective)
     rows = X if lib is LGB else xgb.DMatrix(X)
     with pytest.raises(ValueError, match="no log-odds of a positive class"):
-        go.adapters.imbalance_shift(booster, (y > 0).astype(int), rows)
+        go.adapters.imbalance_shift(booster, rows, (y > 0).astype(int))
     if lib is LGB:
         with pytest.raises(lgb.basic.LightGBMError, match="No objective function"):
             booster.refit(X, y)

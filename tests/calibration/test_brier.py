@@ -1,4 +1,4 @@
-"""brier_terms and brier_score against scikit-learn and the published tree."""
+"""brier_score and its terms against scikit-learn and the published tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 import gbdt_objectives as go
+from gbdt_objectives.calibration.brier import row_terms
+from gbdt_objectives.calibration.rows import probability_rows
 from tests.calibration.reference import half_squared_error
+
+
+def brier_terms(y, p, labels=None, scale_by_half=True):
+    return row_terms(probability_rows(y, p, labels, None), scale_by_half)
 
 
 def test_published_tree() -> None:
@@ -16,9 +22,7 @@ def test_published_tree() -> None:
     for positive, negative, error in leaves:
         labels = [1] * positive + [0] * negative
         predicted = [positive / len(labels)] * len(labels)
-        assert go.calibration.brier_terms(labels, predicted).sum() == pytest.approx(
-            error, rel=1e-13
-        )
+        assert brier_terms(labels, predicted).sum() == pytest.approx(error, rel=1e-13)
         y += labels
         p += predicted
     assert go.calibration.brier_score(y, p) == pytest.approx(0.206667, abs=5e-7)  # as printed
@@ -28,10 +32,8 @@ def test_published_tree() -> None:
 def test_published_segment() -> None:
     y = [0] * 6 + [1] * 3 + [2]
     p = [[0.5, 0.3, 0.2]] * 10
-    assert go.calibration.brier_terms(y, p).sum() == pytest.approx(2.8, rel=1e-14)
-    assert go.calibration.brier_terms(y, p, scale_by_half=False).sum() == pytest.approx(
-        5.6, rel=1e-14
-    )
+    assert brier_terms(y, p).sum() == pytest.approx(2.8, rel=1e-14)
+    assert brier_terms(y, p, scale_by_half=False).sum() == pytest.approx(5.6, rel=1e-14)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -47,7 +49,7 @@ def test_two_classes_equal_scikit_learn(weighted) -> None:
         )
         whole = go.calibration.brier_score(y, probability, scale_by_half=False, sample_weight=w)
         assert whole == pytest.approx(2 * expected, rel=1e-13)
-    rows = go.calibration.brier_terms(y, p)
+    rows = brier_terms(y, p)
     np.testing.assert_allclose(rows, half_squared_error(y, both), rtol=1e-13, atol=1e-16)
     assert np.average(rows, weights=w) == pytest.approx(expected, rel=1e-13)
 
@@ -56,34 +58,29 @@ def test_several_classes() -> None:
     rng = np.random.default_rng(1)
     y, p, w = rng.integers(0, 4, 200), rng.dirichlet([1, 1, 1, 1], 200), rng.random(200)
     expected = half_squared_error(y, p)
-    np.testing.assert_allclose(go.calibration.brier_terms(y, p), expected, rtol=1e-13)
-    np.testing.assert_allclose(
-        go.calibration.brier_terms(y, p, scale_by_half=False), 2 * expected, rtol=1e-13
-    )
+    np.testing.assert_allclose(brier_terms(y, p), expected, rtol=1e-13)
+    np.testing.assert_allclose(brier_terms(y, p, scale_by_half=False), 2 * expected, rtol=1e-13)
     names = np.array(["d", "a", "c", "b"])
-    assert (
-        go.calibration.brier_terms(names[y], p, labels=names) == go.calibration.brier_terms(y, p)
-    ).all()
+    assert (brier_terms(names[y], p, labels=names) == brier_terms(y, p)).all()
     mean = go.calibration.brier_score(names[y], p, labels=names, sample_weight=w)
     assert mean == pytest.approx(np.average(expected, weights=w), rel=1e-13)
 
 
 def test_arguments_are_left_as_they_are() -> None:
     y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    go.calibration.brier_terms(y, p)
-    go.calibration.brier_terms(y, p[:, 1])
+    brier_terms(y, p)
+    brier_terms(y, p[:, 1])
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 
 FUNCTIONS = [
-    go.calibration.brier_terms,
     go.calibration.brier_score,
     go.calibration.calibration_refinement,
     go.calibration.expected_calibration_error,
     go.calibration.normalized_entropy,
 ]
 BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability_bins]
-WEIGHTED = FUNCTIONS[1:] + BINARY_FUNCTIONS
+WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 
 @pytest.mark.parametrize("function", FUNCTIONS + BINARY_FUNCTIONS)
@@ -149,4 +146,4 @@ def test_one_class_at_a_time(function) -> None:
 
 def test_half_is_a_flag() -> None:
     with pytest.raises(TypeError, match="scale_by_half must be True or False"):
-        go.calibration.brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)
+        brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)

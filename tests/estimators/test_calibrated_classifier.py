@@ -721,7 +721,7 @@ def test_auto_chooses_on_the_held_out_rows(data, new, weighted, cv) -> None:
     classifier = CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y, w)
     p = classifier.oof_probability_
     held = ~np.isnan(p)
-    rows = p[held], y[held], None if w is None else w[held]
+    rows = y[held], p[held], None if w is None else w[held]
     expected = choose_calibrator(*rows)
     check_same_choice(classifier.comparison_, expected)
     assert len(classifier.comparison_.log_loss) >= 4
@@ -743,7 +743,7 @@ def test_auto_on_validation_rows(data, way) -> None:
     else:
         classifier = CalibratedClassifier(model, "auto", cv="prefit").fit(*pair)
     p = model.predict_proba(pair[0])[:, 1]
-    check_same_choice(classifier.comparison_, choose_calibrator(p, pair[1]))
+    check_same_choice(classifier.comparison_, choose_calibrator(pair[1], p))
 
 
 def test_auto_keeps_groups_together(data) -> None:
@@ -755,8 +755,8 @@ def test_auto_keeps_groups_together(data) -> None:
     p, counts = classifier.oof_probability_, w > 0
     splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
     cv = list(splits.split(p[counts], y[counts], group[counts]))
-    check_same_choice(classifier.comparison_, choose_calibrator(p[counts], y[counts], cv=cv))
-    assert classifier.comparison_.log_loss != choose_calibrator(p, y, w).log_loss
+    check_same_choice(classifier.comparison_, choose_calibrator(y[counts], p[counts], cv=cv))
+    assert classifier.comparison_.log_loss != choose_calibrator(y, p, w).log_loss
 
 
 @pytest.mark.parametrize("booster", [XGB, LGBM])
@@ -781,7 +781,7 @@ def test_what_auto_needs(data) -> None:
     group = np.arange(3000) // 1000
     few = CalibratedClassifier(GaussianNB(), cv=GroupKFold(3)).fit(X, y, groups=group)
     splits = list(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, group))
-    check_same_choice(few.comparison_, choose_calibrator(few.oof_probability_, y, cv=splits))
+    check_same_choice(few.comparison_, choose_calibrator(y, few.oof_probability_, cv=splits))
     few.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))])
     with pytest.raises(ValueError, match="of one group, .* name a calibrator"):
         few.fit(X, y, groups=group)

@@ -22,7 +22,7 @@ def rows(n, distort, seed=0):
 def test_losses_are_cross_validated(weighted) -> None:
     p, y = rows(500, lambda z: z)
     w = np.random.default_rng(1).integers(1, 4, 500) if weighted else None
-    choice = choose_calibrator(p, y, w, random_state=7)
+    choice = choose_calibrator(y, p, w, random_state=7)
     held_out = np.empty(500)
     for train, test in StratifiedKFold(5, shuffle=True, random_state=7).split(p, y):
         fitted = VennAbersCalibrator().fit(p[train], y[train], None if w is None else w[train])
@@ -31,16 +31,16 @@ def test_losses_are_cross_validated(weighted) -> None:
     assert choice.log_loss["VennAbersCalibrator"] == pytest.approx(expected, rel=1e-12)
     assert type(choice.calibrator).__name__ in choice.log_loss
     assert not hasattr(choice.calibrator, "n_features_in_")
-    again = choose_calibrator(p[:, None], y, w, random_state=np.random.RandomState(7))
+    again = choose_calibrator(y, p[:, None], w, random_state=np.random.RandomState(7))
     assert again.log_loss == pytest.approx(choice.log_loss)
-    choose_calibrator(p, y, w, random_state=np.random.default_rng(7))
+    choose_calibrator(y, p, w, random_state=np.random.default_rng(7))
 
 
 def test_the_spline_unless_another_is_clearly_better() -> None:
     p, y = rows(5000, lambda z: 0.5 * z + 1)
-    assert isinstance(choose_calibrator(p, y).calibrator, SplineCalibrator)
+    assert isinstance(choose_calibrator(y, p).calibrator, SplineCalibrator)
     p, y = rows(5000, lambda z: np.where(np.sin(12 * z) > 0, 2.0, -2.0) + 3 * np.floor(z))
-    choice = choose_calibrator(p, y)
+    choice = choose_calibrator(y, p)
     assert not isinstance(choice.calibrator, SplineCalibrator)  # a staircase
     name = min(choice.log_loss, key=choice.log_loss.get)
     assert name == type(choice.calibrator).__name__
@@ -61,7 +61,7 @@ def test_three_standard_errors() -> None:
 def test_certain_and_wrong_leaves_what_knows_the_order_only() -> None:
     p, y = rows(500, lambda z: z)
     p[:20], y[:20] = 1, [0, 1] * 10
-    choice = choose_calibrator(p, y)
+    choice = choose_calibrator(y, p)
     assert [name for name, loss in choice.log_loss.items() if np.isfinite(loss)] == [
         "VennAbersCalibrator",
         "ROCConvexHullCalibrator",
@@ -76,23 +76,24 @@ def test_certain_and_wrong_leaves_what_knows_the_order_only() -> None:
         ([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], [1, 1, 1, 0], ValueError, "single row of one label"),
         ([0.1, 0.2], [1, 1], None, ValueError, "single class 1"),
         ([-2.0, 3.0, 0.1, 0.2], [0, 1, 1, 0], None, ValueError, "score must be in .0, 1."),
-        ([0.1, 0.2], None, None, ValueError, "requires y"),
+        ([0.1, 0.2], None, None, TypeError, "y_true must hold real numbers"),
+        ([0, 1], [0.1, 0.2], None, ValueError, "swap them, y_true comes before score"),
         ([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], None, ValueError, "cv = 5 folds need at least 5 rows"),
         (["a", "b"], [0, 1], None, TypeError, "real numbers"),
     ],
 )
 def test_bad_input(p, y, w, error, message) -> None:
     with pytest.raises(error, match=message):
-        choose_calibrator(p, y, w)
+        choose_calibrator(y, p, w)
 
 
 def test_rare_labels_and_bad_parameters() -> None:
     p, y = rows(300, lambda z: z - 4)
     assert 2 <= y.sum() < 10
-    choice = choose_calibrator(p, y)
+    choice = choose_calibrator(y, p)
     assert min(choice.log_loss.values()) < 0.2
     with pytest.raises(ValueError, match="cv must be at least 2"):
-        choose_calibrator(p, y, cv=1)
+        choose_calibrator(y, p, cv=1)
     with pytest.raises(TypeError, match="random_state"):
-        choose_calibrator(p, y, random_state="0")
+        choose_calibrator(y, p, random_state="0")
     assert logit(choice.calibrator.fit(p, y).predict([0.1]))[0] < -1

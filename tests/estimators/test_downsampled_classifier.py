@@ -50,7 +50,7 @@ from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
 from gbdt_objectives.objectives import ratio_objective
-from gbdt_objectives.priors import resample
+from gbdt_objectives.priors import resample_classes
 
 
 def LGBM(**parameters):
@@ -105,7 +105,7 @@ def new():
 def test_is_the_path_written_out(data, new, correction, weighted) -> None:
     X, y = data
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
-    rows = resample(y, {0: RATE, 1: 1.0}, random_state=int(seeds(3, 1)[0]))
+    rows = resample_classes(y, {0: RATE, 1: 1.0}, random_state=int(seeds(3, 1)[0]))
     kept = (w * (y == 0))[rows].sum() / (w * (y == 0)).sum()
     v = np.where(y == 0, w / kept, w) if correction == "weight" else w
     model = LogisticRegression().fit(X[rows], y[rows], v[rows])
@@ -468,7 +468,7 @@ def test_stops_where_the_full_populations_logloss_is_least(data, booster, weight
         stopping(booster, 10), RATE, correction="offset", random_state=1
     ).fit(X, y, w)
     seed = int(seeds(1, 1)[0])
-    rows = resample(y, {0: RATE, 1: 1.0}, random_state=seed)
+    rows = resample_classes(y, {0: RATE, 1: 1.0}, random_state=seed)
     split = StratifiedKFold(5, shuffle=True, random_state=seed).split(rows, y[rows])
     train, held = (rows[part] for part in next(iter(split)))
     rate = classifier.keep_rates_[0, 0]
@@ -557,7 +557,7 @@ def test_stops_on_rows_that_are_given(data, new, booster, weighted, way) -> None
     for model, seed, rates in zip(
         classifier.estimators_, seeds(1, 2), classifier.keep_rates_, strict=True
     ):
-        rows = resample(y[past], {0: RATE, 1: 1.0}, random_state=int(seed))
+        rows = resample_classes(y[past], {0: RATE, 1: 1.0}, random_state=int(seed))
         negative = w[past] * (y[past] == 0)
         assert rates[0] == pytest.approx(negative[rows].sum() / negative.sum(), rel=1e-12)
         free = clone(model).set_params(

@@ -34,7 +34,9 @@ from sklearn.utils.fixes import parse_version
 
 import gbdt_objectives as go
 from gbdt_objectives.calibration import empirical_probability
-from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_indices, leaf_probability
+from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_probability
+from gbdt_objectives.estimators.probability_tree import _leaf_indices as leaf_indices
+from tests.calibration.reference import half_squared_error
 
 
 def made(n, seed=0):
@@ -201,7 +203,7 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     (X, y), (X_line, y_line), (X_test, y_test) = (made(20_000, seed) for seed in (2, 3, 4))
     booster = lgb.LGBMClassifier(n_estimators=30, num_leaves=8, n_jobs=1, verbose=-1).fit(X, y)
     hybrid = make_pipeline(
-        FunctionTransformer(partial(leaf_indices, booster)),
+        FunctionTransformer(partial(booster.predict, pred_leaf=True)),
         OneHotEncoder(handle_unknown="ignore"),
         LogisticRegression(C=0.1, max_iter=1000),
     ).fit(X_line, y_line)
@@ -278,7 +280,7 @@ def test_worked_tree(parameters, expected) -> None:
     assert pet.predict([[0.0], [2.0]]).tolist() == [0, 1]
     if parameters == {"m": 0}:
         p = pet.predict_proba(LEAVES)
-        loss = go.calibration.brier_terms(LABELS, p)
+        loss = half_squared_error(LABELS, p)
         assert loss.mean() == pytest.approx(0.206667, abs=5e-7)  # as printed
         by_leaf = [loss[LEAVES[:, 0] == leaf].sum() for leaf in range(3)]
         assert by_leaf == pytest.approx([40 / 3, 10 / 3, 4], rel=1e-12)

@@ -175,7 +175,7 @@ def test_scores_that_drift_beyond_the_labels_do_not_bend_the_line(booster, data)
     )
     assert free.oof_score_.max() > 3  # not clipped where the objective sees how far they are
     X_new, y_new = made(5000, seed=1)
-    exact = QWKClassifier(regressor, cv=3, thresholds="exact", ensemble=False).fit(X, y)
+    exact = QWKClassifier(regressor, cv=3, method="exact", ensemble=False).fit(X, y)
     assert clipping.score(X_new, y_new) > exact.score(X_new, y_new) - 0.01
 
 
@@ -515,7 +515,7 @@ def test_weight_is_repetition() -> None:
         return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(4)]
 
     for ensemble in (False, True):
-        options = {"objective": None, "ensemble": ensemble, "thresholds": "exact"}
+        options = {"objective": None, "ensemble": ensemble, "method": "exact"}
         a = QWKClassifier(Ridge(), cv=splits(fold), **options).fit(X, y, w)
         b = QWKClassifier(Ridge(), cv=splits(fold[copies]), **options).fit(X[copies], y[copies])
         np.testing.assert_allclose(a.thresholds_, b.thresholds_)
@@ -550,7 +550,7 @@ def test_groups() -> None:
 @pytest.mark.parametrize("method", ["plugin", "curved", "exact", "nelder-mead", "rounding"])
 def test_threshold_methods(data, method) -> None:
     X, y = data
-    classifier = QWKClassifier(Ridge(), objective=None, thresholds=method).fit(X, y)
+    classifier = QWKClassifier(Ridge(), objective=None, method=method).fit(X, y)
     if method == "rounding":
         assert classifier.thresholds_.tolist() == [0.5, 1.5, 2.5]
     else:
@@ -561,11 +561,17 @@ def test_threshold_methods(data, method) -> None:
 def test_a_model_that_learns_nothing_gives_one_class_and_a_warning() -> None:
     rng = np.random.default_rng(0)
     X, y = np.zeros((40, 1)), rng.integers(0, 3, 40)
-    for thresholds in ("plugin", "curved"):
-        classifier = QWKClassifier(Ridge(), objective=None, thresholds=thresholds)
+    for method in ("plugin", "curved"):
+        classifier = QWKClassifier(Ridge(), objective=None, method=method)
         with pytest.warns(UserWarning, match="out-of-fold scores do not rise"):
             classifier.fit(X, y)
         assert len(set(classifier.predict(X))) == 1
+
+
+def test_thresholds_are_numbers_and_their_method_is_an_argument() -> None:
+    found = "QWKClassifier has no argument 'thresholds': .* is method="
+    with pytest.raises(TypeError, match=found):
+        QWKClassifier(Ridge(), thresholds="plugin")
 
 
 # --- scikit-learn ---------------------------------------------------------------------------
@@ -574,10 +580,11 @@ def test_a_model_that_learns_nothing_gives_one_class_and_a_warning() -> None:
 @BOOSTERS
 def test_clone_pickle_search(data, booster) -> None:
     X, y = data
-    classifier = QWKClassifier(booster(), cv=2)
+    classifier = QWKClassifier(booster(), cv=2, method="plugin")
     assert set(clone(classifier).get_params()) == set(classifier.get_params())
+    assert clone(classifier).method == clone(classifier).get_params()["method"] == "plugin"
     assert cross_val_score(classifier, X, y, cv=2, n_jobs=2).min() > 0.4
-    grid = {"estimator__learning_rate": [0.001, 0.1], "thresholds": ["plugin", "rounding"]}
+    grid = {"estimator__learning_rate": [0.001, 0.1], "method": ["plugin", "rounding"]}
     search = GridSearchCV(classifier, grid, cv=2, n_jobs=2).fit(X, y)
     assert search.best_params_["estimator__learning_rate"] == 0.1
     loaded = pickle.loads(pickle.dumps(search.best_estimator_))
@@ -661,7 +668,7 @@ class Foreign(RegressorMixin, BaseEstimator):
         (LGBM(objective="mae"), {}, ValueError, "estimator has objective='mae'.*leave the first"),
         (XGB(objective="reg:absoluteerror"), {}, ValueError, "has objective='reg:absoluteerror'"),
         (LGBM(), {"objective": weighted_logloss_objective(0.1)}, ValueError, "link 'logit'"),
-        (LGBM(), {"thresholds": "best"}, ValueError, "thresholds must be one of.*found 'best'"),
+        (LGBM(), {"method": "best"}, ValueError, "method must be one of.*found 'best'"),
         (LGBM(), {"ensemble": "yes"}, TypeError, "ensemble must be True or False"),
         (LGBM(), {"early_stopping_rounds": 0}, ValueError, "a whole number >= 1, found 0"),
         (LGBM(early_stopping_round=5), {}, ValueError, "early_stopping_round=5.*to QWKClassifier"),
@@ -722,16 +729,16 @@ def test_what_would_override_or_misread_the_objective_is_refused(data) -> None:
         QWKClassifier(LGBM(), cv=5).fit(X[:30], np.arange(30) % 3)
 
 
-@pytest.mark.parametrize("thresholds", ["plugin", "exact"])
-def test_target_prior_places_the_thresholds_and_leaves_the_regressor(thresholds):
+@pytest.mark.parametrize("method", ["plugin", "exact"])
+def test_target_prior_places_the_thresholds_and_leaves_the_regressor(method):
     rng = np.random.default_rng(0)
     y = np.resize([0, 0, 0, 1, 1, 2], 600)
     X, prior = (y + rng.normal(size=600))[:, None], {0: 0.1, 1: 0.3, 2: 0.6}
-    options = {"objective": None, "thresholds": thresholds}
+    options = {"objective": None, "method": method}
     plain = QWKClassifier(Ridge(), **options).fit(X, y)
     found = QWKClassifier(Ridge(), target_prior=prior, **options).fit(X, y)
     np.testing.assert_array_equal(found.oof_score_, plain.oof_score_)
-    expected = optimize_thresholds(y, plain.oof_score_, method=thresholds, target_prior=prior)
+    expected = optimize_thresholds(y, plain.oof_score_, method=method, target_prior=prior)
     np.testing.assert_allclose(found.thresholds_, expected)
     assert (found.thresholds_ < plain.thresholds_).all()
     with pytest.raises(ValueError, match="target_prior"):

@@ -84,10 +84,10 @@ def test_the_standard_error_of_an_inferred_shift_counts_rows() -> None:
         y = (rng.random(4000) < expit(x[:, 0] - 3)).astype(int)
         rows = (y == 1) | (rng.random(4000) < 0.1)
         weight = np.where(y == 1, 1.0, 10.0)[rows]
-        shift = imbalance_shift(model, y[rows], x[rows], sample_weight=weight)
+        shift = imbalance_shift(model, x[rows], y[rows], sample_weight=weight)
         shifts.append(float(shift))
         errors.append(shift.standard_error)
-        scaled = imbalance_shift(model, y[rows], x[rows], sample_weight=7 * weight)
+        scaled = imbalance_shift(model, x[rows], y[rows], sample_weight=7 * weight)
         assert scaled.standard_error == pytest.approx(shift.standard_error, rel=1e-9)
     assert np.mean(errors) == pytest.approx(np.std(shifts), rel=0.3)
 
@@ -96,8 +96,8 @@ def test_the_unit_of_weights_is_no_evidence_in_the_choice() -> None:
     rng = np.random.default_rng(2)
     p = rng.beta(1, 9, 3000)
     y = (rng.random(3000) < p).astype(int)
-    assert type(choose_calibrator(p, y).calibrator) is type(
-        choose_calibrator(p, y, np.full(3000, 1000.0)).calibrator
+    assert type(choose_calibrator(y, p).calibrator) is type(
+        choose_calibrator(y, p, np.full(3000, 1000.0)).calibrator
     )
 
 

@@ -224,7 +224,7 @@ def test_rows_of_weight_0_are_left_out() -> None:
 def test_labels_of_any_kind() -> None:
     X, y = data()
     names = np.array(["poor", "fair", "good", "best"])
-    classifier = QWKClassifier(LinearRegression(), objective=None, thresholds="plugin", cv=3)
+    classifier = QWKClassifier(LinearRegression(), objective=None, method="plugin", cv=3)
     expected = estimate_performance(classifier, X, y, n_repeats=2, cv=3)
     series = pd.Series(pd.Categorical(names[y], categories=names, ordered=True))
     for given in (series, series.to_numpy(), series.array):

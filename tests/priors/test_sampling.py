@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from gbdt_objectives import correct_probability, log_odds_shift, negative_downsample
-from gbdt_objectives.priors import measured_keep_rates, pilot_keep_rates, resample
+from gbdt_objectives.priors import measured_keep_rates, pilot_keep_rates, resample_classes
 
 n = 300_000  # more than two blocks
 RARE = (np.arange(n) % 100 == 0).astype(int)
@@ -61,7 +61,7 @@ def test_a_lower_rate_keeps_a_subset() -> None:
 def test_it_is_resample_with_the_positives_kept() -> None:
     np.testing.assert_array_equal(
         negative_downsample(RARE, 0.02, random_state=3),
-        resample(RARE, {0: 0.02, 1: 1}, random_state=3),
+        resample_classes(RARE, {0: 0.02, 1: 1}, random_state=3),
     )
 
 
@@ -194,14 +194,14 @@ def test_equal_probabilities_give_one_rate() -> None:
         ({"probability": [0.1, np.nan, 0.1, 0.1]}, ValueError, "probability must be finite"),
         ({"probability": [0.1]}, ValueError, "probability has 1 rows, but the labels have 4"),
         ({"probability": [[0.9, 0.1]] * 4}, ValueError, "probability must be one-dimensional"),
-        ({"y": [0, 0, 0, 0]}, ValueError, "y has the label 0 only"),
-        ({"y": [1, 1, 1, 1]}, ValueError, "y has the label 1 only"),
-        ({"y": [0, 0, 0, 2]}, ValueError, "found 2 at row 3"),
-        ({"y": ["0", "0", "0", "1"]}, TypeError, "y must be 0"),
+        ({"y_true": [0, 0, 0, 0]}, ValueError, "y_true has the label 0 only"),
+        ({"y_true": [1, 1, 1, 1]}, ValueError, "y_true has the label 1 only"),
+        ({"y_true": [0, 0, 0, 2]}, ValueError, "found 2 at row 3"),
+        ({"y_true": ["0", "0", "0", "1"]}, TypeError, "y_true must be 0"),
     ],
 )  # fmt: skip
 def test_bad_arguments_of_pilot_keep_rates(change, error, message) -> None:
-    good = {"y": [0, 0, 0, 1], "probability": [0.1, 0.2, 0.1, 0.5], "negative_keep_rate": 0.5}
+    good = {"y_true": [0, 0, 0, 1], "probability": [0.1, 0.2, 0.1, 0.5], "negative_keep_rate": 0.5}
     pilot_keep_rates(**good)
     with pytest.raises(error, match=message):
         pilot_keep_rates(**(good | change))
@@ -243,7 +243,7 @@ def test_negative_seed() -> None:
         negative_downsample(RARE, 0.02, random_state=-1)
 
 
-# resample
+# resample_classes
 
 
 @pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"]), None])
@@ -252,7 +252,7 @@ def test_rates_under_and_over_one(names) -> None:
     names = np.array([0.0, 1.0, 2.5]) if names is None else names
     y = names[position]
     rates = dict(zip(names.tolist(), [0.05, 2.3, 3.0], strict=True))
-    rows = resample(y, rates, random_state=0)
+    rows = resample_classes(y, rates, random_state=0)
     assert (np.diff(rows) >= 0).all()
     copies = np.bincount(rows, minlength=n)
     assert set(copies[position == 0]) == {0, 1}
@@ -268,7 +268,7 @@ def test_rates_under_and_over_one(names) -> None:
 
 def test_object_labels() -> None:
     y = np.array(["yes", "no", "no"] * 50, dtype=object)
-    rows = resample(y, {"yes": 1, "no": 2}, random_state=0)
+    rows = resample_classes(y, {"yes": 1, "no": 2}, random_state=0)
     assert measured_keep_rates(y, y[rows]) == {"no": 2.0, "yes": 1.0}
 
 
@@ -292,7 +292,7 @@ def test_memory_is_that_of_the_sample() -> None:
 
 
 def test_measured_rates_give_back_the_class_odds() -> None:
-    rows = resample(RARE, {0: 0.013, 1: 1.7}, random_state=0)
+    rows = resample_classes(RARE, {0: 0.013, 1: 1.7}, random_state=0)
     rates = measured_keep_rates(RARE, RARE[rows])
     shift = log_odds_shift(negative_keep_rate=rates[0], positive_keep_rate=rates[1])
     # the best constant prediction after sampling becomes the one before, to rounding
@@ -400,14 +400,14 @@ def test_bad_rate(bad) -> None:
 
 @pytest.mark.parametrize("bad", [0, -0.1, np.nan, np.inf])
 def test_bad_rates(bad) -> None:
-    with pytest.raises(ValueError, match=r"rates\[0\] must be"):
-        resample(RARE, {0: bad, 1: 1}, random_state=0)
+    with pytest.raises(ValueError, match=r"class_keep_rates\[0\] must be"):
+        resample_classes(RARE, {0: bad, 1: 1}, random_state=0)
 
 
 @pytest.mark.parametrize("bad", [0.1, [0.1, 1], {}, None])
 def test_rates_that_are_no_mapping(bad) -> None:
-    with pytest.raises(TypeError, match="rates must be a mapping"):
-        resample(RARE, bad, random_state=0)
+    with pytest.raises(TypeError, match="class_keep_rates must be a mapping"):
+        resample_classes(RARE, bad, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_a_label_that_never_occurs_after_sampling() -> None:
 )
 def test_labels_and_rates_that_do_not_match(y, message) -> None:
     with pytest.raises(ValueError, match=message):
-        resample(y, {0: 0.9, 1: 1}, random_state=0)
+        resample_classes(y, {0: 0.9, 1: 1}, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +483,7 @@ def test_boosters_memorise_copies_and_linear_models_do_not() -> None:
 
     X, y = rows(40_000)
     X_test, y_test = rows(100_000)
-    sampled = resample(y, {0: 1, 1: 20}, random_state=0)
+    sampled = resample_classes(y, {0: 1, 1: 20}, random_state=0)
     shift = log_odds_shift(positive_keep_rate=20)
     ratio = {}
     for model in (LGBMClassifier(n_jobs=1, verbose=-1), LogisticRegression()):

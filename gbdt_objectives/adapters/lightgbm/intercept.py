@@ -155,7 +155,7 @@ def _negatives_per_positive(y: ArrayLike | None) -> float:
     if y is None:
         raise ValueError(
             "the booster was trained with is_unbalance, and its model does not hold the numbers "
-            "of positives and negatives: pass the training labels, imbalance_shift(booster, y)"
+            "of positives and negatives: pass the training labels, imbalance_shift(booster, y=y)"
         )
     labels = _checks.vector("y", y)
     _checks.binary_labels("y", labels)
