@@ -147,7 +147,7 @@ class RatioLoss(Loss):
 
     def totals(self, rows: Rows) -> Totals:
         """n, F, G of everybody's rows."""
-        n, F, G = rows.sum(self.terms).tolist()
+        n, F, G = rows.sum(self.terms, narrow=True).tolist()
         check_finite_sums(F, G)
         if G <= 0:
             raise ValueError(

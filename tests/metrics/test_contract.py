@@ -42,6 +42,14 @@ def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
     assert case.metric(y, p, np.full(60, 0.1)) == pytest.approx(case.metric(y, p), rel=1e-12)
 
 
+@margin_metric
+def test_float32_rows_lose_only_their_rounding(case: MetricCase) -> None:
+    narrow = [values.astype(np.float32) for values in case.rows(5000)]
+    wide = [values.astype(np.float64) for values in narrow]
+    # terms of float32 are right to a few roundings of 6e-8 each, and are added up in float64
+    assert case.metric(*narrow) == pytest.approx(case.metric(*wide), rel=1e-6)
+
+
 @every_metric
 def test_direction(case: MetricCase) -> None:
     y, p, _ = case.rows(400)
