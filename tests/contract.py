@@ -372,12 +372,15 @@ METRICS = [
     ),
     MetricCase("linear-loss", go.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)),
     MetricCase("youden", go.threshold_metric("youden"), (0, 1), (-1, 2)),
-    MetricCase("f-beta", go.f_beta(2), (0, 1), (-1, 2)),
+    MetricCase("f-beta", go.f_beta_metric(2), (0, 1), (-1, 2)),
     MetricCase(
-        "f-beta-cut", go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-0.4]), (0, 1), (-3, 3)
+        "f-beta-cut",
+        go.threshold_metric(go.f_beta_metric(1), (0, 1), thresholds=[-0.4]),
+        (0, 1),
+        (-3, 3),
     ),
     MetricCase("cost", go.cost_metric(COST), labels_between(0, 3), (-1, 4)),
-    MetricCase("kappa-cost", go.kappa_cost(COST), labels_between(0, 3), (-1, 4)),
+    MetricCase("kappa-cost", go.kappa_cost_metric(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
     MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),

@@ -17,7 +17,7 @@ from gbdt_objectives import (
     calibration_ratio,
     correct_probability,
     correct_threshold,
-    f_beta,
+    f_beta_metric,
     log_odds_shift,
     measured_keep_rates,
     negative_downsample,
@@ -110,7 +110,9 @@ def test_decisions_come_last_and_follow_the_scores(path):
     calibrator = LogitCalibrator().fit(p_fit, y_fit)
     found = [
         apply_thresholds(
-            test, optimize_thresholds(y_fit, fit, method="exact", metric=f_beta(1)), labels=[0, 1]
+            test,
+            optimize_thresholds(y_fit, fit, method="exact", metric=f_beta_metric(1)),
+            labels=[0, 1],
         )
         for fit, test in (
             (raw_fit, raw),

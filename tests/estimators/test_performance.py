@@ -28,7 +28,7 @@ from gbdt_objectives import (
     compare_performance,
     cost_metric,
     estimate_performance,
-    f_beta,
+    f_beta_metric,
     qwk_metric,
     threshold_metric,
 )
@@ -261,7 +261,7 @@ def test_searches_pipelines_and_two_classes() -> None:
     search = GridSearchCV(TREE, {"max_depth": [1, 3]}, cv=3)
     for estimator in (search, make_pipeline(StandardScaler(), TREE)):
         found = estimate_performance(
-            estimator, X, y > 1, f_beta(2), n_repeats=2, cv=3, labels=[0, 1]
+            estimator, X, y > 1, f_beta_metric(2), n_repeats=2, cv=3, labels=[0, 1]
         )
         assert 0 < found.interval[0] < found.interval[1]
 

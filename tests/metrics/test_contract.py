@@ -198,9 +198,9 @@ def test_integers_are_classes_and_floats_are_scores() -> None:
     assert bounded([0, 1], [0, 1], labels=[0, 1]) == 1
     with pytest.raises(ValueError, match=r"labels are \[0, 1, 2\], but the metric has label_range"):
         bounded([0, 1], [0, 1], labels=[0, 1, 2])
-    cut = go.threshold_metric(go.f_beta(1), (0, 1), thresholds=[-2.0])
+    cut = go.threshold_metric(go.f_beta_metric(1), (0, 1), thresholds=[-2.0])
     assert cut([0, 1], [-3, -2]) == 1  # integer scores are scores where there are thresholds
-    assert (cut.link, go.f_beta(1).link) == (None, IDENTITY)  # log-odds are cut as well
+    assert (cut.link, go.f_beta_metric(1).link) == (None, IDENTITY)  # log-odds are cut as well
     with pytest.raises(ValueError, match="the metric has thresholds to cut scores with"):
         cut([0, 1], [0, 1], labels=[0, 1])
 
