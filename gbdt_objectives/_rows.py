@@ -21,7 +21,7 @@ from gbdt_objectives._devices import to_host
 from gbdt_objectives._domain import Domain, Interval
 from gbdt_objectives._places import HOST, Place
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]
 """``terms(y, f, xp, **named)``: what is added up over rows; a number stands for itself in each."""
 
@@ -51,20 +51,23 @@ class Rows:
     def __len__(self) -> int:
         return int(self.y.shape[0])
 
-    def sum(self, terms: Terms) -> Array:
+    def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
         """The sums of w times each of the terms over everybody's rows, float64.
 
-        On several workers each must call it, in the same order.
+        On several workers each must call it, in the same order. ``narrow``: terms of rows that are
+        float32 may be so too, where none overflows or cancels; they are added up in float64.
         """
-        return self.total(self.own_sum(terms))
+        return self.total(self.own_sum(terms, narrow=narrow))
 
     def total(self, own: Any) -> Array:
         """The sums of everybody, of own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)
 
-    def own_sum(self, terms: Terms) -> Array:
-        """The same over the rows at hand."""
-        parts = self.stretches(FLOAT64, EXPRESSION_BYTES)
+    def own_sum(self, terms: Terms, *, narrow: bool = False) -> Array:
+        """The sums over the rows at hand."""
+        given = (self.y, self.f) if self.w is None else (self.y, self.f, self.w)
+        narrow = narrow and self.place is HOST and all(a.dtype == FLOAT32 for a in given)
+        parts = self.stretches(FLOAT32 if narrow else FLOAT64, EXPRESSION_BYTES)
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
@@ -122,8 +125,8 @@ class RowsOfParts(Rows):
     y: Any = None
     run: Callable[[Callable[[Rows], Any]], Sequence[Any]] | None = None
 
-    def sum(self, terms: Terms) -> Array:
-        return np.asarray(self.parts(lambda rows: rows.own_sum(terms)).sum(axis=0))
+    def sum(self, terms: Terms, *, narrow: bool = False) -> Array:
+        return np.asarray(self.parts(lambda rows: rows.own_sum(terms, narrow=narrow)).sum(axis=0))
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
         assert self.run is not None

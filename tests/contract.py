@@ -376,15 +376,15 @@ METRICS = [
         "linear-loss", go.metrics.threshold_metric("linear").loss, labels_between(0, 3), (-1, 4)
     ),
     MetricCase("youden", go.metrics.threshold_metric("youden"), (0, 1), (-1, 2)),
-    MetricCase("f-beta", go.metrics.f_beta(2), (0, 1), (-1, 2)),
+    MetricCase("f-beta", go.metrics.f_beta_metric(2), (0, 1), (-1, 2)),
     MetricCase(
         "f-beta-cut",
-        go.metrics.threshold_metric(go.metrics.f_beta(1), (0, 1), thresholds=[-0.4]),
+        go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-0.4]),
         (0, 1),
         (-3, 3),
     ),
     MetricCase("cost", go.metrics.cost_metric(COST), labels_between(0, 3), (-1, 4)),
-    MetricCase("kappa-cost", go.metrics.kappa_cost(COST), labels_between(0, 3), (-1, 4)),
+    MetricCase("kappa-cost", go.metrics.kappa_cost_metric(COST), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk", go.extended_qwk_metric([0, 1, 2, 3]), labels_between(0, 3), (-1, 4)),
     MetricCase("extended-qwk-measured", go.extended_qwk_metric(), labels_between(0, 60), (0, 60)),
     MetricCase("qwk-loss", go.qwk_metric((0, 3)).loss, labels_between(0, 3), (-1, 4)),

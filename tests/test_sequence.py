@@ -19,7 +19,6 @@ from gbdt_objectives import (
 )
 from gbdt_objectives.calibration import calibration_ratio
 from gbdt_objectives.estimators import InterceptCalibrator, LogitCalibrator, ROCConvexHullCalibrator
-from gbdt_objectives.metrics import f_beta
 from gbdt_objectives.priors import correct_threshold, measured_keep_rates
 
 CALIBRATORS = (InterceptCalibrator(), LogitCalibrator(), ROCConvexHullCalibrator())
@@ -107,7 +106,9 @@ def test_decisions_come_last_and_follow_the_scores(path):
     calibrator = LogitCalibrator().fit(p_fit, y_fit)
     found = [
         apply_thresholds(
-            test, optimize_thresholds(y_fit, fit, method="exact", metric=f_beta(1)), labels=[0, 1]
+            test,
+            optimize_thresholds(y_fit, fit, method="exact", metric=f_beta_metric(1)),
+            labels=[0, 1],
         )
         for fit, test in (
             (raw_fit, raw),

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -36,7 +38,7 @@ from gbdt_objectives.checking.report import (
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
-__all__ = ["ObjectiveError", "ObjectiveReport", "check_objective"]
+__all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_with_checks"]
 
 __getattr__, __dir__ = room(__name__, __all__)
 
@@ -144,6 +146,36 @@ def check_objective(
     if not report.passed:
         raise ObjectiveError(report)
     return report
+
+
+def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
+    """A pytest decorator: one test per objective, which gets ``check`` to call.
+
+    Parameters
+    ----------
+    objectives : sequence of callables
+        As for :func:`gbdt_objectives.check_objective`.
+    **options
+        The other arguments of ``check_objective``, the same for all.
+
+    Returns
+    -------
+    pytest mark
+
+    Examples
+    --------
+    >>> from gbdt_objectives import qwk_objective
+    >>> from gbdt_objectives.checking import parametrize_with_checks
+    >>> @parametrize_with_checks([qwk_objective([0, 1, 2]), qwk_objective([0, 1, 2], clip=False)])
+    ... def test_objective(check):
+    ...     check()
+    """
+    import pytest
+
+    checks = [partial(check_objective, obj, **options) for obj in objectives]
+    names = [getattr(obj, "__name__", repr(obj)) for obj in objectives]
+    names = [re.sub(r" at 0x[0-9a-fA-F]+", "", name) for name in names]  # other in each process
+    return pytest.mark.parametrize("check", checks, ids=names)
 
 
 def _on_all_labels(

@@ -32,7 +32,7 @@ class ClassMetric(Metric):
     """A metric of ordered classes, for boosters, scikit-learn and ``optimize_thresholds``.
 
     Made by :func:`threshold_metric`, :func:`qwk_metric`, :func:`cost_metric`,
-    :func:`kappa_cost` or :func:`f_beta`. Called as
+    :func:`kappa_cost_metric` or :func:`f_beta_metric`. Called as
     ``metric(y_true, y_pred, sample_weight=None, labels=None)``, where
 
     - with ``labels``, all classes in ascending order and of any type, both hold classes, as
@@ -260,7 +260,7 @@ class FBeta(RatioMetric):
     beta: float
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        check_two_classes(f"f_beta({self.beta:g})", class_weight)
+        check_two_classes(f"f_beta_metric({self.beta:g})", class_weight)
         b2 = self.beta**2
         return np.array([[0.0, 1.0], [b2, 0.0]]), np.array([[0.0, 1.0], [b2, 1 + b2]])
 
@@ -486,7 +486,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     return ExpectedCost(cost=_tuples(_square(matrix)))
 
 
-def kappa_cost(matrix: ArrayLike) -> ClassMetric:
+def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
     """Weighted kappa with any cost of disagreement.
 
     ::
@@ -517,8 +517,8 @@ def kappa_cost(matrix: ArrayLike) -> ClassMetric:
 
     Examples
     --------
-    >>> from gbdt_objectives.metrics import kappa_cost
-    >>> capped = kappa_cost([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    >>> from gbdt_objectives.metrics import kappa_cost_metric
+    >>> capped = kappa_cost_metric([[0, 1, 2], [1, 0, 1], [2, 1, 0]])
     >>> round(capped([0, 1, 2, 2], [0, 1, 1, 2]), 4)
     0.7143
     """
@@ -533,7 +533,7 @@ def kappa_cost(matrix: ArrayLike) -> ClassMetric:
     return WeightedKappa(cost=_tuples(array))
 
 
-def f_beta(beta: float) -> ClassMetric:
+def f_beta_metric(beta: float) -> ClassMetric:
     """F-beta of one binary threshold; the second of the two labels is the positive one.
 
     ::
@@ -567,11 +567,11 @@ def f_beta(beta: float) -> ClassMetric:
     Examples
     --------
     >>> from gbdt_objectives import optimize_thresholds
-    >>> from gbdt_objectives.metrics import f_beta
+    >>> from gbdt_objectives.metrics import f_beta_metric
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
-    >>> optimize_thresholds(y, score, metric=f_beta(0.5)).round(2)
+    >>> optimize_thresholds(y, score, metric=f_beta_metric(0.5)).round(2)
     array([0.45])
-    >>> round(f_beta(1)(y, [0, 1, 1, 1, 1]), 4)
+    >>> round(f_beta_metric(1)(y, [0, 1, 1, 1, 1]), 4)
     0.6667
     """
     beta = _checks.number("beta", beta)
@@ -606,10 +606,10 @@ OTHER_NAMES = {
     "mcc": "'matthews'",
     "matthews_corrcoef": "'matthews'",
     "f1_score": "'f1'",
-    "f2": "f_beta(2)",
-    "f_beta": "f_beta(beta)",
-    "fbeta": "f_beta(beta)",
-    "fbeta_score": "f_beta(beta)",
+    "f2": "f_beta_metric(2)",
+    "f_beta": "f_beta_metric(beta)",
+    "fbeta": "f_beta_metric(beta)",
+    "fbeta_score": "f_beta_metric(beta)",
     "youden_j": "'youden'",
     "informedness": "'youden'",
 }
@@ -631,7 +631,7 @@ def threshold_metric(
         cost), "accuracy", "mae" (mean absolute difference of positions),
         "macro_recall" (of the classes that occur; balanced accuracy), "matthews" (the
         correlation coefficient), "f1" and "youden" (two classes). Or a metric of classes
-        such as ``f_beta(2)``, to be given a range or thresholds.
+        such as ``f_beta_metric(2)``, to be given a range or thresholds.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.

@@ -52,7 +52,7 @@ class WeightedLoglossMetric(MeanMetric):
             return -c * np.where(y == 1, np.log(p), np.log1p(-p)), c
 
     def sums(self, rows: Rows) -> Any:
-        return rows.sum(self.terms)
+        return rows.sum(self.terms, narrow=True)
 
 
 def weighted_logloss_metric(

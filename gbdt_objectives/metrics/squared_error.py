@@ -19,7 +19,7 @@ class SquaredErrorMetric(MeanMetric):
     link: ClassVar[Link | None] = IDENTITY
 
     def sums(self, rows: Rows) -> Any:
-        return rows.sum(lambda y, p, xp: ((y - p) * (y - p), 1.0))
+        return rows.sum(lambda y, p, xp: ((y - p) * (y - p), 1.0), narrow=True)
 
 
 def squared_error_metric() -> SquaredErrorMetric:

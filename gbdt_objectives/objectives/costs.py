@@ -190,6 +190,8 @@ def check_finite(function: RowFunction, y: Array, p: Array, *parts: Array) -> No
 
 def _per_row(what: str, values: Any, p: Array) -> Array:
     array = np.asarray(values)
+    if array.shape == p.shape and array.dtype == p.dtype:
+        return array
     if array.dtype.kind not in "fiu" or array.shape not in ((), p.shape):
         raise ValueError(
             f"{what} must hold a real number per row, shape {p.shape}, or be one number, found "

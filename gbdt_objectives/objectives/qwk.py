@@ -84,21 +84,19 @@ class QWKLoss(Loss):
             label_range=(low, high) if self._needs_range else self.label_range,
         )
 
-    def centered(self, y: Any, p: Any, xp: Any) -> tuple[Any, Any]:
-        """y - a and t = p - a, with p clipped."""
-        if self.clip:
-            p = xp.clip(p, *self.label_range)  # type: ignore[misc]
-        return y - self.center, p - self.center
+    def clipped(self, p: Any, xp: Any) -> Any:
+        return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
-        """What n, F and D = sum w t^2 / 2 add up."""
-        y, t = self.centered(y, p, xp)
-        r = t - y
-        return 1.0, 0.5 * r * r, 0.5 * t * t
+        """What n, 2F and 2D = sum w (p-a)^2 add up."""
+        p = self.clipped(p, xp)
+        r, t = p - y, p - self.center
+        return 1.0, r * r, t * t
 
     def totals(self, rows: Rows) -> Totals:
         """n, F, G of everybody's rows."""
-        return self.of_sums(*rows.sum(self.terms).tolist())
+        n, twice_F, twice_D = rows.sum(self.terms, narrow=True).tolist()
+        return self.of_sums(n, twice_F / 2, twice_D / 2)
 
     def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
@@ -114,8 +112,7 @@ class QWKLoss(Loss):
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
         """(p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
-        y, t = self.centered(y, p, xp)
-        gradient = (1 - F / G) * t - y
+        gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)
         return gradient * (n / G) if self.scale == "kappa" else gradient, 1.0
 
     def writer(

@@ -147,7 +147,7 @@ class RatioLoss(Loss):
 
     def totals(self, rows: Rows) -> Totals:
         """n, F, G of everybody's rows."""
-        n, F, G = rows.sum(self.terms).tolist()
+        n, F, G = rows.sum(self.terms, narrow=True).tolist()
         check_finite_sums(F, G)
         if G <= 0:
             raise ValueError(
@@ -207,8 +207,8 @@ def kappa_objective(
         - "absolute", abs(p-y): linear weighted kappa. Its derivative jumps at the labels, from
           -1 to 1 through 0.
         - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
-          as in :func:`kappa_cost`; the classes are the K integers of ``label_range``, or 0 to
-          K-1. Between classes each row is a monotone piecewise cubic (PCHIP): exact at the
+          as in :func:`kappa_cost_metric`; the classes are the K integers of ``label_range``, or 0
+          to K-1. Between classes each row is a monotone piecewise cubic (PCHIP): exact at the
           classes, its first derivative is continuous, the second jumps there.
         - ``cost(y, p) -> (value, derivative by p)``, arrays (n,) in and out, defined at module
           level if the objective is to be pickled; finite, and as smooth as it is.
@@ -254,7 +254,7 @@ def kappa_objective(
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
     ratio_objective : Any ratio of two sums over rows.
     optimize_thresholds : Finds the best classes of any score for a cost,
-        ``metric=kappa_cost(matrix)``: compare with squared error and such thresholds.
+        ``metric=kappa_cost_metric(matrix)``: compare with squared error and such thresholds.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def resolve_metric(metric: MetricArgument) -> Target:
     if not callable(metric):
         raise TypeError(
             f"metric must be a name, a metric of classes or a function, found {shown(metric)}: for "
-            "a matrix of costs use cost_metric(matrix) or kappa_cost(matrix)"
+            "a matrix of costs use cost_metric(matrix) or kappa_cost_metric(matrix)"
         )
     try:
         inspect.signature(metric).bind(None, None, None)

@@ -82,8 +82,8 @@ def optimize_thresholds(
     metric : str, Metric or callable
         "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1",
         "youden";
-        ``qwk_metric()``, ``cost_metric(matrix)``, ``kappa_cost(matrix)``,
-        ``f_beta(beta)``, without thresholds of their own; or a function
+        ``qwk_metric()``, ``cost_metric(matrix)``, ``kappa_cost_metric(matrix)``,
+        ``f_beta_metric(beta)``, without thresholds of their own; or a function
         ``metric(y_true, y_pred, sample_weight) -> float`` of labels, greater is better
         (``sample_weight`` is None without weights; nan counts as worst).
     n_starts : int

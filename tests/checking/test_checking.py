@@ -19,8 +19,7 @@ from scipy.special import expit, log_softmax, softmax
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
-from gbdt_objectives.check import parametrize_with_checks
-from gbdt_objectives.checking import ObjectiveError
+from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
 from gbdt_objectives.checking.report import Failure, Skipped
 from tests.contract import OBJECTIVES
 
@@ -587,7 +586,7 @@ class Losses:
 
 def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "mylosses.py").write_text(MODULE, encoding="utf-8")
-    line = [sys.executable, "-m", "gbdt_objectives.check", *arguments]
+    line = [sys.executable, "-m", "gbdt_objectives.checking", *arguments]
     root = str(Path(go.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
     return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, env=environment)
@@ -620,7 +619,7 @@ def test_command_line(tmp_path, arguments, status, said) -> None:
 XDIST = """
 import functools
 from gbdt_objectives import objective
-from gbdt_objectives.check import parametrize_with_checks
+from gbdt_objectives.checking import parametrize_with_checks
 
 def squared(y_true, margin, sample_weight=None, scale=1.0):
     w = 1.0 if sample_weight is None else sample_weight

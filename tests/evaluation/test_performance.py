@@ -26,7 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 from gbdt_objectives import QWKClassifier, qwk_metric
 from gbdt_objectives.evaluation import compare_performance, estimate_performance
 from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
-from gbdt_objectives.metrics import cost_metric, f_beta, threshold_metric
+from gbdt_objectives.metrics import cost_metric, f_beta_metric, threshold_metric
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -255,7 +255,7 @@ def test_searches_pipelines_and_two_classes() -> None:
     search = GridSearchCV(TREE, {"max_depth": [1, 3]}, cv=3)
     for estimator in (search, make_pipeline(StandardScaler(), TREE)):
         found = estimate_performance(
-            estimator, X, y > 1, f_beta(2), n_repeats=2, cv=3, labels=[0, 1]
+            estimator, X, y > 1, f_beta_metric(2), n_repeats=2, cv=3, labels=[0, 1]
         )
         assert 0 < found.interval[0] < found.interval[1]
 

@@ -42,6 +42,14 @@ def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
     assert case.metric(y, p, np.full(60, 0.1)) == pytest.approx(case.metric(y, p), rel=1e-12)
 
 
+@margin_metric
+def test_float32_rows_lose_only_their_rounding(case: MetricCase) -> None:
+    narrow = [values.astype(np.float32) for values in case.rows(5000)]
+    wide = [values.astype(np.float64) for values in narrow]
+    # terms of float32 are right to a few roundings of 6e-8 each, and are added up in float64
+    assert case.metric(*narrow) == pytest.approx(case.metric(*wide), rel=1e-6)
+
+
 @every_metric
 def test_direction(case: MetricCase) -> None:
     y, p, _ = case.rows(400)
@@ -192,9 +200,12 @@ def test_integers_are_classes_and_floats_are_scores() -> None:
     assert bounded([0, 1], [0, 1], labels=[0, 1]) == 1
     with pytest.raises(ValueError, match=r"labels are \[0, 1, 2\], but the metric has label_range"):
         bounded([0, 1], [0, 1], labels=[0, 1, 2])
-    cut = go.metrics.threshold_metric(go.metrics.f_beta(1), (0, 1), thresholds=[-2.0])
+    cut = go.metrics.threshold_metric(go.metrics.f_beta_metric(1), (0, 1), thresholds=[-2.0])
     assert cut([0, 1], [-3, -2]) == 1  # integer scores are scores where there are thresholds
-    assert (cut.link, go.metrics.f_beta(1).link) == (None, IDENTITY)  # log-odds are cut as well
+    assert (cut.link, go.metrics.f_beta_metric(1).link) == (
+        None,
+        IDENTITY,
+    )  # log-odds are cut as well
     with pytest.raises(ValueError, match="the metric has thresholds to cut scores with"):
         cut([0, 1], [0, 1], labels=[0, 1])
 

@@ -105,7 +105,7 @@ def test_the_absolute_cost_of_classes_is_linear_kappa(weighted: bool, low: int) 
 def test_a_matrix_on_classes_is_kappa_cost(K: int, weighted: bool) -> None:
     y, p, w = rows(300, K, seed=K)
     p, w, matrix = p.round().clip(0, K - 1), w if weighted else None, random_matrix(K, seed=K)
-    expected = go.metrics.kappa_cost(matrix)(y.astype(int), p.astype(int), w)
+    expected = go.metrics.kappa_cost_metric(matrix)(y.astype(int), p.astype(int), w)
     n = 300 if w is None else w.sum()
     for low in (0, 1):
         obj = go.objectives.kappa_objective(matrix, label_range=(low, low + K - 1))
@@ -117,7 +117,7 @@ def test_absent_classes_are_right() -> None:
     y, p = np.resize([1, 2, 4], 90), np.resize([0, 1, 2, 3, 4, 2, 2], 90)
     matrix = random_matrix(5, seed=0)
     obj = go.objectives.kappa_objective(matrix, y, label_range=(0, 4))
-    metric = go.metrics.kappa_cost(matrix)
+    metric = go.metrics.kappa_cost_metric(matrix)
     expected = metric(y, p, labels=range(5))
     assert 1 - obj.loss(y, p) / 90 == pytest.approx(expected, abs=1e-12)
     linear = go.objectives.kappa_objective("absolute", y, label_range=(0, 4))
@@ -483,7 +483,9 @@ def test_training_raises_kappa(library, cost, ordinal) -> None:
     assert 0 < kappas[0] < kappas[1] < kappas[2]
     rounded = score.round().clip(1, 4).astype(int)
     metric = (
-        go.metrics.kappa_cost(matrix) if cost == "matrix" else go.metrics.threshold_metric("linear")
+        go.metrics.kappa_cost_metric(matrix)
+        if cost == "matrix"
+        else go.metrics.threshold_metric("linear")
     )
     assert metric(y.astype(int), rounded, w) > 0.5
 

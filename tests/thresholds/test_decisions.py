@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gbdt_objectives import decide, optimize_thresholds
-from gbdt_objectives.metrics import cost_metric, f_beta, kappa_cost, threshold_metric
+from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
 
 COST = [[0, 1, 5], [2, 0, 1], [9, 3, 0]]
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]
@@ -28,7 +28,11 @@ def of_expected_counts(metric, P, classes, w) -> float:
 @pytest.mark.parametrize("metric", [*METRICS, "cost", "kappa_cost", "f_beta", "youden"])
 @pytest.mark.parametrize("seed", range(4))
 def test_brute_force(metric, seed) -> None:
-    made = {"cost": cost_metric(COST), "kappa_cost": kappa_cost(COST), "f_beta": f_beta(2)}
+    made = {
+        "cost": cost_metric(COST),
+        "kappa_cost": kappa_cost_metric(COST),
+        "f_beta": f_beta_metric(2),
+    }
     target = made.get(metric) or threshold_metric(metric)
     K, n = (2, 9) if metric in ("f_beta", "youden") else (3, 7)
     P = probabilities(n, K, seed)
@@ -85,7 +89,7 @@ def test_labels() -> None:
         ({"probability": np.empty((0, 3))}, ValueError, "empty"),
         ({"labels": ["a", "b"]}, ValueError, "labels must be 3 classes for 3 columns"),
         ({"metric": lambda y, p, w: 0.0}, ValueError, "metric is a function"),
-        ({"metric": f_beta(1)}, ValueError, "is for two classes, found 3"),
+        ({"metric": f_beta_metric(1)}, ValueError, "is for two classes, found 3"),
         ({"metric": cost_metric([[0, 1], [1, 0]])}, ValueError, "but there are 3 classes"),
         ({"metric": "matthews"}, ValueError, "metric 'matthews' is no ratio of sums"),
         ({"metric": "auc"}, ValueError, "metric must be one of"),

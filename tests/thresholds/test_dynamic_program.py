@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from gbdt_objectives.metrics import cost_metric, f_beta, kappa_cost, threshold_metric
+from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
 from tests.thresholds.reference import every_cut, value
 
@@ -29,9 +29,9 @@ def pair(name, K):
     if name == "cost":
         return cost_metric(COSTS[K]), COSTS[K]
     if name == "kappa_cost":
-        return kappa_cost(DISTANCES[K]), ("kappa_cost", DISTANCES[K])
+        return kappa_cost_metric(DISTANCES[K]), ("kappa_cost", DISTANCES[K])
     if isinstance(name, tuple):
-        return f_beta(name[1]), name
+        return f_beta_metric(name[1]), name
     return threshold_metric(name), name
 
 
@@ -83,7 +83,7 @@ def test_values_equal_scikit_learn():
     assert threshold_metric("matthews")(y, p, w) == pytest.approx(theirs)
     y, p = y > 1, p > 1
     theirs = sk.fbeta_score(y, p, beta=2, sample_weight=w)
-    assert f_beta(2)(y, p, w, labels=[False, True]) == pytest.approx(theirs)
+    assert f_beta_metric(2)(y, p, w, labels=[False, True]) == pytest.approx(theirs)
     assert threshold_metric("f1")(y, p, w) == pytest.approx(sk.f1_score(y, p, sample_weight=w))
 
 
@@ -137,7 +137,7 @@ def test_matthews_of_one_class():
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("mcc", "'matthews'"), ("balanced_accuracy", "'macro_recall'"), ("f2", r"f_beta\(2\)")],
+    [("mcc", "'matthews'"), ("balanced_accuracy", "'macro_recall'"), ("f2", r"f_beta_metric\(2\)")],
 )
 def test_other_names_of_a_metric_are_refused_with_ours(name, remedy):
     with pytest.raises(ValueError, match=f"{name}' has another name here: pass {remedy}"):
@@ -171,10 +171,10 @@ def test_median_cuts_minimise_the_absolute_error():
 
 
 def test_metrics_compare_print_and_hash():
-    assert kappa_cost([[0, 1], [1, 0]]) == kappa_cost(np.array([[0, 1], [1, 0]]))
-    assert len({f_beta(1), f_beta(1.0), f_beta(2)}) == 2
+    assert kappa_cost_metric([[0, 1], [1, 0]]) == kappa_cost_metric(np.array([[0, 1], [1, 0]]))
+    assert len({f_beta_metric(1), f_beta_metric(1.0), f_beta_metric(2)}) == 2
     fields = "input_space='margin', label_range=None, thresholds=None, beta=2.0"
-    assert repr(f_beta(2)) == f"FBeta({fields})"
+    assert repr(f_beta_metric(2)) == f"FBeta({fields})"
 
 
 def test_values_of_few_rows_and_classes():

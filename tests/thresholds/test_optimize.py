@@ -9,8 +9,8 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 from gbdt_objectives.metrics import (
     cost_metric,
     extended_qwk_metric,
-    f_beta,
-    kappa_cost,
+    f_beta_metric,
+    kappa_cost_metric,
     qwk_metric,
 )
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
@@ -416,7 +416,7 @@ def test_equal_scores_with_a_ratio_metric():
     """All positive has F1 = 4/9, all negative 0, though it errs less often."""
     with pytest.warns(UserWarning, match="every row gets the class 1"):
         thresholds = optimize_thresholds(
-            [0, 0, 0, 0, 0, 1, 1], np.zeros(7), method="exact", metric=f_beta(1)
+            [0, 0, 0, 0, 0, 1, 1], np.zeros(7), method="exact", metric=f_beta_metric(1)
         )
     assert thresholds.tolist() == [-np.inf]
 
@@ -530,9 +530,9 @@ BAD = [
     ),
     (dict(metric="f3"), ValueError, "metric must be one of 'qwk'"),
     (dict(metric="mae", method="plugin"), ValueError, "pass method='exact'"),
-    (dict(metric=f_beta(1), method="plugin"), ValueError, "pass method='exact'"),
-    (dict(metric=f_beta(1)), ValueError, "is for two classes, found 3"),
-    (dict(metric=f_beta(1), method="exact"), ValueError, "is for two classes, found 3"),
+    (dict(metric=f_beta_metric(1), method="plugin"), ValueError, "pass method='exact'"),
+    (dict(metric=f_beta_metric(1)), ValueError, "is for two classes, found 3"),
+    (dict(metric=f_beta_metric(1), method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric="youden", method="exact"), ValueError, "is for two classes, found 3"),
     (dict(metric=[[0, 1], [1, 0]], method="exact"), TypeError, "use cost_metric"),
     (dict(metric=extended_qwk_metric()), ValueError, "metric of classes, found Extended.*pass for"),
@@ -594,9 +594,9 @@ def test_bad_input_to_apply(arguments, error, message):
     [
         (lambda: cost_metric([[0, 1]]), "shape"),
         (lambda: cost_metric([[0, np.nan], [1, 0]]), "finite"),
-        (lambda: kappa_cost([[0, -1], [1, 0]]), ">= 0"),
-        (lambda: kappa_cost([[1, 1], [1, 0]]), "diagonal"),
-        (lambda: f_beta(0), "beta must be > 0"),
+        (lambda: kappa_cost_metric([[0, -1], [1, 0]]), ">= 0"),
+        (lambda: kappa_cost_metric([[1, 1], [1, 0]]), "diagonal"),
+        (lambda: f_beta_metric(0), "beta must be > 0"),
     ],
 )
 def test_bad_metrics(make, message):
@@ -605,7 +605,7 @@ def test_bad_metrics(make, message):
 
 
 def test_kappa_cost_that_a_constant_satisfies_is_refused():
-    lenient = kappa_cost([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
+    lenient = kappa_cost_metric([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
 
