@@ -307,22 +307,3 @@ def test_no_message_holds_all_the_values(name):
     with pytest.raises((TypeError, ValueError)) as caught:
         LONG_CALLS[name]()
     assert len(str(caught.value)) < 800
-
-
-def test_a_misspelt_public_name_gets_a_suggestion():
-    with pytest.raises(AttributeError, match="no attribute 'qwk_metrics': did you mean 'qwk_met"):
-        _ = go.qwk_metrics
-    with pytest.raises(AttributeError, match="no attribute 'zzz'$"):
-        _ = go.zzz
-    assert not hasattr(go, "__wrapped__")
-
-
-@pytest.mark.parametrize("value", [5.0, np.float64(5), True, np.True_, "5", None, 5 + 0j])
-def test_a_whole_number_is_an_integer(value: object) -> None:
-    with pytest.raises(TypeError, match="n must be a whole number >= 1, found .*: pass an int"):
-        _checks.whole_number("n", value, 1)
-
-
-@pytest.mark.parametrize("value", [5, np.int8(5), np.uint64(5)])
-def test_whole_numbers_are_plain_ints(value: object) -> None:
-    assert type(_checks.whole_number("n", value, 1)) is int

@@ -19,6 +19,7 @@ from gbdt_objectives import (
 )
 from gbdt_objectives.calibration import calibration_ratio
 from gbdt_objectives.estimators import InterceptCalibrator, LogitCalibrator, ROCConvexHullCalibrator
+from gbdt_objectives.metrics import f_beta_metric
 from gbdt_objectives.priors import correct_threshold, measured_keep_rates
 
 CALIBRATORS = (InterceptCalibrator(), LogitCalibrator(), ROCConvexHullCalibrator())

@@ -479,7 +479,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse = cost_metric([[0, 1], [10, 0]])
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
     >>> optimize_thresholds(y, score, metric=missed_is_worse).round(2)
-    array([0.15])
+    Thresholds([0.15], labels=[0, 1])
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
@@ -570,7 +570,7 @@ def f_beta_metric(beta: float) -> ClassMetric:
     >>> from gbdt_objectives.metrics import f_beta_metric
     >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
     >>> optimize_thresholds(y, score, metric=f_beta_metric(0.5)).round(2)
-    array([0.45])
+    Thresholds([0.45], labels=[0, 1])
     >>> round(f_beta_metric(1)(y, [0, 1, 1, 1, 1]), 4)
     0.6667
     """
