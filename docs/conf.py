@@ -17,6 +17,7 @@ from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 import gbdt_objectives
+from gbdt_objectives._names import ROOMS
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -106,10 +107,8 @@ html_theme_options = {
 }
 html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
 
-ROOMS = ("objectives", "metrics", "thresholds", "priors", "calibration", "estimators", "plotting",
-         "adapters.xgboost", "adapters.lightgbm", "distributed.dask",
-         "distributed.spark")  # fmt: skip
-"""Modules of public names, some of which gbdt_objectives has as well."""
+ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask", "distributed.spark")
+"""Modules of public names that are reached through a room."""
 
 logger = logging.getLogger(__name__)
 
@@ -117,11 +116,11 @@ logger = logging.getLogger(__name__)
 def public_names() -> set[str]:
     """Full names, as the reference lists them."""
     names = {f"gbdt_objectives.{name}" for name in gbdt_objectives.__all__}
-    for room in ROOMS:
+    for room in (*ROOMS, *ENGINES):
         with mock(autodoc_mock_imports):
             module = importlib.import_module(f"gbdt_objectives.{room}")
-        own = set(module.__all__)
-        if not room.startswith(("adapters.", "distributed.")):
+        own = {name for name in module.__all__ if f"{room}.{name}" not in ENGINES}
+        if room not in ENGINES:
             own -= set(gbdt_objectives.__all__)
         names |= {f"gbdt_objectives.{room}.{name}" for name in own}
     return names
@@ -137,10 +136,10 @@ def check_names(app: Sphinx, env: BuildEnvironment) -> None:
 def find_public_name(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, contnode: nodes.TextElement
 ) -> nodes.Element | None:
-    """A name of gbdt_objectives, or of its objectives, that a docstring uses without the module."""
+    """A public name that a docstring uses without its module."""
     domain = env.domains["py"]
-    rooms = ("gbdt_objectives", "gbdt_objectives.objectives")
-    names = [f"{room}.{node['reftarget']}" for room in rooms]
+    rooms = ("", *(f".{room}" for room in ROOMS))
+    names = [f"gbdt_objectives{room}.{node['reftarget']}" for room in rooms]
     name = next((name for name in names if name in domain.objects), None)
     if node.get("refdomain") != "py" or name is None:
         return None
