@@ -64,6 +64,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_folds",
                 "_links",
                 "_marked",
+                "_parts",
                 "_places",
                 "_rows",
                 "_splines",

@@ -82,6 +82,8 @@ class ThresholdStatistics:
         Mean score of each bin, meaningless if it is empty.
     counts : ndarray of shape (d, K)
         Weight of each bin and class.
+    rows : int
+        How many rows of weight above 0 were added.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class ThresholdStatistics:
     high: Array
     score: Array
     counts: Array
+    rows: int
 
     @staticmethod
     def empty(
@@ -154,6 +157,7 @@ class ThresholdStatistics:
             high=high,
             score=np.zeros(len(low)),
             counts=np.zeros((len(low), K)),
+            rows=0,
         )
 
     def add(
@@ -209,7 +213,13 @@ class ThresholdStatistics:
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
         score = class_weights(bin_, share * s, len(low)).clip(low, high)
         return replace(
-            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
+            self,
+            dropped_bits=dropped_bits,
+            low=low,
+            high=high,
+            score=score,
+            counts=counts,
+            rows=len(s),
         )
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
@@ -236,8 +246,10 @@ class ThresholdStatistics:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
             score = self.score * divide(a, a + b) + other.score * divide(b, a + b)
             score = score.clip(self.low, self.high)
-            return replace(self, score=score, counts=self.counts + other.counts)
-        return self._merged_bins(other)
+            found = replace(self, score=score, counts=self.counts + other.counts)
+        else:
+            found = self._merged_bins(other)
+        return replace(found, rows=self.rows + other.rows)
 
     def _merged_bins(self, other: ThresholdStatistics) -> ThresholdStatistics:
         """The bins of both, as wide as all of them together need to be."""

@@ -17,7 +17,21 @@ dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
-dask_ = pytest.importorskip("gbdt_objectives.distributed.dask")
+many = pytest.importorskip("gbdt_objectives.distributed.dask")
+MOVED = {
+    "calibration_ratio",
+    "reliability_bins",
+    "expected_calibration_error",
+    "calibration_ratio_by_segment",
+}
+
+
+class Shim:
+    def __getattr__(self, name):
+        return getattr(go if name in MOVED else many, name)
+
+
+dask_ = Shim()
 
 N = 900
 
@@ -319,9 +333,9 @@ def test_thresholds_of_bins_lose_no_more_than_stated() -> None:
 
 @pytest.mark.parametrize("strategy", ["quantile", "events"])
 def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
-    from gbdt_objectives.distributed.dask import _calibration
+    from gbdt_objectives.calibration import bins
 
-    monkeypatch.setattr(_calibration, "MAX_BINS", 2_000)
+    monkeypatch.setattr(bins, "MAX_BINS", 2_000)
     _, _, p = many_scores()
     y = (np.random.default_rng(2).random(len(p)) < p).astype(int)
     lazy = da.from_array(y, chunks=9_000), da.from_array(p, chunks=9_000)

@@ -30,12 +30,6 @@ except ImportError as error:
         "dask is not installed: pip install 'gbdt_objectives[dask]'", name=error.name
     ) from error
 
-from gbdt_objectives.distributed.dask._calibration import (
-    calibration_ratio,
-    calibration_ratio_by_segment,
-    expected_calibration_error,
-    reliability_bins,
-)
 from gbdt_objectives.distributed.dask._labels import (
     extended_qwk_metric,
     kappa_objective,
@@ -63,9 +57,6 @@ __all__ = [
     "DaskXGBClassifier",
     "DaskXGBRegressor",
     "apply_thresholds",
-    "calibration_ratio",
-    "calibration_ratio_by_segment",
-    "expected_calibration_error",
     "extended_qwk_metric",
     "fitted_objective",
     "kappa_objective",
@@ -76,7 +67,6 @@ __all__ = [
     "prior_weights",
     "quadratic_weighted_kappa",
     "qwk_objective",
-    "reliability_bins",
     "threshold_statistics",
     "train",
 ]

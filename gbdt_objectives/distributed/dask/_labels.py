@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, metrics, objectives
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.distributed.dask._partitions import check_collection, sum_over_partitions
+from gbdt_objectives.distributed.dask._old_partitions import check_collection, sum_over_partitions
 from gbdt_objectives.metrics.kappa import ExtendedQWKMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.coupled import check_prior_covers

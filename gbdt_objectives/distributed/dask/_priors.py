@@ -11,7 +11,7 @@ import numpy as np
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.distributed.dask._labels import add_weights
-from gbdt_objectives.distributed.dask._partitions import map_rows, sum_over_partitions
+from gbdt_objectives.distributed.dask._old_partitions import map_rows, sum_over_partitions
 from gbdt_objectives.priors.sampling import (
     check_labels,
     count_labels,

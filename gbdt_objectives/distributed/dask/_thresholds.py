@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, thresholds as thresholds_module
 from gbdt_objectives._checks import Array
-from gbdt_objectives.distributed.dask._partitions import (
+from gbdt_objectives.distributed.dask._old_partitions import (
     check_collection,
     map_rows,
     sum_over_partitions,

@@ -1,0 +1,232 @@
+"""Sums over the partitions of Dask collections: measured where the rows are, merged as a tree."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any, NamedTuple, TypeVar
+
+import dask
+import dask.array
+import numpy as np
+
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import is_dask
+
+FAN_IN = 4
+"""Statistics that one task merges, and holds at the same time."""
+
+T = TypeVar("T")
+
+
+class Measured(NamedTuple):
+    """A statistic of some rows, how many these are, and the largest of their weights."""
+
+    statistic: Any
+    rows: int
+    largest_weight: float | None
+
+
+def sum_over_partitions(
+    measure: Callable[..., T],
+    columns: Mapping[str, Any],
+    merge: Callable[[T, T], T] = operator.add,
+) -> tuple[T, int]:
+    """The merged ``measure(**columns)`` of all partitions that have rows, and how many rows.
+
+    ``columns`` by the name of the user's argument; None ones are passed on as None. The first is
+    there; that named sample_weight is checked here, and may be 0 in all rows of a partition.
+    ``measure`` and ``merge`` travel to the workers.
+    """
+    given = {name: column for name, column in columns.items() if column is not None}
+    absent = {name: None for name, column in columns.items() if column is None}
+    if not any(map(is_dask, given.values())):
+        found = measure_rows(measure, None, absent, list(given), *given.values())
+    else:
+        parts = [
+            dask.delayed(measure_packed)(measure, number, absent, list(given), part)
+            for number, part in enumerate(pack(given))
+        ]
+        while len(parts) > 1:
+            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+            parts = [dask.delayed(merge_measured)(merge, group) for group in groups]
+        (found,) = dask.compute(parts[0])
+    if found is None:
+        raise ValueError(f"{next(iter(columns))} is empty: there must be at least one row")
+    if found.largest_weight is not None:
+        _checks.some_weight("sample_weight", found.largest_weight, found.rows)
+    return found.statistic, found.rows
+
+
+def measure_rows(
+    measure: Callable[..., Any],
+    partition: int | None,
+    absent: dict[str, None],
+    names: list[str],
+    *parts: Any,
+) -> Measured | None:
+    """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
+    columns = dict(zip(names, parts, strict=True))
+    lengths = {np.shape(part)[0] if np.ndim(part) else -1 for part in parts}
+    if lengths == {0}:
+        return None
+    try:
+        largest = None
+        if "sample_weight" in columns:
+            rows = np.shape(parts[0])[0] if np.ndim(parts[0]) else 0
+            weight = _checks.row_weights("sample_weight", columns["sample_weight"], rows)
+            columns["sample_weight"], largest = weight, float(weight.max())
+        return Measured(measure(**columns, **absent), max(lengths), largest)
+    except (TypeError, ValueError) as error:
+        if partition is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in partition {partition}: {error}") from None
+
+
+def measure_packed(
+    measure: Callable[..., Any],
+    partition: int,
+    absent: dict[str, None],
+    names: list[str],
+    parts: tuple[Any, ...],
+) -> Measured | None:
+    return measure_rows(measure, partition, absent, names, *parts)
+
+
+def merge_measured(merge: Callable[..., Any], parts: list[Measured | None]) -> Measured | None:
+    """Those of a few partitions as one."""
+    found = [part for part in parts if part is not None]
+    if not found:
+        return None
+    weights = [part.largest_weight for part in found if part.largest_weight is not None]
+    return Measured(
+        reduce(merge, [part.statistic for part in found]),
+        sum(part.rows for part in found),
+        max(weights, default=None),
+    )
+
+
+def pack(columns: Mapping[str, Any]) -> list[Any]:
+    """The partitions as delayed tuples, one of each column."""
+    first, *others = columns
+    for name, column in columns.items():
+        check_column(name, column, columns)
+    if not any(map(is_series, columns.values())):
+        columns = align_chunks(columns)
+    parts = {name: delayed_parts(column) for name, column in columns.items()}
+    for name in others:
+        if len(parts[name]) != len(parts[first]):
+            raise ValueError(
+                f"{name} has {len(parts[name])} partitions, but {first} has {len(parts[first])}: "
+                "repartition one like the other, .persist() both if Dask joins small files, or of "
+                "arrays call .compute_chunk_sizes()"
+            )
+    return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts.values(), strict=True)]
+
+
+def as_tuple(*parts: Any) -> tuple[Any, ...]:
+    return parts
+
+
+def check_collection(name: str, column: Any) -> None:
+    """Raise for a Dask collection that is no single column; anything else is left to others."""
+    if is_dask(column):
+        check_column(name, column, {name: column})
+
+
+def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
+    """Raise unless it is a Dask series or a Dask array (n,)."""
+    if not is_dask(column):
+        dask_name = next(name for name, other in columns.items() if is_dask(other))
+        raise TypeError(
+            f"{name} is a {type(column).__name__}, but {dask_name} a Dask collection: pass both as "
+            "Dask collections, for instance dask.array.from_array(values, chunks), or compute both"
+        )
+    if not (is_series(column) or isinstance(column, dask.array.Array)):
+        raise TypeError(
+            f"{name} must be one column, a Dask Series or Array, found a Dask "
+            f"{type(column).__name__}"
+        )
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, found shape {column.shape}")
+    if getattr(getattr(column, "cat", None), "known", True) is False:
+        raise ValueError(
+            f"{name} is categorical, and Dask does not know its categories: call .cat.as_known()"
+        )
+
+
+def is_series(column: Any) -> bool:
+    """Whether it is a Dask series or index; pandas is not imported for the answer."""
+    frames = sys.modules.get("dask.dataframe")
+    return frames is not None and isinstance(column, frames.Series | frames.Index)
+
+
+def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays of known chunks in those of the first."""
+    first, *_ = columns
+    found = dict(columns)
+    for name, column in columns.items():
+        rows = [column.shape[0], columns[first].shape[0]]
+        if np.isnan(rows).any():
+            continue
+        if rows[0] != rows[1]:
+            raise ValueError(
+                f"{name} has {rows[0]} rows, but {first} has {rows[1]}: they must match"
+            )
+        found[name] = column.rechunk(columns[first].chunks)
+    return found
+
+
+def delayed_parts(column: Any) -> list[Any]:
+    """The partitions of one column.
+
+    Not optimized further than to the columns that are read: what several columns share then has
+    the same keys, and is computed once, and small files stay partitions of their own.
+    """
+    column = column.simplify() if hasattr(column, "simplify") else column
+    return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
+
+
+def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
+    """``function(**columns)`` of each partition, lazily: a collection like the first column."""
+    first = next(iter(columns.values()))
+    if not any(map(is_dask, columns.values())):
+        return function(**columns)
+    for name, column in columns.items():
+        check_column(name, column, columns)
+    by_name = partial(function_of_parts, function, list(columns), np.dtype(dtype))
+    if all(isinstance(column, dask.array.Array) for column in columns.values()):
+        arrays = align_chunks(columns)
+        return dask.array.map_blocks(by_name, *arrays.values(), meta=np.empty(0, dtype))
+    if not is_series(first):
+        raise TypeError(
+            f"{', '.join(columns)} must be all Dask Series, or all Dask Arrays, found both: call "
+            ".to_dask_array() of the series"
+        )
+    from dask.dataframe import map_partitions
+
+    return map_partitions(
+        partial(series_of_parts, by_name),
+        *columns.values(),
+        meta=(None, dtype),
+        align_dataframes=False,
+    )
+
+
+def function_of_parts(
+    function: Callable[..., Any], names: list[str], dtype: np.dtype[Any], *parts: Any
+) -> Any:
+    """Of one partition, which may be empty."""
+    if all(len(part) == 0 for part in parts):
+        return np.empty(0, dtype)
+    return function(**dict(zip(names, parts, strict=True)))
+
+
+def series_of_parts(by_name: Callable[..., Any], *parts: Any) -> Any:
+    """With the index of the first column."""
+    import pandas
+
+    return pandas.Series(by_name(*parts), parts[0].index)
