@@ -105,6 +105,7 @@ def public() -> list[object]:
     modules = [xgboost, lightgbm]
     if find_spec("dask"):
         modules.append(importlib.import_module("gbdt_objectives.distributed.dask"))
+        modules.append(importlib.import_module("gbdt_objectives.distributed.dask.experimental"))
     return [*things, *(getattr(module, name) for module in modules for name in module.__all__)]
 
 
@@ -123,6 +124,19 @@ def test_public_names_are_documented(thing) -> None:
         hints = inspect.get_annotations(thing)
         missing = set(inspect.signature(thing).parameters) - set(hints)
         assert not missing, f"no type hints for {missing}"
+
+
+def test_dask_is_imported_for_dask_collections_only() -> None:
+    code = (
+        "import sys, numpy as np, gbdt_objectives as go\n"
+        "y, p = np.array([0, 1] * 9), np.linspace(0.1, 0.9, 18)\n"
+        "go.calibration_ratio_by_segment(y, p, y), go.reliability_bins(y, p)\n"
+        "go.optimize_thresholds(y, p), go.quadratic_weighted_kappa(y, y), go.qwk_objective(y)\n"
+        "go.kappa_objective('absolute', y), go.measured_keep_rates(y, y)\n"
+        "print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "[]"
 
 
 def test_missing_booster_names_the_command() -> None:

@@ -203,7 +203,7 @@ def calibration_ratio_by_segment(
             _, p, y = counts.bin_sums(similar_ends)
             one = float(counts.weight.sum()) / counts.rows
             similar = similar_ends, (y + one) / (p + one)
-    names = {}
+    names: dict[str, str] = {}
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
@@ -356,7 +356,7 @@ class SegmentRule:
         if negative_keep_rate is not None:
             occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
             kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
-        columns = []
+        columns: list[ColumnSums] = []
         if self.ends is not None:
             b, B = np.searchsorted(self.ends, own.p), len(self.ends) + 1
             low, high = np.ones(B), np.zeros(B)

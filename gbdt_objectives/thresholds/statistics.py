@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -24,25 +25,27 @@ from gbdt_objectives.thresholds.methods import (
 )
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import (
+    check_enough_rows,
     check_several_classes,
     class_weights,
+    consecutive_labels,
     prior_factors,
     without_zero_weights,
 )
 
 BLOCK = 131_072
-"""Rows that are sorted at a time for at most so many bins."""
+"""Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
-    Start with :meth:`empty`. Every distinct score is kept, and the thresholds are those of
-    ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is constant, that
-    many bins by K classes, however many rows there are: as long as there are no more distinct
-    scores nothing changes, then neighbours share a bin. With ``edges`` you choose the bins, of
-    which there are B + 1 for B edges.
+    Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
+    kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
+    ``max_bins`` memory is constant, that many bins by K classes, however many rows there are: as
+    long as there are no more distinct scores nothing changes, then neighbours share a bin. With
+    ``edges`` you choose the bins, of which there are B + 1 for B edges.
 
     Of ``max_bins`` the bins are scores whose float64 have the same leading bits: the most bits
     that all rows so far allow, hence the same bins in whatever chunks and order the rows were
@@ -159,6 +162,48 @@ class ThresholdStatistics:
             counts=np.zeros((len(low), K)),
             rows=0,
         )
+
+    @staticmethod
+    def of(
+        y_true: ArrayLike,
+        score: ArrayLike,
+        *,
+        labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        max_bins: int | None = None,
+    ) -> ThresholdStatistics:
+        """Statistics of rows that are all at hand, or in Dask Series or Arrays.
+
+        Thresholds for several metrics and priors then take one pass over the rows.
+
+        Parameters
+        ----------
+        y_true, score, labels, sample_weight
+            As in ``optimize_thresholds``. Without ``labels`` Dask collections are read once more,
+            for the lowest and the highest label.
+        max_bins : int >= 2, optional
+            As in :meth:`empty`. None: every distinct score of arrays, 131,072 of Dask collections.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As ``optimize_thresholds``.
+
+        Examples
+        --------
+        >>> from gbdt_objectives import ThresholdStatistics
+        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1, 2, 2], score)
+        >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
+        (array([0.2 , 0.65]), 0.0)
+        """
+        columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
+        order = consecutive_labels(y_true) if labels is None else check_order(labels)
+        if max_bins is None and any_dask(columns):
+            max_bins = BLOCK
+        found = total(ThresholdStatistics.empty(order, max_bins=max_bins).add, columns)
+        check_enough_rows(found.rows, len(order))
+        return found
 
     def add(
         self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
@@ -333,7 +378,7 @@ class ThresholdStatistics:
         target = resolve_metric(metric)
         chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
         resolve_labels(self.labels, target)
-        found = METHODS[chosen](self._bins(target_prior), target)
+        found = METHODS[chosen](self.bins(target_prior), target)
         warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)
 
@@ -353,7 +398,7 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        bins = self._bins(target_prior)
+        bins = self.bins(target_prior)
         wide = bins.low < bins.high
         if not wide.any():
             return 0.0
@@ -366,7 +411,7 @@ class ThresholdStatistics:
         gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
         return max(0.0, gain)
 
-    def _bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
+    def bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         if not total.any():
