@@ -31,7 +31,8 @@ def refuse_alone(name: str, stack: Stack) -> None:
         name,
         stack,
         "train a different model: train on one machine, with XGBoost, or on Dask within "
-        "lightgbm() of gbdt_objectives.distributed.dask, passing its objective and callbacks",
+        "lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "
+        "callbacks",
     )
 
 

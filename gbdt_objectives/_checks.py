@@ -94,11 +94,9 @@ def not_dask(name: str, values: object) -> None:
     """Raise if it is a Dask collection, whose rows numpy would gather on this machine."""
     if is_dask(values):
         raise TypeError(
-            f"{name} is a Dask {type(values).__name__}, whose rows would all be gathered on this "
-            "machine: pass it to the function of the same name in "
-            "gbdt_objectives.distributed.dask, which sums partition by partition; where there is "
-            "none, map the function over the partitions, if it treats each row alone, or pass "
-            ".compute()"
+            f"{name} is a Dask {type(values).__name__}, but what it is passed to needs the rows on "
+            "this machine: if it treats each row alone map it over the partitions, otherwise pass "
+            ".compute(), as long as that fits; docs/large_data.md lists what takes Dask collections"
         )
 
 

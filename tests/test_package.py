@@ -71,6 +71,7 @@ def test_maths_knows_no_booster(path: Path) -> None:
                 "_values",
                 "_names",
                 "_order",
+                "_parts",
                 "_places",
                 "_rows",
                 "_splines",
@@ -157,7 +158,7 @@ def public() -> list[Any]:
     modules = [room(name) for name in ROOMS]
     modules += [room("adapters.xgboost"), room("adapters.lightgbm")]
     if find_spec("dask"):
-        modules.append(room("distributed.dask"))
+        modules += [room("distributed.dask"), room("distributed.dask.experimental")]
     things = [getattr(module, name) for module in modules for name in module.__all__ if name not in
               {"dask", "spark"}]  # fmt: skip
     things = [thing for thing in things if inspect.isfunction(thing) or inspect.isclass(thing)]
@@ -179,6 +180,20 @@ def test_public_names_are_documented(thing) -> None:
         hints = inspect.get_annotations(thing)
         missing = set(inspect.signature(thing).parameters) - set(hints)
         assert not missing, f"no type hints for {missing}"
+
+
+def test_dask_is_imported_for_dask_collections_only() -> None:
+    code = (
+        "import sys, numpy as np, gbdt_objectives as go\n"
+        "y, p = np.array([0, 1] * 9), np.linspace(0.1, 0.9, 18)\n"
+        "go.calibration.calibration_ratio_by_segment(y, p, y)\n"
+        "go.calibration.reliability_bins(y, p)\n"
+        "go.optimize_thresholds(y, p), go.quadratic_weighted_kappa(y, y), go.qwk_objective(y)\n"
+        "go.objectives.kappa_objective('absolute', y), go.priors.measured_keep_rates(y, y)\n"
+        "print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout.strip() == "[]"
 
 
 def test_missing_booster_names_the_command() -> None:

@@ -23,7 +23,11 @@ from gbdt_objectives.calibration.error_test import (
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
-from gbdt_objectives.calibration.segments import SegmentRatios, calibration_ratio_by_segment
+from gbdt_objectives.calibration.segments import (
+    SegmentRatios,
+    SegmentStatistics,
+    calibration_ratio_by_segment,
+)
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 __all__ = [
@@ -32,6 +36,7 @@ __all__ = [
     "ROCConvexHull",
     "ReliabilityBins",
     "SegmentRatios",
+    "SegmentStatistics",
     "brier_score",
     "calibration_error_test",
     "calibration_ratio",

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
+    check_no_columns,
     group_ties,
+    keep_rates,
+    label_1_columns,
     label_1_rows,
     probability_rows,
+    standing_rows,
 )
 from gbdt_objectives.calibration.table import table
+from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
+MAX_BINS = 131_072
+"""Different predictions of a Dask collection that are kept apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,6 +61,11 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
+    Dask Series or Arrays are taken too. Where they hold more than 131,072 different probabilities,
+    those that share a bin of :class:`gbdt_objectives.thresholds.ThresholdStatistics` stay
+    together, as equal
+    ones do: what the bins hold is exact, and their weights, or events, are as equal as that allows.
+
     Parameters
     ----------
     y_true : array-like of shape (n,)
@@ -80,7 +94,12 @@ def reliability_bins(
            3          0.2     0.3333
            3          0.7     0.6667
     """
-    return bin_rows(label_1_rows(y_true, probability, sample_weight), n_bins, strategy)
+    n_bins = check_bins(n_bins, strategy)
+    columns = label_1_columns(y_true, probability, sample_weight)
+    if strategy == "uniform":
+        return bins_of_sums(total(partial(uniform_sums, n_bins), columns))
+    counts = count_predictions(columns)
+    return bins_of_sums(counts.bin_sums(counts.ends(n_bins, strategy)))
 
 
 def expected_calibration_error(
@@ -148,12 +167,14 @@ def expected_calibration_error(
     >>> round(expected_calibration_error(y, p, n_bins=10, strategy="uniform"), 4)
     0.35
     """
-    rows = probability_rows(y_true, probability, labels, sample_weight)
-    return weighted_gap(bin_rows(predicted_class(rows), n_bins, strategy))
-
-
-def weighted_gap(bins: ReliabilityBins) -> float:
-    """The mean distance between probability and frequency."""
+    if any_dask({"y_true": y_true, "probability": probability, "sample_weight": sample_weight}):
+        check_no_columns(labels)
+    else:
+        rows = predicted_class(probability_rows(y_true, probability, labels, sample_weight))
+        y_true, probability, sample_weight = rows.y, rows.p, rows.w
+    bins = reliability_bins(
+        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
+    )
     gap = np.abs(bins.probability - bins.frequency)
     return float(np.average(gap, weights=bins.weight))
 
@@ -167,15 +188,74 @@ def predicted_class(rows: LabelledRows) -> LabelledRows:
     return LabelledRows(right, rows.p[np.arange(len(right)), predicted], rows.w, rows.kept)
 
 
-def bin_rows(rows: LabelledRows, n_bins: int, strategy: Strategy) -> ReliabilityBins:
-    """Bins of rows with the probability of label 1."""
-    return bins_of_sums(bin_sums(rows, bin_numbers(rows, n_bins, strategy), 0))
+@dataclass(frozen=True, eq=False)
+class PredictionCounts:
+    """Weights at the d different predictions of rows, or in narrow bins of them.
+
+    ``high``, ``p``: the highest and the mean prediction of each bin, rising; ``rows``: how many.
+    """
+
+    high: Array
+    p: Array
+    weight: Array
+    positive: Array
+    rows: int
+
+    @staticmethod
+    def of(rows: LabelledRows) -> PredictionCounts:
+        """Every prediction on its own."""
+        p, positive, negative = group_ties(rows)
+        return PredictionCounts(p, p, positive + negative, positive, len(rows.y))
+
+    def ends(self, n_bins: int, strategy: Strategy) -> Array:
+        """The highest prediction in each of at most n_bins bins but the last."""
+        share = self.weight if strategy == "quantile" else self.weight * self.p
+        return equal_share_ends(self.high, share, n_bins)
+
+    def bin_sums(self, ends: Array) -> Array:
+        """sum w, sum w p and sum w y of each bin, (3, B)."""
+        b = np.searchsorted(ends, self.high)
+        terms = (self.weight, self.weight * self.p, self.positive)
+        return np.array([np.bincount(b, x, minlength=len(ends) + 1) for x in terms])
 
 
-def bin_sums(rows: LabelledRows, b: Array, B: int) -> Array:
-    """sum w, sum w p and sum w y of each bin, of at least B bins: (3, B), which add up."""
-    w = rows.w
-    return np.array([np.bincount(b, x, minlength=B) for x in (w, w * rows.p, w * rows.y)])
+def count_predictions(columns: dict[str, Any], rate: float | None = None) -> PredictionCounts:
+    """Of rows that weigh what they stand for, with their rates in ``columns`` or all one ``rate``.
+
+    Arrays have each prediction on its own; those of Dask share bins if they are many.
+    """
+    if not any_dask(columns):
+        return PredictionCounts.of(read_standing_rows(rate, **columns))
+    empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
+    found = total(partial(add_predictions, empty, rate), columns)
+    weight = found.counts.sum(axis=1)
+    return PredictionCounts(found.high, found.score, weight, found.counts[:, 1], found.rows)
+
+
+def add_predictions(
+    empty: ThresholdStatistics, rate: float | None, **columns: Any
+) -> ThresholdStatistics:
+    rows = read_standing_rows(rate, **columns)
+    return empty.add(rows.y, rows.p, rows.w)
+
+
+def read_standing_rows(
+    rate: float | None,
+    y_true: Any,
+    probability: Any,
+    sample_weight: Any,
+    negative_keep_rate: Any = None,
+) -> LabelledRows:
+    rows = label_1_rows(y_true, probability, sample_weight)
+    given = negative_keep_rate if rate is None else rate
+    return standing_rows(rows, keep_rates(given, rows.given)[rows.kept])
+
+
+def uniform_sums(n_bins: int, y_true: Any, probability: Any, sample_weight: Any) -> Array:
+    """sum w, sum w p and sum w y of each bin of equal width, (3, n_bins), which add up."""
+    rows = label_1_rows(y_true, probability, sample_weight)
+    b, w = np.searchsorted(equal_width_ends(n_bins), rows.p), rows.w
+    return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
 
 
 def bins_of_sums(sums: Array) -> ReliabilityBins:
@@ -190,9 +270,7 @@ def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
     if strategy == "uniform":
         ends = equal_width_ends(n_bins)
     else:
-        p, positive, negative = group_ties(rows)
-        total = positive + negative
-        ends = equal_share_ends(p, total if strategy == "quantile" else total * p, n_bins)
+        ends = PredictionCounts.of(rows).ends(n_bins, strategy)
     return np.searchsorted(ends, rows.p)
 
 

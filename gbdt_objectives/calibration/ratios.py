@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import LabelledRows, label_1_rows, probability_rows
+from gbdt_objectives._parts import total
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    label_1_columns,
+    label_1_rows,
+    probability_rows,
+)
 
 
 def calibration_ratio(
@@ -18,6 +26,8 @@ def calibration_ratio(
     ::
 
         sum w p / sum w y
+
+    Dask Series or Arrays are taken too: their partitions are summed where they are.
 
     Parameters
     ----------
@@ -50,11 +60,12 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    return ratio_of_sums(ratio_sums(label_1_rows(y_true, probability, sample_weight)))
+    return ratio_of_sums(total(ratio_sums, label_1_columns(y_true, probability, sample_weight)))
 
 
-def ratio_sums(rows: LabelledRows) -> Array:
+def ratio_sums(y_true: Any, probability: Any, sample_weight: Any) -> Array:
     """sum w p and sum w y, which add up."""
+    rows = label_1_rows(y_true, probability, sample_weight)
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 

@@ -54,11 +54,7 @@ def probability_rows(
     """Rows from the arguments of the functions of this room."""
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
-        if labels is not None:
-            raise ValueError(
-                "labels name the columns of (n, K) probabilities, but probability is (n,), of "
-                "label 1: pass y_true == label as y_true"
-            )
+        check_no_columns(labels)
         y = _checks.vector("y_true", y_true).astype(np.float64)
         _checks.binary_labels("y_true", y)
     else:
@@ -72,15 +68,30 @@ def probability_rows(
     return weigh_rows(y, p, sample_weight, "probability")
 
 
-def label_1_rows(
-    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
-) -> LabelledRows:
-    """Rows with probabilities (n,)."""
+def check_no_columns(labels: ArrayLike | None) -> None:
+    """Raise for names of columns that probabilities (n,) have not."""
+    if labels is not None:
+        raise ValueError(
+            "labels name the columns of (n, K) probabilities, but probability is (n,), of "
+            "label 1: pass y_true == label as y_true"
+        )
+
+
+def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[str, Any]:
+    """The columns, of arrays or Dask collections, of rows with probabilities (n,)."""
     if np.ndim(probability) != 1:
         raise ValueError(
             f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
             "class at a time, y_true == label and its column"
         )
+    return {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
+
+
+def label_1_rows(
+    y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
+) -> LabelledRows:
+    """Rows with probabilities (n,)."""
+    label_1_columns(y_true, probability, sample_weight)  # which checks the shape
     return probability_rows(y_true, probability, None, sample_weight)
 
 

@@ -8,7 +8,7 @@ segment A = sum v y, B = sum v p, R = B/A its ratio, u = 1/R.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,8 +17,21 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.bins import Strategy, bin_numbers, bin_sums
-from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, label_1_rows
+from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._workers import some_rows
+from gbdt_objectives.calibration.bins import (
+    Strategy,
+    check_bins,
+    count_predictions,
+    equal_width_ends,
+)
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    keep_rates,
+    label_1_columns,
+    label_1_rows,
+    standing_rows,
+)
 from gbdt_objectives.calibration.table import table
 
 SIMILAR = 15
@@ -99,6 +112,10 @@ def calibration_ratio_by_segment(
 
     Of 20 segments one is beyond its 95 % limits by chance.
 
+    Dask Series or Arrays are taken too, of known categories if they are categorical; predictions
+    are binned as by :func:`reliability_bins`, in a first pass over the rows. The different segments
+    are gathered, not the rows.
+
     Parameters
     ----------
     y_true : array-like of shape (n,)
@@ -140,6 +157,7 @@ def calibration_ratio_by_segment(
     See Also
     --------
     calibration_ratio : The ratio of all rows.
+    SegmentStatistics : The same from parts of the rows, for files and other engines.
 
     References
     ----------
@@ -163,27 +181,279 @@ def calibration_ratio_by_segment(
           DE  1.78e+04     0.009959   0.009609     1.036    0.8938     1.202    0.6365
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
-    own = label_1_rows(y_true, probability, sample_weight)
-    rows, r = downsampled_rows(own, negative_keep_rate)
-    columns: list[tuple[str, Array, Array]] = []
-    if isinstance(segments, str):
+    columns = label_1_columns(y_true, probability, sample_weight)
+    by_prediction = isinstance(segments, str)
+    if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
-        columns.append(("prediction", *_prediction_bins(rows, n_bins, strategy)))
+        n_bins = check_bins(n_bins, strategy)
+    rate = None
+    if negative_keep_rate is not None and np.ndim(negative_keep_rate) == 0:
+        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     else:
-        for name, values in named_columns(segments):
-            argument = "segments" if name is None else f"segments[{name!r}]"
-            found, g = distinct_segments(values, rows.given, argument)
-            columns.append(("segment" if name is None else str(name), found, g[rows.kept]))
-    stands = expected_standing(rows, r)
-    lines = [_fields(name, found, g, own, rows.w, stands, level) for name, found, g in columns]
-    return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
+        columns["negative_keep_rate"] = negative_keep_rate
+    ends = equal_width_ends(n_bins) if by_prediction else None
+    similar = None
+    dropped = negative_keep_rate is not None and rate != 1
+    if dropped or (by_prediction and strategy != "uniform"):
+        counts = count_predictions(columns, rate)
+        if by_prediction and strategy != "uniform":
+            ends = counts.ends(n_bins, strategy)
+        if dropped:
+            similar_ends = counts.ends(SIMILAR, "events")
+            _, p, y = counts.bin_sums(similar_ends)
+            one = float(counts.weight.sum()) / counts.rows
+            similar = similar_ends, (y + one) / (p + one)
+    names: dict[str, str] = {}
+    if not by_prediction:
+        names, values = segment_columns(segments)
+        columns |= values
+    found = total(SegmentRule(names, rate, ends, similar).of, columns)
+    if found.kinds:
+        dropped_positive = np.array(sorted(found.kinds), bool)
+        _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
+    return found.ratios(confidence_level=level)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentStatistics:
+    """All that the calibration ratios of segments need of the rows, as sums: parts add up.
+
+    For files that are read chunk by chunk, and for engines other than Dask: make one of each part
+    of the rows with :meth:`of`, add them, and ask for the :meth:`ratios`.
+
+    Attributes
+    ----------
+    rows : int
+        How many rows of weight above 0 there are.
+    weight : float
+        Their total weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives.calibration import SegmentStatistics
+    >>> y, p = np.array([0, 1, 0, 0, 1, 1] * 50), np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.8] * 50)
+    >>> country = np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50)
+    >>> parts = slice(0, 100), slice(100, None)
+    >>> a, b = (SegmentStatistics.of(y[part], p[part], country[part]) for part in parts)
+    >>> (a + b).ratios()
+    SegmentRatios: 2 segments
+     segment    weight  probability  frequency     ratio       low      high    p_value
+          AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
+          DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
+    """
+
+    rows: int
+    weight: float
+    columns: tuple[ColumnSums, ...]
+    kinds: frozenset[tuple[bool, bool]]
+
+    @staticmethod
+    def of(
+        y_true: ArrayLike,
+        probability: ArrayLike,
+        segments: ArrayLike | Mapping[Any, ArrayLike],
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> SegmentStatistics:
+        """Statistics of a part of the rows, of which none need have weight.
+
+        Parameters
+        ----------
+        y_true, probability, segments, sample_weight
+            As in :func:`calibration_ratio_by_segment`, but no bins of the prediction, which only
+            all rows together have.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`calibration_ratio_by_segment`.
+        """
+        if isinstance(segments, str):
+            raise ValueError(
+                f"segments must be a column, (n,), or several by name, found {segments!r}: for "
+                "bins of the prediction call calibration_ratio_by_segment"
+            )
+        names, values = segment_columns(segments)
+        columns = label_1_columns(y_true, probability, sample_weight) | values
+        with some_rows():
+            return total(SegmentRule(names).of, columns)
+
+    def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
+        if not isinstance(other, SegmentStatistics):
+            return NotImplemented
+        a, b = ([column.name for column in one.columns] for one in (self, other))
+        if a != b:
+            raise ValueError(
+                f"statistics of the columns {_checks.shown(a)} and {_checks.shown(b)} do not add "
+                "up: give segments of the same names"
+            )
+        columns = zip(self.columns, other.columns, strict=True)
+        return SegmentStatistics(
+            self.rows + other.rows,
+            self.weight + other.weight,
+            tuple(one + another for one, another in columns),
+            self.kinds | other.kinds,
+        )
+
+    def ratios(self, *, confidence_level: float = 0.95) -> SegmentRatios:
+        """What ``calibration_ratio_by_segment`` gives for the rows added so far.
+
+        Parameters
+        ----------
+        confidence_level : float in (0, 1)
+            Of the limits.
+
+        Returns
+        -------
+        SegmentRatios
+
+        Raises
+        ------
+        ValueError
+            No row has weight.
+        """
+        level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
+        if not self.rows:
+            raise ValueError("the statistics hold no rows of weight above 0: add some first")
+        unit = self.weight / self.rows
+        lines = [column.fields(unit, level) for column in self.columns]
+        return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
+
+
+@dataclass(frozen=True)
+class SegmentRule:
+    """What is added up of rows, by segment.
+
+    ``names``: of columns of segments, by argument; none, if the segments are bins of the
+    prediction with these ``ends``. ``rate``: of all negatives; None: of each row, or 1.
+    ``similar``: where negatives were dropped, the ends of bins of similar predictions and the
+    outcomes over predictions in each.
+    """
+
+    names: Mapping[str, str]
+    rate: float | None = None
+    ends: Array | None = None
+    similar: tuple[Array, Array] | None = None
+
+    def of(
+        self,
+        y_true: Any,
+        probability: Any,
+        sample_weight: Any,
+        negative_keep_rate: Any = None,
+        **segments: Any,
+    ) -> SegmentStatistics:
+        own = label_1_rows(y_true, probability, sample_weight)
+        given = negative_keep_rate if self.rate is None else self.rate
+        r = keep_rates(given, own.given)[own.kept]
+        v = standing_rows(own, r).w
+        stands = np.ones(len(r))
+        if self.similar is not None:
+            ends, true = self.similar
+            stands = standing_of(own.p, r, true[np.searchsorted(ends, own.p)])
+        kinds: frozenset[tuple[bool, bool]] = frozenset()
+        if negative_keep_rate is not None:
+            occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
+            kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
+        columns: list[ColumnSums] = []
+        if self.ends is not None:
+            b, B = np.searchsorted(self.ends, own.p), len(self.ends) + 1
+            low, high = np.ones(B), np.zeros(B)
+            np.minimum.at(low, b, own.p)
+            np.maximum.at(high, b, own.p)
+            sums = segment_sums(own, v, stands, b, B)
+            columns.append(BinSums("segments", "prediction", list(range(B)), [], sums, low, high))
+        for argument, name in self.names.items():
+            found, g, ordered = distinct_segments(segments[argument], own.given, argument)
+            values = list(found) if found.dtype.kind in "mM" else found.tolist()
+            sums = segment_sums(own, v, stands, g[own.kept], len(values))
+            filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
+            columns.append(
+                ColumnSums(
+                    argument,
+                    name,
+                    [values[k] for k in filled.tolist()],
+                    values if ordered else [],
+                    sums[:, filled],
+                )
+            )
+        return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(columns), kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """:func:`segment_sums` of the segments of one column, (9, G), in the order of ``values``.
+
+    ``order``: all categories, if they have an order of their own.
+    """
+
+    argument: str
+    name: str
+    values: list[Any]
+    order: list[Any]
+    sums: Array
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        at = {value: k for k, value in enumerate(self.values)}
+        for value in other.values:
+            at.setdefault(value, len(at))
+        sums = np.pad(self.sums, ((0, 0), (0, len(at) - len(self.values))))
+        sums[:, [at[value] for value in other.values]] += other.sums
+        return replace(self, values=list(at), order=self.order or other.order, sums=sums)
+
+    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
+        """Those of SegmentRatios, in the order of the categories, or sorted."""
+        at = {value: k for k, value in enumerate(self.values)}
+        try:
+            listed = [value for value in self.order if value in at] or sorted(at)
+        except TypeError:
+            kinds = sorted({type(value).__name__ for value in at})
+            raise TypeError(
+                f"{self.argument} must be of one type that can be sorted, found "
+                f"{', '.join(kinds)}: make them all strings or all integers"
+            ) from None
+        values = np.empty(len(listed), object)
+        values[:] = listed
+        sums = self.sums[:, [at[value] for value in listed]]
+        return fields_of_sums(self.name, values, sums, unit, level)
+
+
+@dataclass(frozen=True, eq=False)
+class BinSums(ColumnSums):
+    """The same of bins of the prediction, with the lowest and the highest in each."""
+
+    low: Array
+    high: Array
+
+    def __add__(self, other: ColumnSums) -> BinSums:
+        assert isinstance(other, BinSums)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return replace(self, sums=self.sums + other.sums, low=low, high=high)
+
+    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
+        filled = self.low <= self.high
+        ranges = zip(self.low[filled], self.high[filled], strict=True)
+        names = np.array([f"{low:.3g} to {high:.3g}" for low, high in ranges], object)
+        return fields_of_sums(self.name, names, self.sums[:, filled], unit, level)
+
+
+def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """What columns are called in the result, and the columns, by argument."""
+    names, columns = {}, {}
+    for name, values in named_columns(segments):
+        argument = "segments" if name is None else f"segments[{name!r}]"
+        check_column(argument, values)
+        names[argument] = "segment" if name is None else str(name)
+        columns[argument] = values
+    return names, columns
 
 
 def named_columns(segments: Any) -> list[tuple[Any, Any]]:
     """Columns by name; None names the only one."""
     if isinstance(segments, Mapping):
         names = list(segments)
-    elif hasattr(segments, "columns"):
+    elif hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2:
         names = list(segments.columns)
     else:
         if np.ndim(segments) == 2:
@@ -197,12 +467,12 @@ def named_columns(segments: Any) -> list[tuple[Any, Any]]:
     return [(name, segments[name]) for name in names]
 
 
-def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array]:
-    """The values of a column, categories in their own order, and the number of each row's."""
-    _checks.not_dask(argument, values)
+def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array, bool]:
+    """The values of a column, the number of each row's, and whether they are categories, which
+    come in their own order."""
     category = getattr(values, "cat", values)
     if not (hasattr(category, "categories") and hasattr(category, "codes")):
-        return _checks.distinct_groups(values, n, argument)
+        return *_checks.distinct_groups(values, n, argument), False
     codes = np.asarray(category.codes).astype(np.intp)
     _checks.same_length(argument, codes, "the labels", n)
     if (codes < 0).any():
@@ -210,46 +480,15 @@ def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array]
             f"{argument} must not be missing, found a row without a category at row "
             f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
         )
-    return np.asarray(category.categories), codes
-
-
-def _prediction_bins(rows: LabelledRows, n_bins: int, strategy: Strategy) -> tuple[Array, Array]:
-    """What bins of the prediction are called, and the bin of each row."""
-    b = bin_numbers(rows, n_bins, strategy)
-    return bin_names(*bin_ranges(rows.p, b, 0)), b
-
-
-def bin_ranges(p: Array, b: Array, B: int) -> tuple[Array, Array]:
-    """The lowest and the highest prediction of each bin, of at least B bins; (1, 0) if empty."""
-    B = max(B, int(b.max(initial=-1)) + 1)
-    low, high = np.ones(B), np.zeros(B)
-    np.minimum.at(low, b, p)
-    np.maximum.at(high, b, p)
-    return low, high
-
-
-def bin_names(low: Array, high: Array) -> Array:
-    """What bins of the prediction are called."""
-    return np.array([f"{l:.3g} to {h:.3g}" for l, h in zip(low, high, strict=True)])
-
-
-def _fields(
-    name: str, found: Array, g: Array, rows: LabelledRows, v: Array, stands: Array, level: float
-) -> tuple[Array, ...]:
-    """Those of SegmentRatios, for the segments that occur in ``g``."""
-    filled, g = np.unique(g, return_inverse=True)
-    values = np.empty(len(found), object)
-    values[:] = list(found) if found.dtype.kind in "mM" else found.tolist()
-    unit = float(rows.w.mean())
-    sums = row_sums(rows.y, rows.p, rows.w / unit, v / unit, stands, g)
-    return fields_of_sums(name, values[filled], np.bincount(g, v), sums, unit, level)
+    return np.asarray(category.categories), codes, True
 
 
 def fields_of_sums(
-    name: str, values: Array, W: Array, sums: Array, unit: float, level: float
+    name: str, values: Array, sums: Array, unit: float, level: float
 ) -> tuple[Array, ...]:
-    """Those of SegmentRatios; ``sums`` are :func:`row_sums` of weights in units of ``unit``."""
-    found = score_sums(sums)
+    """Those of SegmentRatios, of :func:`segment_sums`; ``unit``: the mean weight of the rows."""
+    W, own = sums[0], sums[1:] / unit ** DEGREES[:, np.newaxis]
+    found = score_sums(own)
     low, high = score_limits(found, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = found.B / found.A
@@ -264,24 +503,6 @@ def fields_of_sums(
         high,
         score_test(found),
     )
-
-
-def expected_standing(rows: LabelledRows, r: Array) -> Array:
-    """The mean of (v/w)^2 of rows of the same prediction, 1 or 1/r^2 by the label.
-
-    From p, corrected by the outcomes (and one more as expected) of similar predictions.
-    """
-    if not (r < 1).any():
-        return np.ones(len(r))
-    b = bin_numbers(rows, SIMILAR, "events")
-    _, p, y = bin_sums(rows, b, 0)
-    return standing_of(rows.p, r, true_ratio(y, p, float(rows.w.mean()))[b])
-
-
-def true_ratio(y: Array, p: Array, one: float) -> Array:
-    """Outcomes over predictions of bins, given their sums and the weight of a row."""
-    ratio: Array = (y + one) / (p + one)
-    return ratio
 
 
 def standing_of(p: Array, r: Array, true: Array) -> Array:
@@ -302,21 +523,22 @@ class ScoreSums(NamedTuple):
 
 
 DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
-"""How many weights are multiplied in each of :func:`row_sums`."""
+"""How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
 
-def row_sums(y: Array, p: Array, w: Array, v: Array, stands: Array, g: Array) -> Array:
-    """Sums over the rows of the segments 0 to max(g), which all occur: (8, G), which add up.
+def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) -> Array:
+    """Sums over the rows of the segments 0 to G-1: of v, and of what follows from them, (9, G).
 
     ``stands``: what is expected of (v/w)^2.
     """
+    y, p, w = rows.y, rows.p, rows.w
     wy, vp = w * y, v * p
-    terms = (wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
-    return np.array([np.bincount(g, x) for x in terms])
+    terms = (v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
+    return np.array([np.bincount(g, x, minlength=G) for x in terms])
 
 
 def score_sums(sums: Array) -> ScoreSums:
-    """Of segments with these :func:`row_sums`.
+    """Of segments with these :func:`segment_sums` but the first.
 
     Of few kept negatives, each standing for many rows, S itself is uncertain, and small where
     the ratio is off: it is at least what is expected.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
+from gbdt_objectives._parts import check_column, total
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
@@ -33,7 +35,7 @@ def quadratic_weighted_kappa(
               = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
 
     O the (weighted) confusion counts, E those expected by chance. The second form
-    needs no confusion matrix.
+    needs no confusion matrix. Dask Series or Arrays are taken too.
 
     Parameters
     ----------
@@ -72,47 +74,91 @@ def quadratic_weighted_kappa(
     >>> quadratic_weighted_kappa(["low", "high"], ["low", "high"], labels=["low", "mid", "high"])
     1.0
     """
-    order = _checks.category_order("y_true", y_true) if labels is None else check_order(labels)
+    if labels is None:
+        check_column("y_true", y_true)
+        order = _checks.category_order("y_true", y_true)
+    else:
+        order = check_order(labels)
+    columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
+    return total(partial(sums_of_classes, order), columns).kappa()
+
+
+def sums_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> KappaSums:
+    """Of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
+    if w is not None and not w.any():
+        return KappaSums()
     counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
-    return kappa_of_classes(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
+    return KappaSums.of(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
+
+
+@dataclass(frozen=True)
+class KappaSums:
+    """What kappa needs of classes y and p: n, their means above an origin, and the sums of squares
+    and products of the deviations from the means.
+
+    The origin, the lowest class, keeps what is added up small.
+    """
+
+    origin: float = 0.0
+    n: float = 0.0
+    y: float = 0.0
+    p: float = 0.0
+    yy: float = 0.0
+    pp: float = 0.0
+    yp: float = 0.0
+
+    @staticmethod
+    def of(rows: Rows, origin: float) -> KappaSums:
+        """Of the rows at hand."""
+        n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
+        if n == 0:
+            return KappaSums()
+        mean_y, mean_p = s_y / n, s_p / n
+
+        def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
+            u, v = y - origin - mean_y, p - origin - mean_p
+            return u * u, v * v, u * v
+
+        return KappaSums(origin, n, mean_y, mean_p, *rows.own_sum(terms).tolist())
+
+    def __add__(self, other: KappaSums) -> KappaSums:
+        if not self.n or not other.n:
+            return self if self.n else other
+        up = other.origin - self.origin
+        u, v = other.y + up - self.y, other.p + up - self.p
+        n = self.n + other.n
+        share, h = other.n / n, self.n * other.n / n
+        return KappaSums(
+            self.origin,
+            n,
+            self.y + share * u,
+            self.p + share * v,
+            self.yy + other.yy + h * u * u,
+            self.pp + other.pp + h * v * v,
+            self.yp + other.yp + h * u * v,
+        )
+
+    def kappa(self) -> float:
+        """1 - F/G = 2 C / G, C the sum of products of deviations from the means: exactly 0 for a
+        constant prediction."""
+        G = self.yy + self.pp + self.n * (self.y - self.p) ** 2
+        if not G > 0:
+            return warn_undefined(
+                "y_true and y_pred hold one and the same class only: kappa is 0/0"
+            )
+        return 2 * self.yp / G
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """1 - F/G = 2 C / G of classes, C the sum of products of deviations from the means: exactly 0
-    for a constant prediction.
-
-    ``origin``, the lowest class, keeps what is added up small.
-    """
-    parts = rows.parts(lambda part: deviations(part, origin))
-    n, y, p, yy, pp, yp = parts[parts[:, 0] > 0].T
-    N = float(n.sum())
-    u, v = y - float(n @ y) / N, p - float(n @ p) / N
-    within = yy.sum() + pp.sum() + n @ (u * u) + n @ (v * v)
-    G = float(within) + N * (float(n @ y) / N - float(n @ p) / N) ** 2
-    if not G > 0:
-        return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
-    return 2 * float(yp.sum() + n @ (u * v)) / G
-
-
-def deviations(rows: Rows, origin: float) -> list[float]:
-    """n, the means of y and p above ``origin``, and sums of squares and products of the deviations
-    from them, of the rows at hand."""
-    n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
-    if n == 0:
-        return [0.0] * 6
-    mean_y, mean_p = s_y / n, s_p / n
-
-    def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        u, v = y - origin - mean_y, p - origin - mean_p
-        return u * u, v * v, u * v
-
-    return [n, mean_y, mean_p, *rows.own_sum(terms).tolist()]
+    """Of everybody's rows."""
+    parts = rows.parts(lambda part: astuple(KappaSums.of(part, origin)))
+    return sum((KappaSums(*part) for part in parts.tolist()), KappaSums()).kappa()
 
 
 def warn_undefined(reason: str) -> float:
@@ -161,9 +207,9 @@ def extended_qwk_metric(
     Parameters
     ----------
     y_true, target_prior, center, spread
-        As in :func:`qwk_objective`: where the mean a and the variance b of the labels
-        come from. If all are None: from the rows that are scored, and kappa~ is then
-        Lin's concordance correlation coefficient.
+        As in :func:`qwk_objective`, of arrays or Dask collections: where the mean a and the
+        variance b of the labels come from. If all are None: from the rows that are scored, and
+        kappa~ is then Lin's concordance correlation coefficient.
 
     Returns
     -------

@@ -281,26 +281,49 @@ class MatrixClasses(Values):
         )
 
 
-def label_weights(y: Array, w: Array | None) -> tuple[Array, Array]:
-    """The different labels, ascending, and the weight of each."""
-    low, high = float(y.min()), float(y.max())
-    whole = low.is_integer() and high - low < MOST_LABELS
-    if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
-        positions = np.subtract(y, low).astype(np.intp)
-        found = np.flatnonzero(np.bincount(positions))
-        return low + found, np.bincount(positions, w).astype(np.float64)[found]
-    labels, at = np.unique(y, return_inverse=True)
-    check_few_labels("y_true", len(labels))
-    return labels.astype(np.float64), np.bincount(at, w).astype(np.float64)
+@dataclass(frozen=True, eq=False)
+class LabelWeights:
+    """The different labels of some rows, ascending, and the weight of each."""
+
+    labels: Array
+    weights: Array
+
+    @staticmethod
+    def of(y: Array, w: Array | None) -> LabelWeights:
+        low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
+        whole = low.is_integer() and high - low < MOST_LABELS
+        if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
+            positions = np.subtract(y, low).astype(np.intp)
+            found = np.flatnonzero(np.bincount(positions))
+            weights = np.bincount(positions, w).astype(np.float64)[found]
+            return LabelWeights(low + found, weights)
+        labels, at = np.unique(y, return_inverse=True)
+        return LabelWeights(labels.astype(np.float64), np.bincount(at, w).astype(np.float64))
+
+    @staticmethod
+    def merged(parts: list[LabelWeights]) -> LabelWeights:
+        labels = np.concatenate([part.labels for part in parts])
+        weights = np.concatenate([part.weights for part in parts])
+        every, at = np.unique(labels, return_inverse=True)
+        return LabelWeights(every, np.bincount(at, weights, len(every)))
+
+    def __add__(self, other: LabelWeights) -> LabelWeights:
+        both = LabelWeights.merged([self, other])
+        few = slice(MOST_LABELS + 1)  # one more than are supported, for them to be refused
+        return LabelWeights(both.labels[few], both.weights[few])
+
+    def checked(self) -> tuple[Array, Array]:
+        """Labels and weights, if they are not too many."""
+        check_few_labels("y_true", len(self.labels))
+        return self.labels, self.weights
 
 
 def padded_label_weights(rows: Rows) -> Array:
     """How many different labels there are, which, and the weight of each."""
+    labels, weights = LabelWeights.of(rows.y, rows.w).checked()
     found = np.zeros(2 * MOST_LABELS + 1)
-    if len(rows):
-        labels, weights = label_weights(rows.y, rows.w)
-        found[0] = K = len(labels)
-        found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
+    found[0] = K = len(labels)
+    found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
     return found
 
 
@@ -316,11 +339,10 @@ def check_few_labels(name: str, K: int) -> None:
 def merge_label_weights(parts: Array) -> tuple[Array, Array]:
     """The different labels of all parts of the rows, ascending, and the weight of each.
 
-    ``parts`` (m, 2 MOST_LABELS + 1): how many there are, the labels and the weights of each.
+    ``parts`` (m, 2 MOST_LABELS + 1): as :func:`padded_label_weights` of each.
     """
-    K = parts[:, 0].astype(int)
-    labels, weights = np.split(parts[:, 1:], 2, axis=1)
-    there = np.arange(MOST_LABELS) < K[:, np.newaxis]
-    every, at = np.unique(labels[there], return_inverse=True)
-    check_few_labels("y_true", len(every))
-    return every, np.bincount(at, weights[there], len(every))
+    found = []
+    for part in parts:
+        K = int(part[0])
+        found.append(LabelWeights(part[1 : 1 + K], part[1 + MOST_LABELS :][:K]))
+    return LabelWeights.merged(found).checked()

@@ -51,15 +51,21 @@ def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> 
     return Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])
 
 
-def range_of_labels(y: Array, label_range: LabelRange | None) -> LabelRange:
-    """``label_range``, in which all labels must lie, or (min, max)."""
-    if label_range is None:
-        low, high = float(y.min()), float(y.max())
-        if low == high:
-            raise constant_labels("y_true", low)
-        label_range = (low, high)
-    _checks.in_label_range("y_true", y, label_range)
-    return label_range
+def check_training_labels(
+    y: Array, label_range: LabelRange | None, prior_labels: Array | None
+) -> None:
+    """Raise for a label outside the range, or that the prior does not name, if these are given."""
+    if label_range is not None:
+        _checks.in_label_range("y_true", y, label_range)
+    if prior_labels is not None:
+        check_prior_covers(y, prior_labels)
+
+
+def range_between(low: float, high: float) -> LabelRange:
+    """From the lowest to the highest label, if these differ."""
+    if low == high:
+        raise constant_labels("y_true", low)
+    return low, high
 
 
 def check_prior_covers(y: Array, prior_labels: Array) -> None:

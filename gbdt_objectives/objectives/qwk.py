@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,17 +20,19 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL, Domain, MeasuredRange
+from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
 from gbdt_objectives.objectives.coupled import (
+    LabelRange,
     check_complete,
     check_finite_sums,
-    check_prior_covers,
     check_reduce,
+    check_training_labels,
     check_weights_have_labels,
     constant_labels,
-    range_of_labels,
+    range_between,
     read_training_labels,
 )
 
@@ -76,12 +79,14 @@ class QWKLoss(Loss):
         """With centre, spread and label range where they are not given."""
         if not self.needs_labels:
             return self
-        low, high, a, b = mean_variance("y_true", rows.parts(label_moments))
+        parts = rows.parts(lambda part: astuple(LabelMoments.of(part)))
+        found = sum((LabelMoments(*part) for part in parts.tolist()), LabelMoments())
+        a, b = found.mean_variance("y_true")
         return replace(
             self,
             center=a if self.center is None else self.center,
             spread=b if self.spread is None else self.spread,
-            label_range=(low, high) if self._needs_range else self.label_range,
+            label_range=(found.low, found.high) if self._needs_range else self.label_range,
         )
 
     def clipped(self, p: Any, xp: Any) -> Any:
@@ -209,7 +214,8 @@ def qwk_objective(
     y_true : array-like of shape (n,), optional
         The labels of the training rows, any finite numbers. They give what is not given below:
         ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
-        (min, max). None: taken from the training data, of all workers if there are several.
+        (min, max). A Dask Series or Array is taken too, and measured where its partitions are.
+        None: taken from the training data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -276,21 +282,20 @@ def qwk_objective(
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
     check_weights_have_labels(y_true, sample_weight)
-    a = b = None
+    a = b = prior_labels = None
     if target_prior is not None:
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
-        a, b = moments_of("target_prior", Rows(prior_labels, w=prior))
+        a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
     if y_true is not None:
-        rows = read_training_labels(y_true, sample_weight)
-        label_range = range_of_labels(rows.y, label_range)
-        if target_prior is not None:
-            check_prior_covers(rows.y, prior_labels)
-        elif center is None or spread is None:
-            a, b = moments_of("y_true", rows)
+        measure = partial(training_moments, label_range, prior_labels)
+        found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
+        label_range = label_range or range_between(found.low, found.high)
+        if target_prior is None and (center is None or spread is None):
+            a, b = found.mean_variance("y_true")
     center, spread = a if center is None else center, b if spread is None else spread
-    if target_prior is not None and label_range is not None:
+    if prior_labels is not None and label_range is not None:
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
     loss = QWKLoss(
@@ -306,42 +311,61 @@ def qwk_objective(
     return Objective(loss)
 
 
-def moments_of(name: str, rows: Rows) -> tuple[float, float]:
-    """Mean and variance of the labels at hand."""
-    return mean_variance(name, np.array([label_moments(rows)]))[2:]
+@dataclass(frozen=True)
+class LabelMoments:
+    """Of labels that count: the lowest and the highest, and the sums of w, w d and w d^2, where
+    d = label - lowest, which are exact for integers."""
+
+    low: float = math.inf
+    high: float = -math.inf
+    n: float = 0.0
+    s1: float = 0.0
+    s2: float = 0.0
+
+    @staticmethod
+    def of(rows: Rows) -> LabelMoments:
+        """Of the rows at hand."""
+        counted = rows.counted_labels
+        if not counted.shape[0]:
+            return LabelMoments()
+        low, high = rows.place.extremes(counted)
+
+        def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, ...]:
+            d = y - low
+            return 1.0, d, d * d
+
+        return LabelMoments(low, high, *rows.own_sum(terms).tolist())
+
+    def __add__(self, other: LabelMoments) -> LabelMoments:
+        if not self.n or not other.n:
+            return self if self.n else other
+        low = min(self.low, other.low)
+        sums = np.add(self._above(low), other._above(low)).tolist()
+        return LabelMoments(low, max(self.high, other.high), *sums)
+
+    def _above(self, low: float) -> tuple[float, float, float]:
+        """The sums with another, lower origin."""
+        h = self.low - low
+        return self.n, self.s1 + h * self.n, self.s2 + h * (2 * self.s1 + h * self.n)
+
+    def mean_variance(self, name: str) -> tuple[float, float]:
+        if not self.n:
+            raise ValueError(
+                f"the weights of all rows of {name} are 0: at least one row must count"
+            )
+        first, second = self.s1 / self.n, self.s2 / self.n
+        mean, variance = self.low + first, second - first**2
+        if not variance > 1e-12 * second:  # more than rounding
+            raise constant_labels(name, mean)
+        return mean, variance
 
 
-def label_moments(rows: Rows) -> list[float]:
-    """Of the rows that count: lowest and highest label, n, sum w d and sum w d^2 of d = y - lowest,
-    exact for integers."""
-    counted = rows.counted_labels
-    if not counted.shape[0]:
-        return [math.inf, -math.inf, 0.0, 0.0, 0.0]
-    low, high = rows.place.extremes(counted)
-
-    def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, ...]:
-        d = y - low
-        return 1.0, d, d * d
-
-    return [low, high, *rows.own_sum(terms).tolist()]
-
-
-def mean_variance(name: str, parts: Array) -> tuple[float, float, float, float]:
-    """Lowest and highest label, mean and variance, of the :func:`label_moments` of all parts, each
-    from its own origin."""
-    if not parts[:, 2].any():
-        raise ValueError(f"the weights of all rows of {name} are 0: at least one row must count")
-    parts = parts[parts[:, 2] > 0]
-    low, high, n, s1, s2 = parts.T
-    origin = low.min()
-    up = low - origin
-    total = n.sum()
-    first = (s1 + n * up).sum() / total
-    second = (s2 + up * (2 * s1 + n * up)).sum() / total
-    mean, variance = origin + first, second - first**2
-    if not variance > 1e-12 * second:  # more than rounding
-        raise constant_labels(name, float(mean))
-    return float(origin), float(high.max()), float(mean), float(variance)
+def training_moments(
+    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any
+) -> LabelMoments:
+    rows = read_training_labels(y_true, sample_weight)
+    check_training_labels(rows.y, label_range, prior_labels)
+    return LabelMoments.of(rows)
 
 
 def _check_moments(

@@ -10,6 +10,7 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,12 +20,14 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, REAL, Domain, MeasuredRange
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
+from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 from gbdt_objectives.objectives.costs import (
     AbsoluteCost,
     ExpectedCost,
+    LabelWeights,
     MatrixClasses,
     MatrixCost,
     RowFunction,
@@ -32,7 +35,6 @@ from gbdt_objectives.objectives.costs import (
     check_finite,
     evaluate,
     expected_cost,
-    label_weights,
     matrix_cost,
     merge_label_weights,
     name_of,
@@ -42,10 +44,10 @@ from gbdt_objectives.objectives.coupled import (
     LabelRange,
     check_complete,
     check_finite_sums,
-    check_prior_covers,
     check_reduce,
+    check_training_labels,
     check_weights_have_labels,
-    range_of_labels,
+    range_between,
     read_training_labels,
 )
 
@@ -214,8 +216,8 @@ def kappa_objective(
           level if the objective is to be pickled; finite, and as smooth as it is.
     y_true : array-like of shape (n,), optional
         The labels of the training rows, at most 1000 different ones. They give pi and, except
-        for a matrix, ``label_range`` = (min, max). None: taken from the training data, of all
-        workers if there are several.
+        for a matrix, ``label_range`` = (min, max). A Dask Series or Array is taken too. None:
+        taken from the training data, of all workers if there are several.
     sample_weight, target_prior, label_range, clip, reduce
         As in :func:`qwk_objective`; the prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}
@@ -285,6 +287,7 @@ def kappa_objective(
     loss = RatioLoss(
         numerator=numerator, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
+    prior_labels = None
     if target_prior is not None:
         prior_labels, pi = _checks.prior("target_prior", target_prior)
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
@@ -293,19 +296,34 @@ def kappa_objective(
         if reduce is not None:
             check_complete(loss, "kappa_objective")
         return Objective(loss)
-    rows = read_training_labels(y_true, sample_weight)
-    loss.labels.check("y_true", rows.y)
+    of_matrix = isinstance(numerator, MatrixCost)
+    measure = partial(
+        training_weights, loss.labels, None if of_matrix else label_range, prior_labels
+    )
+    found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
     if isinstance(numerator, MatrixCost):
         within = numerator.label_range
     else:
-        within = range_of_labels(rows.y, label_range)
-    if target_prior is None:
-        loss = loss.expecting("y_true", *label_weights(rows.y, rows.w))
+        within = label_range or range_between(float(found.labels[0]), float(found.labels[-1]))
+    if prior_labels is None:
+        return Objective(replace(loss.expecting("y_true", *found.checked()), label_range=within))
     loss = replace(loss, label_range=within)
-    if target_prior is not None:
-        check_prior_covers(rows.y, prior_labels)
-        loss.labels.check("a label of target_prior", prior_labels[pi > 0])
+    loss.labels.check("a label of target_prior", prior_labels[pi > 0])
     return Objective(loss)
+
+
+def training_weights(
+    domain: Domain,
+    label_range: LabelRange | None,
+    prior_labels: Array | None,
+    y_true: Any,
+    sample_weight: Any,
+) -> LabelWeights:
+    rows = read_training_labels(y_true, sample_weight)
+    if len(rows):
+        domain.check("y_true", rows.y)
+    check_training_labels(rows.y, label_range, prior_labels)
+    return LabelWeights.of(rows.y, rows.w)
 
 
 def _cost(cost: str | ArrayLike | RowFunction, label_range: LabelRange | None) -> RowFunction:

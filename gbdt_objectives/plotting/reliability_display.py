@@ -307,6 +307,8 @@ def _curve(
     level: float,
     sample_weight: ArrayLike | None,
 ) -> ReliabilityCurve:
+    _checks.not_dask("y_true", y_true)
+    _checks.not_dask("probability", probability)
     if strategy == "isotonic":
         found = _fit(y_true, probability, sample_weight)
     else:

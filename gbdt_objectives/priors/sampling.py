@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives._checks import Array, RandomState, is_dask, shown
 from gbdt_objectives._order import labels_first
+from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
 
@@ -63,6 +66,11 @@ def negative_downsample(
     (100, 2044)
     >>> shift = log_odds_shift(class_keep_rates=measured_keep_rates(y, y[rows]))
     """
+    if is_dask(y):
+        raise TypeError(
+            f"y is a Dask {type(y).__name__}, whose rows have no positions: write "
+            "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
+        )
     kept: float | Array
     if np.ndim(negative_keep_rate) == 0:
         kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
@@ -98,6 +106,9 @@ def negative_downsample_by_key(
     :func:`negative_downsample`: by a standard error of ``sqrt(rate (1 - rate) / m)`` for m
     negatives with different keys, more where keys are repeated. :func:`measured_keep_rates`
     gives what was kept.
+
+    Dask Series or Arrays are taken too: the mask is one like ``y``, and computed lazily. Whether
+    both labels occur, and are kept, is then seen by :func:`measured_keep_rates` only.
 
     Parameters
     ----------
@@ -146,7 +157,15 @@ def negative_downsample_by_key(
     >>> bool((negative_downsample_by_key(y[part], user[part], 0.02) == mask[part]).all())
     True
     """
-    kept = kept_by_key(y, key, negative_keep_rate, seed=seed)
+    seed = _checks.whole_number("seed", seed, 0)
+    columns, rate = {"y": y, "key": key}, None
+    if np.ndim(negative_keep_rate) == 0:
+        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    else:
+        columns["negative_keep_rate"] = negative_keep_rate
+    kept: NDArray[np.bool_] = map_parts(partial(kept_by_key, seed, rate), columns, bool)
+    if is_dask(kept):
+        return kept
     labels = check_zero_one_labels(y)
     for label, rows in ((0, int((labels == 0).sum())), (1, int((labels == 1).sum()))):
         if rows == 0:
@@ -157,21 +176,23 @@ def negative_downsample_by_key(
 
 
 def kept_by_key(
-    y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, seed: int
+    seed: int,
+    rate: float | None,
+    y: ArrayLike,
+    key: ArrayLike,
+    negative_keep_rate: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
-    """The mask of some rows; they may be without one of the labels."""
-    rate: float | Array
-    if np.ndim(negative_keep_rate) == 0:
-        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        rate = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
+    """The mask of some rows, which may be without one of the labels; ``rate`` None: one a row."""
+    rates: Any = rate
+    if negative_keep_rate is not None:
+        rates = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    if isinstance(rate, np.ndarray):
-        _checks.same_length("negative_keep_rate", rate, "the labels", len(labels))
+    if negative_keep_rate is not None:
+        _checks.same_length("negative_keep_rate", rates, "the labels", len(labels))
     _checks.binary_labels("y", labels)
-    kept: NDArray[np.bool_] = (labels == 1) | (uniform < rate)
+    kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
     return kept
 
 
@@ -357,6 +378,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     the sample into those of the very rows that it was drawn from. They are also the way
     to correct for a resampler with a ratio of classes as its parameter instead of rates.
 
+    Dask Series or Arrays are taken too, each with partitions of its own.
+
     Parameters
     ----------
     y_full : array-like of shape (n,)
@@ -385,11 +408,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
     array([0.2, 0.5])
     """
-    return rates_of_counts(count_labels("y_full", y_full), count_labels("y_sampled", y_sampled))
-
-
-def rates_of_counts(full: dict[Any, int], sampled: dict[Any, int]) -> dict[Any, float]:
-    """The second over the first, of each label."""
+    full = count_labels("y_full", y_full, finite_labels)
+    sampled = count_labels("y_sampled", y_sampled, finite_labels)
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
@@ -467,10 +487,26 @@ def check_labels(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def count_labels(name: str, values: ArrayLike) -> dict[Any, int]:
-    """Rows of each label, sorted by label."""
+def finite_labels(name: str, values: ArrayLike) -> Array:
     y = check_labels(name, values)
     if y.dtype.kind == "f":
         _checks.finite(name, y)
-    found, counts = np.unique(y, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    return y
+
+
+def count_labels(
+    name: str, values: ArrayLike, read: Callable[[str, ArrayLike], Array] = check_labels
+) -> dict[Any, int]:
+    """Rows of each label, sorted by label, as ``read`` checks them."""
+    counts = total(partial(count_part, name, read), {name: values})
+    kinds = {type(label) for label in counts}
+    if kinds & {str, bytes} and len(kinds) > 1:
+        check_labels(name, np.array([*counts], object))  # which says that types are mixed
+    return {label: counts[label] for label in sorted(counts)}
+
+
+def count_part(
+    name: str, read: Callable[[str, ArrayLike], Array], **column: ArrayLike
+) -> Counter[Any]:
+    found, counts = np.unique(read(name, column[name]), return_counts=True)
+    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))

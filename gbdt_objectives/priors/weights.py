@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives.priors.sampling import check_labels
+from gbdt_objectives._parts import map_parts
+from gbdt_objectives.priors.sampling import count_labels
 from gbdt_objectives.priors.shift import read_prior
 
 
@@ -47,6 +49,9 @@ def prior_weights(
     For rare events "mean" is therefore by far the stronger regularisation: lower these
     parameters with it, by tau/s. "positive" hardly changes their strength.
 
+    A Dask Series or Array is taken too: its labels are counted, and its weights are one like it,
+    computed lazily.
+
     Parameters
     ----------
     y : array-like of shape (n,)
@@ -81,10 +86,18 @@ def prior_weights(
     array([9., 9., 1., 1.])
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
-    labels = check_labels("y", y)
-    found, position, counts = np.unique(labels, return_inverse=True, return_counts=True)
-    result: Array = label_weights(found.tolist(), counts, target_prior, normalize)[position]
-    return result
+    counts = count_labels("y", y)
+    order, weight = list(counts), np.array(list(counts.values()))
+    weight = label_weights(order, weight, target_prior, normalize)
+    of_label = dict(zip(order, weight.tolist(), strict=True))
+    weights: Array = map_parts(partial(weights_of_rows, of_label), {"y": y}, np.float64)
+    return weights
+
+
+def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
+    found, position = np.unique(np.asarray(y), return_inverse=True)
+    weights: Array = np.array([of_label[label] for label in found.tolist()])[position]
+    return weights
 
 
 def label_weights(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._checks import Array, check_order, check_thresholds, shown
+from gbdt_objectives._checks import Array, check_order, check_thresholds, is_dask, shown
+from gbdt_objectives._parts import map_parts
 from gbdt_objectives._values import ArrayValue, carried_labels, same_labels
 
 
@@ -128,6 +130,8 @@ def apply_thresholds(
 
         class k where thresholds[k-1] <= score < thresholds[k]
 
+    A Dask Series or Array is taken too: the classes are one like it, and computed lazily.
+
     Parameters
     ----------
     score : array-like of shape (n,)
@@ -162,9 +166,17 @@ def apply_thresholds(
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
     array([0, 1, 2])
     """
-    s = _checks.vector("score", score)
+    if not is_dask(score):
+        score = _checks.vector("score", score)
     found = with_labels(thresholds, labels)
-    classes: Array = found.labels[np.searchsorted(found.values, s, side="right")]
+    classes: Array = map_parts(
+        partial(classes_between, found.values, found.labels), {"score": score}, found.labels.dtype
+    )
+    return classes
+
+
+def classes_between(cuts: Array, order: Array, score: ArrayLike) -> Array:
+    classes: Array = order[np.searchsorted(cuts, _checks.vector("score", score), side="right")]
     return classes
 
 

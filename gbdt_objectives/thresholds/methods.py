@@ -145,6 +145,19 @@ def resolve_method(method: str | None, metric: Target) -> str:
     return method
 
 
+def check_needs_no_rows(method: str, metric: Target) -> None:
+    """Raise for what sums over the partitions of a Dask collection do not give."""
+    if not isinstance(metric, ClassMetric):
+        raise ValueError(
+            "metric is a function, which needs the rows of all partitions at once: pass a metric "
+            "of gbdt_objectives.metrics, such as 'accuracy' or cost_metric(matrix)"
+        )
+    if method not in ("exact", "plugin"):
+        raise ValueError(
+            f"method={method!r} needs the rows of all partitions at once: pass 'plugin' or 'exact'"
+        )
+
+
 def resolve_labels(labels: Any, metric: Target) -> Any:
     """The labels argument, or the labels of the metric's ``label_range``."""
     return metric.agree_labels(labels) if isinstance(metric, ClassMetric) else labels

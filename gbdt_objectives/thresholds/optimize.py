@@ -9,18 +9,22 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import RandomState
+from gbdt_objectives._parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
     METHODS,
     Method,
     MetricArgument,
+    Scored,
+    check_needs_no_rows,
     resolve_labels,
     resolve_method,
     resolve_metric,
     warn_if_one_class,
 )
 from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
 
 def optimize_thresholds(
@@ -51,6 +55,10 @@ def optimize_thresholds(
     rise, has a smaller squared error on held-out folds, by more than a standard error; then
     the same with the spline for m, which needs no score that is linear in E[y].
     "nelder-mead": the usual search. "rounding": the nearest label.
+
+    Dask Series or Arrays are taken too, by "plugin" and "exact": the result is that of arrays if
+    there are at most 131,072 distinct scores. With more, neighbours share a bin, at a cost in QWK
+    that ``qwk_loss_bound()`` of :meth:`ThresholdStatistics.of` bounds.
 
     Parameters
     ----------
@@ -147,14 +155,19 @@ def optimize_thresholds(
         "n_starts": _checks.whole_number("n_starts", n_starts, 1),
         "random_state": _checks.generator(random_state),
     }
-    rows = read_scored_rows(
-        y_true,
-        score,
-        resolve_labels(labels, target),
-        sample_weight,
-        target_prior,
-        keep_order=not isinstance(target, ClassMetric),
-    )
+    order = resolve_labels(labels, target)
+    rows: Scored
+    if any_dask({"y_true": y_true, "score": score, "sample_weight": sample_weight}):
+        check_needs_no_rows(chosen, target)
+        statistics = ThresholdStatistics.of(
+            y_true, score, labels=order, sample_weight=sample_weight
+        )
+        rows = statistics.bins(target_prior)
+    else:
+        of_function = not isinstance(target, ClassMetric)
+        rows = read_scored_rows(
+            y_true, score, order, sample_weight, target_prior, keep_order=of_function
+        )
     found = METHODS[chosen](rows, target, **(search if chosen == "nelder-mead" else {}))
     warn_if_one_class(found, rows.labels)
     return Thresholds(found, rows.labels)

@@ -20,6 +20,7 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
+from gbdt_objectives._parts import check_column, total
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
 
 
@@ -175,11 +176,30 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
 
 def consecutive_labels(y_true: ArrayLike) -> Array:
     """min..max of whole numbers, or the order that a pandas Categorical carries."""
+    check_column("y_true", y_true)
     order = category_order("y_true", y_true)
     if order is not None:
         return check_order(order)
-    y = whole_numbers("y_true", y_true)
-    return labels_between(int(y.min()), int(y.max()), len(y))
+    found = total(WholeNumbers.of, {"y_true": y_true})
+    return labels_between(found.low, found.high, found.rows)
+
+
+@dataclass(frozen=True)
+class WholeNumbers:
+    """The lowest and the highest label of some rows, and how many rows these are."""
+
+    low: int
+    high: int
+    rows: int
+
+    @staticmethod
+    def of(y_true: Any) -> WholeNumbers:
+        y = whole_numbers("y_true", y_true)
+        return WholeNumbers(int(y.min()), int(y.max()), len(y))
+
+    def __add__(self, other: WholeNumbers) -> WholeNumbers:
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return WholeNumbers(low, high, self.rows + other.rows)
 
 
 def labels_between(low: int, high: int, rows: int) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -24,25 +25,27 @@ from gbdt_objectives.thresholds.methods import (
 )
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import (
+    check_enough_rows,
     check_several_classes,
     class_weights,
+    consecutive_labels,
     prior_factors,
     without_zero_weights,
 )
 
 BLOCK = 131_072
-"""Rows that are sorted at a time for at most so many bins."""
+"""Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdStatistics:
     """All that thresholds need of the rows, as sums: add chunks, merge, then fit.
 
-    Start with :meth:`empty`. Every distinct score is kept, and the thresholds are those of
-    ``optimize_thresholds`` on all rows at once. With ``max_bins`` memory is constant, that
-    many bins by K classes, however many rows there are: as long as there are no more distinct
-    scores nothing changes, then neighbours share a bin. With ``edges`` you choose the bins, of
-    which there are B + 1 for B edges.
+    Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
+    kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
+    ``max_bins`` memory is constant, that many bins by K classes, however many rows there are: as
+    long as there are no more distinct scores nothing changes, then neighbours share a bin. With
+    ``edges`` you choose the bins, of which there are B + 1 for B edges.
 
     Of ``max_bins`` the bins are scores whose float64 have the same leading bits: the most bits
     that all rows so far allow, hence the same bins in whatever chunks and order the rows were
@@ -82,6 +85,8 @@ class ThresholdStatistics:
         Mean score of each bin, meaningless if it is empty.
     counts : ndarray of shape (d, K)
         Weight of each bin and class.
+    rows : int
+        How many rows of weight above 0 were added.
 
     Examples
     --------
@@ -109,6 +114,7 @@ class ThresholdStatistics:
     high: Array
     score: Array
     counts: Array
+    rows: int
 
     @staticmethod
     def empty(
@@ -154,7 +160,50 @@ class ThresholdStatistics:
             high=high,
             score=np.zeros(len(low)),
             counts=np.zeros((len(low), K)),
+            rows=0,
         )
+
+    @staticmethod
+    def of(
+        y_true: ArrayLike,
+        score: ArrayLike,
+        *,
+        labels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        max_bins: int | None = None,
+    ) -> ThresholdStatistics:
+        """Statistics of rows that are all at hand, or in Dask Series or Arrays.
+
+        Thresholds for several metrics and priors then take one pass over the rows.
+
+        Parameters
+        ----------
+        y_true, score, labels, sample_weight
+            As in ``optimize_thresholds``. Without ``labels`` Dask collections are read once more,
+            for the lowest and the highest label.
+        max_bins : int >= 2, optional
+            As in :meth:`empty`. None: every distinct score of arrays, 131,072 of Dask collections.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As ``optimize_thresholds``.
+
+        Examples
+        --------
+        >>> from gbdt_objectives.thresholds import ThresholdStatistics
+        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1, 2, 2], score)
+        >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
+        (array([0.2 , 0.65]), 0.0)
+        """
+        columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
+        order = consecutive_labels(y_true) if labels is None else check_order(labels)
+        if max_bins is None and any_dask(columns):
+            max_bins = BLOCK
+        found = total(ThresholdStatistics.empty(order, max_bins=max_bins).add, columns)
+        check_enough_rows(found.rows, len(order))
+        return found
 
     def add(
         self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
@@ -209,7 +258,13 @@ class ThresholdStatistics:
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
         score = class_weights(bin_, share * s, len(low)).clip(low, high)
         return replace(
-            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
+            self,
+            dropped_bits=dropped_bits,
+            low=low,
+            high=high,
+            score=score,
+            counts=counts,
+            rows=len(s),
         )
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
@@ -236,8 +291,10 @@ class ThresholdStatistics:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
             score = self.score * divide(a, a + b) + other.score * divide(b, a + b)
             score = score.clip(self.low, self.high)
-            return replace(self, score=score, counts=self.counts + other.counts)
-        return self._merged_bins(other)
+            found = replace(self, score=score, counts=self.counts + other.counts)
+        else:
+            found = self._merged_bins(other)
+        return replace(found, rows=self.rows + other.rows)
 
     def _merged_bins(self, other: ThresholdStatistics) -> ThresholdStatistics:
         """The bins of both, as wide as all of them together need to be."""
@@ -322,7 +379,7 @@ class ThresholdStatistics:
         target = resolve_metric(metric)
         chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
         resolve_labels(self.labels, target)
-        found = METHODS[chosen](self._bins(target_prior), target)
+        found = METHODS[chosen](self.bins(target_prior), target)
         warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)
 
@@ -342,7 +399,7 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far.
         """
-        bins = self._bins(target_prior)
+        bins = self.bins(target_prior)
         wide = bins.low < bins.high
         if not wide.any():
             return 0.0
@@ -355,7 +412,7 @@ class ThresholdStatistics:
         gain = qwk_ratio(binned, exact_cuts(binned)) - qwk_ratio(by_class, exact_cuts(by_class))
         return max(0.0, gain)
 
-    def _bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
+    def bins(self, target_prior: Mapping[Any, float] | None) -> Bins:
         """The bins that are not empty, reweighted to the prior."""
         total = self.counts.sum(axis=0)
         if not total.any():

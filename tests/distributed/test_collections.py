@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import gbdt_objectives as go
+from gbdt_objectives.calibration import SegmentStatistics
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 pd = pytest.importorskip("pandas")
-dask_ = pytest.importorskip("gbdt_objectives.distributed.dask")
 
 N = 900
 
@@ -51,12 +51,12 @@ def sample(seed: int = 0, n: int = N) -> dict[str, np.ndarray]:
 def call(function, weighted, *columns, **options):
     """As a function of collections, weights by name if there are any."""
 
-    def run(module, given):
+    def run(given):
         arguments = [given[name] for name in columns]
         extra = {k: given[v[1:]] if str(v).startswith("$") else v for k, v in options.items()}
         if weighted:
             extra["sample_weight"] = given["weight"]
-        return getattr(module, function)(*arguments, **extra)
+        return getattr(go, function)(*arguments, **extra)
 
     return run
 
@@ -181,26 +181,20 @@ def assert_same(found, expected):
 def test_the_same_as_on_one_machine(case, kind) -> None:
     columns = sample()
     columns["weight"][41:300] = 0  # a partition that weighs nothing
-    assert_same(CASES[case](dask_, collected(kind, columns)), CASES[case](go, columns))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_no_collection_is_one_partition(case) -> None:
-    columns = sample()
-    assert_same(CASES[case](dask_, columns), CASES[case](go, columns))
+    assert_same(CASES[case](collected(kind, columns)), CASES[case](columns))
 
 
 def test_integers_are_exact() -> None:
     columns = sample()
     for weight in (None, "weight"):
         found, expected = (
-            module.qwk_objective(c["grade"], sample_weight=weight and c[weight])
-            for module, c in ((dask_, collected("series", columns)), (go, columns))
+            go.qwk_objective(c["grade"], sample_weight=weight and c[weight])
+            for c in (collected("series", columns), columns)
         )
         assert (found.center, found.spread) == (expected.center, expected.spread)
     found, expected = (
-        module.optimize_thresholds(c["grade"], c["score"], method="exact")
-        for module, c in ((dask_, collected("series", columns)), (go, columns))
+        go.optimize_thresholds(c["grade"], c["score"], method="exact")
+        for c in (collected("series", columns), columns)
     )
     assert found.tolist() == expected.tolist()
 
@@ -216,7 +210,7 @@ def test_any_partitions_give_the_same(seed, cuts, case, kind) -> None:
     columns = sample(seed, 120)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        assert_same(CASES[case](dask_, collected(kind, columns, cuts)), CASES[case](go, columns))
+        assert_same(CASES[case](collected(kind, columns, cuts)), CASES[case](columns))
 
 
 def test_the_first_partition_may_be_empty_and_kinds_may_mix() -> None:
@@ -225,7 +219,7 @@ def test_the_first_partition_may_be_empty_and_kinds_may_mix() -> None:
     grade = collected("series", columns, cuts)["grade"]
     score = collected("unknown chunks", columns, cuts)["score"]
     whole = go.optimize_thresholds(columns["grade"], columns["score"])
-    np.testing.assert_allclose(dask_.optimize_thresholds(grade, score), whole, rtol=1e-10)
+    np.testing.assert_allclose(go.optimize_thresholds(grade, score), whole, rtol=1e-10)
 
 
 def test_categories_strings_and_chunks_cut_differently() -> None:
@@ -235,19 +229,19 @@ def test_categories_strings_and_chunks_cut_differently() -> None:
     graded = pd.Series(pd.Categorical(words, categories=order, ordered=True))
     whole = go.optimize_thresholds(graded, columns["score"])
     score = dd.from_pandas(pd.Series(columns["score"]), npartitions=4)
-    found = dask_.optimize_thresholds(dd.from_pandas(graded, npartitions=4), score)
+    found = go.optimize_thresholds(dd.from_pandas(graded, npartitions=4), score)
     np.testing.assert_allclose(found, whole, rtol=1e-10)
     assert found.labels.tolist() == order
-    found = dask_.optimize_thresholds(
+    found = go.optimize_thresholds(
         da.from_array(words, chunks=100), da.from_array(columns["score"], chunks=77), labels=order
     )
     np.testing.assert_allclose(found, whole, rtol=1e-10)
     predicted = go.apply_thresholds(columns["score"], whole)
-    assert dask_.quadratic_weighted_kappa(
+    assert go.quadratic_weighted_kappa(
         dd.from_pandas(graded, npartitions=4),
         dd.from_pandas(pd.Series(predicted), npartitions=4),
     ) == pytest.approx(go.quadratic_weighted_kappa(graded, predicted), rel=1e-12)
-    by_grade = dask_.calibration_ratio_by_segment(
+    by_grade = go.calibration.calibration_ratio_by_segment(
         dd.from_pandas(pd.Series(columns["y"]), npartitions=4),
         dd.from_pandas(pd.Series(columns["p"]), npartitions=4),
         dd.from_pandas(graded, npartitions=4),
@@ -264,9 +258,39 @@ def test_several_columns_of_a_frame() -> None:
     lazy = dd.from_pandas(frame, npartitions=5)
     for segments in (["country", "day"], ["day"]):
         assert_same(
-            dask_.calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
+            go.calibration.calibration_ratio_by_segment(lazy["y"], lazy["p"], lazy[segments]),
             go.calibration.calibration_ratio_by_segment(frame["y"], frame["p"], frame[segments]),
         )
+
+
+def test_statistics_of_parts_add_up_to_the_ratios_of_all_rows() -> None:
+    """Of chunks of arrays as of Dask collections, some of which weigh nothing."""
+    columns = sample()
+    columns["weight"][41:300] = 0
+    names = ("y", "p", "country", "weight")
+    y, p, country, w = (columns[name] for name in names)
+    expected = go.calibration.calibration_ratio_by_segment(
+        y, p, country, sample_weight=w, confidence_level=0.9
+    )
+    parts = [np.split(columns[name], [300, 301, 640]) for name in names]
+    chunks = [
+        SegmentStatistics.of(*part[:3], sample_weight=part[3]) for part in zip(*parts, strict=True)
+    ]
+    assert chunks[0].rows < 41
+    found = pickle.loads(pickle.dumps(chunks[0])) + chunks[1] + chunks[2] + chunks[3]
+    assert (found.rows, found.weight) == (np.count_nonzero(w), w.sum())
+    assert_same(found.ratios(confidence_level=0.9), expected)
+    lazy = collected("series", columns)
+    found = SegmentStatistics.of(
+        lazy["y"], lazy["p"], lazy["country"], sample_weight=lazy["weight"]
+    )
+    assert_same(found.ratios(confidence_level=0.9), expected)
+    with pytest.raises(ValueError, match="statistics of the columns .* do not add up"):
+        found + SegmentStatistics.of(y, p, {"country": country})
+    with pytest.raises(ValueError, match="the statistics hold no rows of weight above 0"):
+        SegmentStatistics.of(y, p, country, sample_weight=np.zeros(N)).ratios()
+    with pytest.raises(ValueError, match="for bins of the prediction call calibration_ratio_by"):
+        SegmentStatistics.of(y, p, "prediction")
 
 
 def test_small_files_stay_partitions(tmp_path) -> None:
@@ -285,12 +309,12 @@ def test_small_files_stay_partitions(tmp_path) -> None:
     elsewhere = dd.from_dask_array(array)
     together = dask.__version__ >= "2025"  # before, to_delayed optimized whatever it was told
     for score in (read["score"], elsewhere, array) if together else (read["score"],):
-        found = dask_.optimize_thresholds(read["grade"], score)
+        found = go.optimize_thresholds(read["grade"], score)
         np.testing.assert_allclose(found, whole, rtol=1e-10)
-    grades = dask_.apply_thresholds(read["score"], whole)
+    grades = go.apply_thresholds(read["score"], whole)
     expected = go.apply_thresholds(frame["score"], whole)
     assert np.asarray(grades).tolist() == expected.tolist()
-    assert dask_.quadratic_weighted_kappa(read["grade"], grades) == pytest.approx(
+    assert go.quadratic_weighted_kappa(read["grade"], grades) == pytest.approx(
         go.quadratic_weighted_kappa(frame["grade"], expected), rel=1e-12
     )
 
@@ -302,14 +326,15 @@ def many_scores(n: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.searchsorted([-1.0, 0.2, 1.0], z), z + rng.standard_normal(n), p
 
 
-def test_thresholds_of_bins_lose_no_more_than_stated() -> None:
+def test_thresholds_of_bins_lose_no_more_than_stated(monkeypatch) -> None:
     y, score, _ = many_scores()
     lazy = da.from_array(y, chunks=9_000), da.from_array(score, chunks=9_000)
-    statistics = dask_.threshold_statistics(*lazy, max_bins=2_000)
+    statistics = go.thresholds.ThresholdStatistics.of(*lazy, max_bins=2_000)
     assert 1_000 < len(statistics.score) <= 2_000
     bound = statistics.qwk_loss_bound()
     assert 0 < bound < 0.01
-    found = dask_.optimize_thresholds(*lazy, method="exact", max_bins=2_000)
+    monkeypatch.setattr("gbdt_objectives.thresholds.statistics.BLOCK", 2_000)
+    found = go.optimize_thresholds(*lazy, method="exact")
     assert found.tolist() == statistics.thresholds(method="exact").tolist()
     best = go.optimize_thresholds(y, score, method="exact")
     reached, most = (
@@ -321,13 +346,13 @@ def test_thresholds_of_bins_lose_no_more_than_stated() -> None:
 
 @pytest.mark.parametrize("strategy", ["quantile", "events"])
 def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
-    from gbdt_objectives.distributed.dask import _calibration
+    from gbdt_objectives.calibration import bins
 
-    monkeypatch.setattr(_calibration, "MAX_BINS", 2_000)
+    monkeypatch.setattr(bins, "MAX_BINS", 2_000)
     _, _, p = many_scores()
     y = (np.random.default_rng(2).random(len(p)) < p).astype(int)
     lazy = da.from_array(y, chunks=9_000), da.from_array(p, chunks=9_000)
-    found = dask_.reliability_bins(*lazy, n_bins=10, strategy=strategy)
+    found = go.calibration.reliability_bins(*lazy, n_bins=10, strategy=strategy)
     share = found.weight * (found.probability if strategy == "events" else 1)
     np.testing.assert_allclose(share / share.sum(), 0.1, atol=6e-3)  # a shared bin's share
     edges = np.sort(p)[np.cumsum(found.weight).astype(int)[:-1] - 1]
@@ -336,10 +361,10 @@ def test_calibration_bins_of_many_probabilities(strategy, monkeypatch) -> None:
     np.testing.assert_allclose(np.bincount(b, p) / np.bincount(b), found.probability, rtol=1e-10)
     np.testing.assert_allclose(np.bincount(b, y) / np.bincount(b), found.frequency, rtol=1e-10)
     by_segment, expected = (
-        module.calibration_ratio_by_segment(
+        go.calibration.calibration_ratio_by_segment(
             *columns, "prediction", n_bins=10, strategy=strategy, negative_keep_rate=0.5
         )
-        for module, columns in ((dask_, lazy), (go, (y, p)))
+        for columns in (lazy, (y, p))
     )
     for name in ("ratio", "low", "high", "probability"):
         np.testing.assert_allclose(
@@ -353,22 +378,22 @@ def test_prior_weights_and_keys_are_lazy() -> None:
     for kind in KINDS:
         lazy = collected(kind, columns | {"key": key})
         for prior, normalize in ((0.1, "mean"), ({0: 0.9, 1: 0.1}, "positive")):
-            found = dask_.prior_weights(lazy["y"], prior, normalize=normalize)
+            found = go.priors.prior_weights(lazy["y"], prior, normalize=normalize)
             assert type(found) is type(lazy["y"])
             expected = go.priors.prior_weights(columns["y"], prior, normalize=normalize)
             np.testing.assert_array_equal(np.asarray(found), expected)
         for rate in (0.3, "rate"):
             given_rate, whole_rate = (lazy[rate], columns[rate]) if rate == "rate" else (rate, rate)
-            found = dask_.negative_downsample_by_key(lazy["y"], lazy["key"], given_rate, seed=3)
+            found = go.priors.negative_downsample_by_key(lazy["y"], lazy["key"], given_rate, seed=3)
             assert type(found) is type(lazy["y"])
             assert found.dtype == bool
             expected = go.priors.negative_downsample_by_key(columns["y"], key, whole_rate, seed=3)
             assert np.asarray(found).tolist() == expected.tolist()
     frame = dd.from_pandas(pd.DataFrame({"y": columns["y"], "key": key}), npartitions=4)
-    mask = dask_.negative_downsample_by_key(frame["y"], frame["key"], 0.3)
+    mask = go.priors.negative_downsample_by_key(frame["y"], frame["key"], 0.3)
     kept = frame[mask]
     assert len(kept) == int(go.priors.negative_downsample_by_key(columns["y"], key, 0.3).sum())
-    rates = dask_.measured_keep_rates(frame["y"], kept["y"])
+    rates = go.priors.measured_keep_rates(frame["y"], kept["y"])
     assert rates[1] == 1
     assert rates[0] == pytest.approx(0.3, abs=0.1)
 
@@ -385,10 +410,10 @@ def test_rows_are_not_gathered() -> None:
         sizes.append(len(pickle.dumps(result)))
 
     with dask.callbacks.Callback(posttask=posttask):
-        dask_.optimize_thresholds(y, score, max_bins=1_000)
-        dask_.quadratic_weighted_kappa(y, y)
-        dask_.qwk_objective(score)
-        dask_.calibration_ratio_by_segment((y > 2).astype(int), score, y)
+        go.thresholds.ThresholdStatistics.of(y, score, max_bins=1_000).thresholds()
+        go.quadratic_weighted_kappa(y, y)
+        go.qwk_objective(score)
+        go.calibration.calibration_ratio_by_segment((y > 2).astype(int), score, y)
     assert len(sizes) > 4 * n / chunk
     assert max(sizes) < 3.5 * chunk * 8  # three columns of one partition
 
@@ -414,7 +439,7 @@ def test_what_columns_share_is_computed_once(kind) -> None:
         source = dd.from_pandas(pd.Series(np.arange(100)), npartitions=4)
         both = source.map_partitions(predict, meta=pd.DataFrame({"y": [0], "score": [0.5]}))
         y, score = both["y"], both["score"]
-    dask_.threshold_statistics(y, score, labels=range(4))
+    go.thresholds.ThresholdStatistics.of(y, score, labels=range(4))
     assert calls == [25] * 4
 
 
@@ -455,9 +480,9 @@ BAD = {
 def test_a_bad_row_is_the_same_error_as_on_one_machine(name) -> None:
     columns, case = BAD[name]
     with pytest.raises((ValueError, TypeError)) as one:
-        case(go, columns)
+        case(columns)
     with pytest.raises((ValueError, TypeError)) as many:
-        case(dask_, collected("known chunks", columns))
+        case(collected("known chunks", columns))
     assert type(many.value) is type(one.value)
     partition, message = re.fullmatch(r"in partition (\d): (.*)", str(many.value)).groups()
     assert partition == "4" or name == "text for numbers"  # dask.array leaves the empty one out
@@ -499,10 +524,10 @@ WHOLE = {
 def test_what_all_rows_say_is_the_same_error(name) -> None:
     columns, case = WHOLE[name]
     with pytest.raises((ValueError, TypeError)) as one:
-        CASES[case](go, columns)
+        CASES[case](columns)
     cuts = CUTS if len(columns["y"]) else [0]
     with pytest.raises((ValueError, TypeError)) as many:
-        CASES[case](dask_, collected("known chunks", columns, cuts))
+        CASES[case](collected("known chunks", columns, cuts))
     assert type(many.value) is type(one.value)
     if name == "no rows":
         assert "y_true is empty" in str(many.value)
@@ -519,23 +544,25 @@ def test_a_rate_that_follows_the_label_in_one_partition_only_is_right() -> None:
     columns = {name: values[order] for name, values in columns.items()}
     columns["rate"] = np.where(np.arange(N) % 2, 1.0, 0.5)
     case = CASES["segments-rates-plain"]
-    assert_same(case(dask_, collected("known chunks", columns)), case(go, columns))
+    assert_same(case(collected("known chunks", columns)), case(columns))
 
 
 def test_partitions_of_another_dtype() -> None:
     columns = sample()
     mixed = [columns["grade"][:400].astype(np.int8), columns["grade"][400:].astype(np.float64)]
     score = from_parts(np.split(columns["score"], [400]))
-    found = dask_.optimize_thresholds(from_parts(mixed), score)
+    found = go.optimize_thresholds(from_parts(mixed), score)
     whole = go.optimize_thresholds(columns["grade"], columns["score"])
     np.testing.assert_allclose(found, whole, rtol=1e-10)
     words = [np.array(["a", "b"], object), np.array([1, 2], object)]
     with pytest.raises(TypeError, match="y_full must hold labels of one type, found int, str"):
-        dask_.measured_keep_rates(from_parts(words, known=False), from_parts(words, known=False))
+        go.priors.measured_keep_rates(
+            from_parts(words, known=False), from_parts(words, known=False)
+        )
     p = from_parts(np.split(np.full(4, 0.5), [2]), known=False)
     y = from_parts(np.split(np.array([0, 1, 0, 1]), [2]), known=False)
     with pytest.raises(TypeError, match="segments must be of one type .* found int, str"):
-        dask_.calibration_ratio_by_segment(y, p, from_parts(words, known=False))
+        go.calibration.calibration_ratio_by_segment(y, p, from_parts(words, known=False))
 
 
 SCORES = np.arange(6.0)
@@ -611,7 +638,7 @@ LABELS = np.array([0, 1, 1, 2, 2, 2])
 )  # fmt: skip
 def test_columns_that_do_not_match(columns, error, message) -> None:
     with pytest.raises(error, match=message):
-        dask_.optimize_thresholds(*columns())
+        go.optimize_thresholds(*columns())
 
 
 @pytest.mark.parametrize(
@@ -621,7 +648,6 @@ def test_columns_that_do_not_match(columns, error, message) -> None:
         ({"method": "curved"}, "needs the rows of all partitions at once"),
         ({"metric": lambda y, p, w: 0.0}, "metric is a function, which needs the rows"),
         ({"method": "plugin", "metric": "mae"}, "pass method='exact'"),
-        ({"max_bins": 1}, "max_bins must be a whole number >= 2"),
         ({"labels": [0, 0]}, "more than once"),
         ({"labels": range(9)}, "y_true has 6 rows that count for 9 classes"),
     ],
@@ -629,16 +655,33 @@ def test_columns_that_do_not_match(columns, error, message) -> None:
 def test_bad_options(options, message) -> None:
     y, score = da.from_array(LABELS, chunks=2), da.from_array(SCORES, chunks=2)
     with pytest.raises(ValueError, match=message):
-        dask_.optimize_thresholds(y, score, **options)
+        go.optimize_thresholds(y, score, **options)
+    with pytest.raises(ValueError, match="max_bins must be a whole number >= 2"):
+        go.thresholds.ThresholdStatistics.of(y, score, max_bins=1)
 
 
 def test_keys_that_are_wrong_say_so_when_they_are_hashed() -> None:
     y = da.from_array(LABELS > 1, chunks=2)
-    mask = dask_.negative_downsample_by_key(y, da.from_array(SCORES, chunks=2), 0.5)
+    mask = go.priors.negative_downsample_by_key(y, da.from_array(SCORES, chunks=2), 0.5)
     with pytest.raises(TypeError, match="key must hold integers or strings, found dtype float64"):
         mask.compute()
     with pytest.raises(ValueError, match="must be in"):
-        dask_.negative_downsample_by_key(y, y, 2)
+        go.priors.negative_downsample_by_key(y, y, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("optimize_thresholds", "gbdt_objectives.thresholds.optimize_thresholds takes Dask"),
+        ("threshold_statistics", "gbdt_objectives.thresholds.ThresholdStatistics.of takes Dask"),
+        ("reliability_bins", "gbdt_objectives.calibration.reliability_bins takes Dask"),
+        ("lightgbm", "from gbdt_objectives.distributed.dask.experimental import lightgbm"),
+        ("nothing", "has no attribute 'nothing'$"),
+    ],
+)
+def test_a_moved_name_says_where_it_is(name, place) -> None:
+    with pytest.raises(AttributeError, match=place):
+        getattr(pytest.importorskip("gbdt_objectives.distributed.dask"), name)
 
 
 def test_a_missing_dask_names_the_command() -> None:
@@ -655,7 +698,6 @@ CLUSTER = """
 import numpy as np
 import dask.array as da
 import gbdt_objectives as go
-from gbdt_objectives.distributed import dask as many
 
 if __name__ == "__main__":
     from distributed import Client, LocalCluster
@@ -668,16 +710,16 @@ if __name__ == "__main__":
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
         memory_limit="1GiB",
     ) as cluster, Client(cluster, timeout=30):
-        found = many.optimize_thresholds(*columns[:2], method="exact")
+        found = go.optimize_thresholds(*columns[:2], method="exact")
         assert found.tolist() == go.optimize_thresholds(y, score, method="exact").tolist()
-        objective, expected = many.qwk_objective(columns[0]), go.qwk_objective(y)
+        objective, expected = go.qwk_objective(columns[0]), go.qwk_objective(y)
         assert (objective.center, objective.spread) == (expected.center, expected.spread)
-        mask = many.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
+        mask = go.priors.negative_downsample_by_key(columns[0] > 2, columns[2], 0.2)
         kept = go.priors.negative_downsample_by_key(y > 2, key, 0.2)
         assert mask.compute().tolist() == kept.tolist()
         score[17_000] = np.nan
         try:
-            many.optimize_thresholds(columns[0], da.from_array(score, chunks=3_000))
+            go.optimize_thresholds(columns[0], da.from_array(score, chunks=3_000))
         except ValueError as error:
             assert "in partition 5: score must be finite, found nan at row 2000" in str(error)
         else:

@@ -25,7 +25,7 @@ from gbdt_objectives.objectives import LOGIT
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-from gbdt_objectives.distributed.dask import lightgbm  # noqa: E402
+from gbdt_objectives.distributed.dask.experimental import lightgbm  # noqa: E402
 
 DEADLINE = 120
 """Seconds for anything that could hang."""

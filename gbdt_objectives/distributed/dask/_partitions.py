@@ -14,6 +14,7 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import is_dask
+from gbdt_objectives._workers import some_rows
 
 FAN_IN = 4
 """Statistics that one task merges, and holds at the same time."""
@@ -29,81 +30,61 @@ class Measured(NamedTuple):
     largest_weight: float | None
 
 
-def sum_over_partitions(
-    measure: Callable[..., T],
-    columns: Mapping[str, Any],
-    merge: Callable[[T, T], T] = operator.add,
-) -> tuple[T, int]:
-    """The merged ``measure(**columns)`` of all partitions that have rows, and how many rows.
+def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
+    """The sum of ``of(**columns)`` over the partitions that have rows; see ``_parts.total``.
 
-    ``columns`` by the name of the user's argument; None ones are passed on as None. The first is
-    there; that named sample_weight is checked here, and may be 0 in all rows of a partition.
-    ``measure`` and ``merge`` travel to the workers.
+    Weights may be 0 in all rows of a partition, but not in all rows.
     """
     given = {name: column for name, column in columns.items() if column is not None}
     absent = {name: None for name, column in columns.items() if column is None}
-    if not any(map(is_dask, given.values())):
-        found = measure_rows(measure, None, absent, list(given), *given.values())
-    else:
-        parts = [
-            dask.delayed(measure_packed)(measure, number, absent, list(given), part)
-            for number, part in enumerate(pack(given))
-        ]
-        while len(parts) > 1:
-            groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
-            parts = [dask.delayed(merge_measured)(merge, group) for group in groups]
-        (found,) = dask.compute(parts[0])
+    parts = [
+        dask.delayed(measure_part)(of, number, absent, list(given), part)
+        for number, part in enumerate(pack(given))
+    ]
+    while len(parts) > 1:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [dask.delayed(add_measured)(group) for group in groups]
+    (found,) = dask.compute(parts[0])
     if found is None:
         raise ValueError(f"{next(iter(columns))} is empty: there must be at least one row")
     if found.largest_weight is not None:
         _checks.some_weight("sample_weight", found.largest_weight, found.rows)
-    return found.statistic, found.rows
+    statistic: T = found.statistic
+    return statistic
 
 
-def measure_rows(
-    measure: Callable[..., Any],
-    partition: int | None,
-    absent: dict[str, None],
-    names: list[str],
-    *parts: Any,
-) -> Measured | None:
-    """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
-    columns = dict(zip(names, parts, strict=True))
-    lengths = {np.shape(part)[0] if np.ndim(part) else -1 for part in parts}
-    if lengths == {0}:
-        return None
-    try:
-        largest = None
-        if "sample_weight" in columns:
-            rows = np.shape(parts[0])[0] if np.ndim(parts[0]) else 0
-            weight = _checks.row_weights("sample_weight", columns["sample_weight"], rows)
-            columns["sample_weight"], largest = weight, float(weight.max())
-        return Measured(measure(**columns, **absent), max(lengths), largest)
-    except (TypeError, ValueError) as error:
-        if partition is None:
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"in partition {partition}: {error}") from None
-
-
-def measure_packed(
-    measure: Callable[..., Any],
+def measure_part(
+    of: Callable[..., Any],
     partition: int,
     absent: dict[str, None],
     names: list[str],
     parts: tuple[Any, ...],
 ) -> Measured | None:
-    return measure_rows(measure, partition, absent, names, *parts)
+    """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
+    columns = dict(zip(names, parts, strict=True))
+    empty = [name for name, part in columns.items() if np.shape(part) == (0,)]
+    if len(empty) == len(columns):
+        return None
+    try:
+        if empty:
+            raise ValueError(f"{empty[0]} is empty: there must be at least one row")
+        with some_rows():  # others may have those that count
+            found = of(**columns, **absent)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"in partition {partition}: {error}") from None
+    weight = columns.get("sample_weight")
+    return Measured(found, len(parts[0]), None if weight is None else float(np.max(weight)))
 
 
-def merge_measured(merge: Callable[..., Any], parts: list[Measured | None]) -> Measured | None:
-    """Those of a few partitions as one."""
+def add_measured(parts: list[Measured | None]) -> Measured | None:
+    """The sum of a few."""
     found = [part for part in parts if part is not None]
     if not found:
         return None
     weights = [part.largest_weight for part in found if part.largest_weight is not None]
     return Measured(
-        reduce(merge, [part.statistic for part in found]),
+        reduce(operator.add, [part.statistic for part in found]),
         sum(part.rows for part in found),
         max(weights, default=None),
     )
@@ -129,12 +110,6 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
 
 def as_tuple(*parts: Any) -> tuple[Any, ...]:
     return parts
-
-
-def check_collection(name: str, column: Any) -> None:
-    """Raise for a Dask collection that is no single column; anything else is left to others."""
-    if is_dask(column):
-        check_column(name, column, {name: column})
 
 
 def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
@@ -193,8 +168,6 @@ def delayed_parts(column: Any) -> list[Any]:
 def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
     """``function(**columns)`` of each partition, lazily: a collection like the first column."""
     first = next(iter(columns.values()))
-    if not any(map(is_dask, columns.values())):
-        return function(**columns)
     for name, column in columns.items():
         check_column(name, column, columns)
     by_name = partial(function_of_parts, function, list(columns), np.dtype(dtype))

@@ -1,4 +1,4 @@
-"""LightGBM on Dask, with the sums of each round over the rows of all workers.
+"""Experimental: LightGBM on Dask, with the sums of each round over the rows of all workers.
 
 LightGBM's workers add up their histograms, but it offers nothing to add up ours. XGBoost does: here
 its collective joins the same workers. LightGBM calls callbacks and objective in the thread that
@@ -28,6 +28,8 @@ from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+
+__all__ = ["lightgbm"]
 
 FAREWELL = 2
 """Seconds after the first error in which other workers should have come back, too."""
@@ -111,7 +113,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     --------
     >>> from lightgbm import DaskLGBMRegressor
     >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.distributed.dask import lightgbm
+    >>> from gbdt_objectives.distributed.dask.experimental import lightgbm
     >>> def train_on_all(client, X, y, w):
     ...     with lightgbm(client, qwk_objective()) as fit:
     ...         model = DaskLGBMRegressor(client=client, objective=fit.objective)
