@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
@@ -42,6 +42,7 @@ class ReliabilityBins:
         return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
 
 
+@_names.arguments(bins="write n_bins=")
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -83,6 +84,7 @@ def reliability_bins(
     return bin_rows(label_1_rows(y_true, probability, sample_weight), n_bins, strategy)
 
 
+@_names.arguments(bins="write n_bins=")
 def expected_calibration_error(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, check_thresholds
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
@@ -24,6 +24,12 @@ from gbdt_objectives.thresholds.methods import (
 from gbdt_objectives.thresholds.rows import read_scored_rows
 
 
+@_names.arguments(
+    n_classes="write labels=range(n_classes)",
+    y_pred="write score=",
+    initial="leave it out, the best are found without",
+    initial_coef="leave it out, the best are found without",
+)
 def optimize_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,
