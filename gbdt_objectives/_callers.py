@@ -56,6 +56,12 @@ def free_network(stack: Stack) -> bool:
     return False
 
 
+def users_level() -> int:
+    """The stacklevel of a warning that points at the code which called this package."""
+    ours = takewhile(lambda frame: frame[0] == "gbdt_objectives", _boosters.stack())
+    return 1 + sum(1 for _ in ours)
+
+
 def caller_of(stack: Stack) -> str | None:
     """The library whose code stands directly above ours."""
     return next((library for library, _ in library_frames(stack)), None)

@@ -319,18 +319,6 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
     return label, None if weight is None or 0 in np.shape(weight) else weight
 
 
-def refuse_labels(function: str, others: Mapping[str, object]) -> None:
-    """Raise for arguments that there are not; for ``labels=`` it says which of two was meant."""
-    for name in others:
-        hint = (
-            ": write y_true= for the label of each row, or target_prior={label: probability} and "
-            "label_range=(lowest, highest) for the classes there are"
-            if name == "labels"
-            else ""
-        )
-        raise TypeError(f"{function}() has no argument {name!r}{hint}")
-
-
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
     """Raise if ``array`` has not ``rows`` rows."""
     if array.shape[0] != rows:

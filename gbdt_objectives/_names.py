@@ -46,7 +46,7 @@ FIELD = {
     "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy",
     "f_beta_metric": "f_beta fbeta_score",
     "kappa_cost_metric": "kappa_cost",
-    "normalized_entropy_metric": "normalized_entropy normalized_cross_entropy",
+    "normalized_entropy": "normalized_entropy_metric normalized_cross_entropy",
     "weighted_logloss_metric": "log_loss logloss logloss_metric",
     "focal_objective": "focal_loss FocalLoss",
     "qwk_objective": "qwk_loss",

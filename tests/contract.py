@@ -396,13 +396,6 @@ METRICS = [
         (0, 1),
         (0, 1),
     ),
-    MetricCase("normalized-entropy", go.metrics.normalized_entropy_metric(0.1), (0, 1), (-30, 30)),
-    MetricCase(
-        "normalized-entropy-probability",
-        go.metrics.normalized_entropy_metric(input_space="probability"),
-        (0, 1),
-        (0, 1),
-    ),
     *(
         MetricCase(f"{metric.name}-{space}", metric, labels_between(0, 3), predictions, 4)
         for make in (go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric)

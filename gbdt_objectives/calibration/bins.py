@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.calibration.rows import (
@@ -51,6 +51,7 @@ class ReliabilityBins:
         return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
 
 
+@_names.arguments(bins="write n_bins=")
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -102,6 +103,7 @@ def reliability_bins(
     return bins_of_sums(counts.bin_sums(counts.ends(n_bins, strategy)))
 
 
+@_names.arguments(bins="write n_bins=")
 def expected_calibration_error(
     y_true: ArrayLike,
     probability: ArrayLike,

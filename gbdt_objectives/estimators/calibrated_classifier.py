@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
 from gbdt_objectives.adapters._imbalance import predict_probability
@@ -114,6 +114,11 @@ class CalibratedClassifier(ProbabilityClassifier):
     comparison_: CalibratorChoice
     oof_probability_: Array
 
+    @_names.arguments(
+        base_estimator="write estimator=",
+        method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
+        "ROCConvexHullCalibrator() for 'isotonic'",
+    )
     def __init__(self, estimator: Any, calibrator: Any = "auto", *, cv: Any = FOLDS) -> None:
         self.estimator = estimator
         self.calibrator = calibrator

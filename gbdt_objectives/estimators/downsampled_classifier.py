@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._library import booster_kind
@@ -175,6 +175,11 @@ class DownsampledClassifier(ProbabilityClassifier):
     keep_rates_: Array
     shift_: float | Array
 
+    @_names.arguments(
+        base_estimator="write estimator=",
+        n_estimators="write n_bags=",
+        sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
+    )
     def __init__(
         self,
         estimator: Any,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _json
+from gbdt_objectives import _checks, _json, _names
 from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
@@ -69,6 +69,9 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     Thresholds([0.558, 0.642], labels=['low', 'mid', 'high'])
     """
 
+    @_names.arguments(
+        thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
+    )
     def __init__(
         self,
         method: str | None = None,

@@ -25,7 +25,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
 from gbdt_objectives.estimators._base import (
@@ -134,6 +134,7 @@ class PerformanceDifference:
         )
 
 
+@_names.arguments(scoring="write metric=")
 def estimate_performance(
     estimator: Any,
     X: Any,
@@ -254,6 +255,7 @@ def estimate_performance(
     return _summary(rows, judged, level)
 
 
+@_names.arguments(scoring="write metric=")
 def compare_performance(
     first: Any,
     second: Any,

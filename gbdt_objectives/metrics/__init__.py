@@ -22,7 +22,7 @@ from gbdt_objectives.metrics.classes import (
     threshold_metric,
 )
 from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighted_kappa
-from gbdt_objectives.metrics.logloss import normalized_entropy_metric, weighted_logloss_metric
+from gbdt_objectives.metrics.logloss import weighted_logloss_metric
 from gbdt_objectives.metrics.loss import loss_metric
 from gbdt_objectives.metrics.squared_error import squared_error_metric
 
@@ -37,7 +37,6 @@ __all__ = [
     "f_beta_metric",
     "kappa_cost_metric",
     "loss_metric",
-    "normalized_entropy_metric",
     "quadratic_weighted_kappa",
     "qwk_metric",
     "ranked_probability_score_metric",

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, total
@@ -20,6 +21,7 @@ from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
 
+@_names.arguments(weights="leave it out, costs are squared; of rows it is sample_weight=")
 def quadratic_weighted_kappa(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -165,7 +167,7 @@ def warn_undefined(reason: str) -> float:
     """NaN, with scikit-learn's warning."""
     from sklearn.exceptions import UndefinedMetricWarning
 
-    warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=4)
+    warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=users_level())
     return math.nan
 
 
@@ -188,13 +190,15 @@ class ExtendedQWKMetric(Metric):
         return 1 - total / n
 
 
+@_names.arguments(
+    labels="write y_true= for the label of each row, target_prior={label: probability} for classes"
+)
 def extended_qwk_metric(
     y_true: ArrayLike | None = None,
     *,
     target_prior: Mapping[float, float] | None = None,
     center: float | None = None,
     spread: float | None = None,
-    **others: object,
 ) -> ExtendedQWKMetric:
     """QWK extended to continuous scores: smooth, and equal to QWK on classes.
 
@@ -233,6 +237,5 @@ def extended_qwk_metric(
     >>> round(extended_qwk_metric()([0, 1, 2, 3], [0.0, 1.0, 1.0, 3.0]), 4)
     0.9
     """
-    _checks.refuse_labels("extended_qwk_metric", others)
     measured = qwk_objective(y_true, target_prior=target_prior, center=center, spread=spread)
     return ExtendedQWKMetric(center=measured.center, spread=measured.spread)

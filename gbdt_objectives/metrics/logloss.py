@@ -1,8 +1,7 @@
-"""Logloss of the full population from downsampled rows, and as a share of the base rate's."""
+"""Logloss of the full population from downsampled rows."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,6 +78,11 @@ def weighted_logloss_metric(
     Metric
         ``name`` "weighted_logloss", smaller is better.
 
+    See Also
+    --------
+    gbdt_objectives.calibration.normalized_entropy : the logloss as a share of the base rate's. On
+        one set of rows the divisor is constant, so that training stops at the same round.
+
     Raises
     ------
     ValueError
@@ -94,72 +98,3 @@ def weighted_logloss_metric(
     rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     _checks.choice("input_space", input_space, ("margin", "probability"))
     return WeightedLoglossMetric(negative_keep_rate=rate, input_space=input_space)
-
-
-@dataclass(frozen=True, kw_only=True)
-class NormalizedEntropyMetric(WeightedLoglossMetric):
-    """Logloss over the entropy of the labels; made by :func:`normalized_entropy_metric`."""
-
-    name: ClassVar[str] = "normalized_entropy"
-
-    def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        return *super().terms(y, p, xp), y
-
-    def of_sums(self, sums: Any) -> float:
-        total, n, positives = sums.tolist()
-        q = positives / n
-        if q in (0, 1):
-            raise ValueError(
-                f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
-                "divided by it: evaluate on rows of both"
-            )
-        entropy = -(q * math.log(q) + (1 - q) * math.log1p(-q))
-        return float(total / n / entropy)
-
-
-def normalized_entropy_metric(
-    negative_keep_rate: float = 1.0, *, input_space: InputSpace = "margin"
-) -> NormalizedEntropyMetric:
-    """Logloss of the full population over that of predicting its base rate for every row.
-
-    ::
-
-        logloss / (-q log q - (1-q) log(1-q)),   q = sum w c y / sum w c
-
-    with the logloss and c of :func:`weighted_logloss_metric`. On one set of rows the
-    divisor is constant, so training stops where it would on the logloss, but the figure
-    means something (1 is no better than the base rate) and can be compared between data
-    sets.
-
-    Parameters
-    ----------
-    negative_keep_rate, input_space
-        As in :func:`weighted_logloss_metric`.
-
-    Returns
-    -------
-    Metric
-        ``name`` "normalized_entropy", smaller is better.
-
-    Raises
-    ------
-    ValueError
-        A rate outside (0, 1]; when called, one class only, labels that are not 0 or 1 or
-        probabilities outside [0, 1].
-
-    References
-    ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
-    section 3.
-
-    Examples
-    --------
-    >>> from gbdt_objectives.metrics import normalized_entropy_metric
-    >>> metric = normalized_entropy_metric(input_space="probability")
-    >>> round(metric([1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]), 4)
-    1.0
-    """
-    logloss = weighted_logloss_metric(negative_keep_rate, input_space=input_space)
-    return NormalizedEntropyMetric(
-        negative_keep_rate=logloss.negative_keep_rate, input_space=input_space
-    )

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL, Domain, MeasuredRange
@@ -180,6 +180,14 @@ class QWKLoss(Loss):
         return write
 
 
+LABELS = (
+    "write y_true= for the label of each row, or target_prior={label: probability} and "
+    "label_range=(lowest, highest) for the classes there are"
+)
+"""What is meant by labels=, one of two."""
+
+
+@_names.arguments(labels=LABELS)
 def qwk_objective(
     y_true: ArrayLike | None = None,
     *,
@@ -191,7 +199,6 @@ def qwk_objective(
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
     reduce: Reduce | None = None,
-    **others: object,
 ) -> Objective:
     """Train on quadratic weighted kappa, extended to continuous predictions.
 
@@ -269,7 +276,6 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    _checks.refuse_labels("qwk_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, REAL, Domain, MeasuredRange
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
@@ -50,6 +50,7 @@ from gbdt_objectives.objectives.coupled import (
     range_between,
     read_training_labels,
 )
+from gbdt_objectives.objectives.qwk import LABELS
 
 NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
 Totals = tuple[float, float, float]
@@ -172,6 +173,7 @@ class RatioLoss(Loss):
         return (c_slope - F / G * d_slope) * factor, 1.0
 
 
+@_names.arguments(labels=LABELS)
 def kappa_objective(
     cost: str | ArrayLike | RowFunction,
     y_true: ArrayLike | None = None,
@@ -182,7 +184,6 @@ def kappa_objective(
     scale: Literal["residual", "kappa"] = "residual",
     clip: bool = True,
     reduce: Reduce | None = None,
-    **others: object,
 ) -> Objective:
     """Train on weighted kappa with any cost of disagreement, extended to continuous predictions.
 
@@ -271,7 +272,6 @@ def kappa_objective(
     >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    _checks.refuse_labels("kappa_objective", others)
     scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
     clip = _checks.flag("clip", clip)
     if label_range is not None:

@@ -16,6 +16,18 @@ POINTS = 2000
 """About as many points of one curve are drawn at most."""
 
 
+class Display(type):
+    """The class of displays, which are made from predictions."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name != "from_estimator":
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"{cls.__name__} has no from_estimator: pass y_true and model.predict_proba(X)[:, 1], "
+            f"or the model's score, to {cls.__name__}.from_predictions"
+        )
+
+
 def axes_or_new(ax: Axes | None) -> Axes:
     """``ax``, or the axes of a new figure."""
     pyplot = _pyplot()

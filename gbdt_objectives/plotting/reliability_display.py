@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
 from gbdt_objectives.calibration.bins import Strategy, equal_share_ends
 from gbdt_objectives.calibration.rows import group_ties, label_1_rows
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, add_legend, axes_or_new
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend, axes_or_new
 from gbdt_objectives.priors import correct_probability
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ReliabilityCurve:
     isotonic: bool = False
 
 
-class ReliabilityDisplay:
+class ReliabilityDisplay(metaclass=Display):
     """Predicted against observed probability of label 1, for one model or several.
 
     Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, axes_or_new, some
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display, axes_or_new, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Kind = Literal["curve", "map"]
 
 
-class ROCHullDisplay:
+class ROCHullDisplay(metaclass=Display):
     """An ROC curve and its convex hull, drawn in one of two ways.
 
     Make it with :meth:`from_predictions`.

@@ -16,6 +16,7 @@ from gbdt_objectives.plotting.axes import (
     GRAY,
     ORANGE,
     POINTS,
+    Display,
     add_legend,
     axes_or_new,
     named,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 Kind = Literal["histogram", "profile", "hull"]
 
 
-class ThresholdDisplay:
+class ThresholdDisplay(metaclass=Display):
     """Thresholds on a score, seen in one of three ways.
 
     Make it with :meth:`from_predictions`.

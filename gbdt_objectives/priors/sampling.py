@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _checks
+from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
 from gbdt_objectives._order import labels_first
 from gbdt_objectives._parts import map_parts, total
@@ -22,6 +22,12 @@ BLOCK = 131_072
 """Rows at a time: their uniforms, 1 MB, stay in the cache."""
 
 
+@_names.arguments(
+    seed="write random_state=",
+    rate="write negative_keep_rate=",
+    ratio="write negative_keep_rate=, for k negatives per positive k * positives / negatives",
+    sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
+)
 def negative_downsample(
     y: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: RandomState = None
 ) -> NDArray[np.int64]:

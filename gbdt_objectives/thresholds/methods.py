@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gbdt_objectives import _checks
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.metrics import (
     ClassMetric,
@@ -190,5 +191,5 @@ def warn_if_one_class(thresholds: Array, labels: Array) -> None:
             f"every row gets the class {only}: the scores are all equal, or no thresholds on them "
             "do better; if low scores mean high classes pass -score",
             UserWarning,
-            stacklevel=3,
+            stacklevel=users_level(),
         )

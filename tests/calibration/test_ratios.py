@@ -24,8 +24,6 @@ def test_normalized_entropy_of_two_classes(weighted) -> None:
     assert go.calibration.normalized_entropy(y, both, sample_weight=w) == pytest.approx(
         expected, rel=1e-12
     )
-    metric = go.metrics.normalized_entropy_metric(input_space="probability")
-    assert metric(y, p, w) == pytest.approx(expected, rel=1e-12)
 
 
 def test_normalized_entropy_of_several_classes() -> None:

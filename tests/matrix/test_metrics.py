@@ -56,11 +56,6 @@ def logloss(y: Array, p: Array, w: Array) -> float:
     return -average(np.log(np.where(y == 1, p[:, 1], p[:, 0])), w)
 
 
-def entropy(y: Array, p: Array, w: Array) -> float:
-    q = average(y, w)
-    return logloss(y, p, w) / -(q * np.log(q) + (1 - q) * np.log1p(-q))
-
-
 def class_logloss(y: Array, p: Array, w: Array) -> float:
     return -average(np.log(p[np.arange(len(y)), y.astype(int)]), w)
 
@@ -94,8 +89,6 @@ def reported_truth(row: Row, name: str, margin: Array) -> float | None:
         return concordance(y, p, w) if name == "extended_qwk" else squared(y, p, w)
     if row.n_classes == 2 and name in ("logloss", "binary_logloss", "weighted_logloss"):
         return logloss(y, natural, w)
-    if row.n_classes == 2 and name == "normalized_entropy":
-        return entropy(y, natural, w)
     if row.n_classes == 3 and name in ("mlogloss", "multi_logloss", "class_logloss"):
         return class_logloss(y, natural, w)
     if row.inverse is np.exp and name in ("poisson", "poisson-nloglik"):
@@ -153,7 +146,6 @@ def rendered(make: Callable[[Row], go.Metric], library: str) -> Callable[[Row], 
 MADE = {
     "logloss": lambda row: go.weighted_logloss_metric(1),
     "logloss-probability": of_probability(go.weighted_logloss_metric, 1),
-    "entropy": lambda row: go.metrics.normalized_entropy_metric(),
     "classes": lambda row: go.metrics.class_logloss_metric(),
     "classes-probability": of_probability(go.metrics.class_logloss_metric),
     "squared-error": lambda row: go.metrics.squared_error_metric(),
@@ -304,7 +296,7 @@ def is_asked(model: Model, measure: Measure, place: Place) -> bool:
 
 RIGHT = [
     ("identity", "squared-error"), ("identity", "qwk"), ("identity", "loss"), ("log", "loss"),
-    ("logit", "logloss"), ("logit", "entropy"), ("logit", "loss"), ("softmax", "classes"),
+    ("logit", "logloss"), ("logit", "loss"), ("softmax", "classes"),
     ("softmax", "loss"), ("score", "loss"),
 ]  # fmt: skip
 """Metrics of the margins of objectives of ours, which our own training must measure."""

@@ -20,7 +20,7 @@ from sklearn.metrics import log_loss
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
 from tests.matrix.tables import BY_NAME, patch_train, poisson, right_or_refused
-from tests.matrix.test_metrics import entropy, logloss
+from tests.matrix.test_metrics import logloss
 from tests.test_callers import BOOSTER, same
 
 pytestmark = pytest.mark.filterwarnings(
@@ -70,22 +70,7 @@ def lightgbm_history(X: Array, y: Array, metric: Any, rounds: int | None) -> tup
 RENDERED: dict[str, tuple[Callable[..., Any], Any, Callable[..., float]]] = {
     "XGBClassifier-logloss": (xgboost_history, go.weighted_logloss_metric(1).xgboost, logloss),
     "XGBClassifier-logloss-itself": (xgboost_history, go.weighted_logloss_metric(1), logloss),
-    "XGBClassifier-entropy-itself": (
-        xgboost_history,
-        go.metrics.normalized_entropy_metric(),
-        entropy,
-    ),
-    "XGBClassifier-entropy": (
-        xgboost_history,
-        go.metrics.normalized_entropy_metric().xgboost,
-        entropy,
-    ),
     "lgb.train-logloss": (lightgbm_history, go.weighted_logloss_metric(1).lightgbm, logloss),
-    "lgb.train-entropy": (
-        lightgbm_history,
-        go.metrics.normalized_entropy_metric().lightgbm,
-        entropy,
-    ),
 }
 
 

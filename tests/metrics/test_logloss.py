@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit
-from scipy.stats import entropy
 from sklearn.metrics import log_loss, mean_squared_error
 
 import gbdt_objectives as go
@@ -53,23 +52,3 @@ def test_squared_error_equals_scikit_learn() -> None:
     assert go.metrics.squared_error_metric()(y, p, w) == pytest.approx(
         mean_squared_error(y, p, sample_weight=w), rel=1e-12
     )
-
-
-@pytest.mark.parametrize("space", ["margin", "probability"])
-def test_normalized_entropy_of_the_full_population(space: str) -> None:
-    rng = np.random.default_rng(2)
-    y, z, w = rng.integers(0, 2, 300), rng.normal(0, 3, 300), rng.random(300)
-    c = np.where(y == 1, 1, 1 / 0.1)
-    metric = go.metrics.normalized_entropy_metric(0.1, input_space=space)
-    prediction = z if space == "margin" else expit(z)
-    for weight, total in ((None, c), (w, c * w)):
-        q = np.average(y, weights=total)
-        expected = log_loss(y, expit(z), sample_weight=total) / entropy([q, 1 - q])
-        assert metric(y, prediction, weight) == pytest.approx(expected, rel=1e-12)
-    base = np.full(300, np.average(y, weights=c))
-    constant = np.log(base / (1 - base)) if space == "margin" else base
-    assert metric(y, constant) == pytest.approx(1, rel=1e-12)
-    with pytest.raises(ValueError, match="y_true holds the single class 1"):
-        metric(np.ones(300), prediction)
-    with pytest.raises(ValueError, match=r"negative_keep_rate must be in \(0, 1\]"):
-        go.metrics.normalized_entropy_metric(0, input_space=space)
