@@ -84,8 +84,8 @@ def quadratic_weighted_kappa(
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """1 - F/G = 2 C / G of classes, C the sum of products of deviations from the means: exactly 0
-    for a constant prediction.
+    """Kappa of classes, 1 - F/G = 2 C / G, with C the sum of products of deviations from the means:
+    it is exactly 0 for a constant prediction.
 
     ``origin``, the lowest class, keeps what is added up small.
     """
@@ -101,8 +101,8 @@ def kappa_of_classes(rows: Rows, origin: float) -> float:
 
 
 def deviations(rows: Rows, origin: float) -> list[float]:
-    """n, the means of y and p above ``origin``, and sums of squares and products of the deviations
-    from them, of the rows at hand."""
+    """For the rows at hand: n, the means of y and p above ``origin``, and the sums of squares and
+    products of the deviations from them."""
     n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
     if n == 0:
         return [0.0] * 6
@@ -116,7 +116,7 @@ def deviations(rows: Rows, origin: float) -> list[float]:
 
 
 def warn_undefined(reason: str) -> float:
-    """NaN, with scikit-learn's warning."""
+    """Return NaN with scikit-learn's warning."""
     from sklearn.exceptions import UndefinedMetricWarning
 
     warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=4)

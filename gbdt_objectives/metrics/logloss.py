@@ -1,4 +1,4 @@
-"""Logloss of the full population from downsampled rows, and as a share of the base rate's."""
+"""Logloss of the full population from downsampled rows, also relative to the base rate's."""
 
 from __future__ import annotations
 
