@@ -14,12 +14,12 @@ BLOCK_BYTES = 1 << 20
 """Size of a block: large enough for numpy to be busy, small enough for the cache."""
 
 EXPRESSION_BYTES = 1 << 18
-"""The same for expressions, each of whose terms is new memory: the system would take larger ones
-back and hand them out page by page every time, in up to four times the time."""
+"""Size of a block of an expression. Each of its terms is new memory, and the system takes larger
+arrays back and hands them out page by page every time, in up to four times the time."""
 
 STRETCH = 8192
-"""Rows of a BLAS call: above 10,000 OpenBLAS wakes its other threads, which then spin for a
-while and take the cores from the booster (measured: LightGBM's rounds took 2.8 times as long)."""
+"""Number of rows of a BLAS call. Above 10,000 OpenBLAS wakes its other threads, which then spin for
+a while and take the cores from the booster (measured: LightGBM's rounds took 2.8 times as long)."""
 
 
 def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
@@ -30,7 +30,7 @@ def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
 
 
 CHUNK = 16 * STRETCH
-"""Rows that are converted at a time, and then still in the cache."""
+"""Number of rows that are converted at a time, so that they are still in the cache afterwards."""
 
 
 def dot(u: Array, v: Array) -> float:

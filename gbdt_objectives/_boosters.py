@@ -27,7 +27,6 @@ Stack = list[tuple[str, FrameType]]
 
 
 def stack() -> Stack:
-    """All frames above the caller's."""
     found: Stack = []
     frame = sys._getframe(1)
     while (above := frame.f_back) is not None:
@@ -37,7 +36,8 @@ def stack() -> Stack:
 
 
 def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
-    """The booster that calls us in one of its methods, whatever is between: library and frame."""
+    """Library and frame of the booster that calls us in one of these methods, whatever is
+    between."""
     for room, frame in stack:
         if frame.f_code.co_name in methods and room in LIBRARIES:
             return room, frame
@@ -45,7 +45,6 @@ def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | t
 
 
 def is_called(stack: Stack) -> bool:
-    """Whether a booster trains or evaluates further up."""
     return call_of(TRAINS + EVALUATES, stack)[1] is not None
 
 
@@ -75,8 +74,8 @@ def refuse_transform(name: str, link: Link, stack: Stack) -> None:
 
 
 def link_of_predictions(stack: Stack, read: Link | None) -> Link | None:
-    """The link that turned the predictions which a booster passes to a metric; None if they are
-    margins, as of a custom objective, or as what is ``read``."""
+    """The link by which a booster made the predictions that it passes to a metric. None if they are
+    margins, as under a custom objective, or are what the link ``read`` describes."""
     library, frame = call_of(EVALUATES, stack)
     if frame is None:
         return None
@@ -94,14 +93,14 @@ _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def xgboost_objective(booster: Any) -> str:
-    """The name of its objective, which a custom one leaves as it is."""
+    """The name of the booster's objective; a custom one leaves it as it is."""
     if booster not in _known:
         _known[booster] = json.loads(booster.save_config())["learner"]["objective"]["name"]
     return _known[booster]
 
 
 def lightgbm_objective(booster: Any) -> str:
-    """The name of its objective; "" for a custom one."""
+    """The name of the booster's objective; "" for a custom one."""
     if booster not in _known:
         text = booster.model_to_string(num_iteration=1)
         found = re.search(r"(?m)^objective=(\S+)", text.split("\n\n", 1)[0])

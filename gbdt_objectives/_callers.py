@@ -37,7 +37,6 @@ def refuse_alone(name: str, stack: Stack) -> None:
 
 
 def _refuse_alone(name: str, stack: Stack, would: str) -> None:
-    """Raise for one worker of several in LightGBM, which has no sums over them for us."""
     if free_network(stack):
         raise ValueError(
             f"{name} is called in distributed LightGBM, where each worker would see the sums of "
@@ -46,8 +45,9 @@ def _refuse_alone(name: str, stack: Stack, would: str) -> None:
 
 
 def free_network(stack: Stack) -> bool:
-    """Whether a booster of distributed LightGBM calls us, whose network is freed then: other
-    workers fail at once, and it cannot free that of the next training when it is deleted."""
+    """Whether a booster of distributed LightGBM calls us. Its network is freed then: other workers
+    fail at once, and the booster cannot free the network of the next training when it is
+    deleted."""
     for _, frame in enclosing_frames(stack):
         booster: Any = frame.f_locals.get("self")
         if getattr(booster, "_network", None) is True:
@@ -82,8 +82,8 @@ def refuse_metric(name: str, y_pred: object, stack: Stack) -> None:
 
 
 def refuse_rendering(name: str, library: str, stack: Stack, *, reduces: bool) -> None:
-    """Raise if a metric's rendering for one library is called by the other, or would be the number
-    of one worker's rows, as nothing ``reduces`` it."""
+    """Raise if the rendering for one library is called by the other, or if nothing ``reduces`` the
+    metric, which would then be that of one worker's rows."""
     if library == "lightgbm" and not reduces:
         _refuse_alone(name, stack, "stop in another round: measure on one machine, or with XGBoost")
     caller = caller_of(stack)
@@ -113,7 +113,7 @@ def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
 
 
 def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
-    """Whether it is XGBoost's EarlyStopping, on this metric, in the other direction."""
+    """Whether a callback is XGBoost's EarlyStopping on this metric in the wrong direction."""
     if "EarlyStopping" not in {base.__name__ for base in type(callback).__mro__}:
         return False
     if callback.metric_name not in (None, name):
@@ -122,8 +122,8 @@ def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
 
 
 def refuse_wrapped_metric(name: str, stack: Stack) -> None:
-    """Raise for a metric that a booster's own call reaches through a function of the user's: of
-    several workers each would see the number of its own rows, and XGBoost their mean."""
+    """Raise for a metric that a booster reaches through a function of the user's: each of several
+    workers would see the number of its own rows, and XGBoost the mean of these."""
     if next(enclosing_frames(stack), None) is not None:
         raise ValueError(
             f"{name} is called on the rows of one worker of several: pass metric.xgboost "
@@ -144,8 +144,8 @@ def library_frames(stack: Stack) -> Iterator[tuple[str, FrameType]]:
 
 
 def estimator_above(stack: Stack) -> object:
-    """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training;
-    None of a training by itself, be it within another one."""
+    """The estimator whose ``fit`` trains the booster that calls us, whatever wraps its training.
+    None for a training of its own, even one within another."""
     trainings = 0
     for room, frame in stack:
         if room not in LIBRARIES:

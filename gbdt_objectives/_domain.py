@@ -1,7 +1,7 @@
-"""Which labels and margins an objective takes: data on its class, checked by ``Objective``.
+"""The labels and margins that an objective takes, as data that ``Objective`` checks.
 
-``contains(values)`` is a quick look at a block, which may say False when in doubt;
-``check(name, values)`` raises ValueError if a value is not in the domain.
+``contains(values)`` is a quick look at a block, which may say False when in doubt; ``check(name,
+values)`` raises ValueError if a value is not in the domain.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class MeasuredRange(Interval):
-    """From the lowest to the highest label, as given or as measured."""
+    """The range from the lowest to the highest label, as given or as measured."""
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
@@ -110,4 +110,4 @@ REAL = Interval()
 """Every finite number."""
 
 BINARY = _Binary((0.0, 1.0))
-"""0, negative, and 1, positive."""
+"""The labels 0, negative, and 1, positive."""

@@ -83,15 +83,15 @@ class Link:
     forward: Transform = _same
     n_classes: int | None = None
     reader: Transform | None = None
-    """The loss's own function from margins to the probability of each class, of "score"."""
+    """For "score": the loss's own function from margins to the probability of each class."""
     xgboost: str = "reg:squarederror"
-    """XGBoost's objective whose models predict so; its gradient is not used."""
+    """The XGBoost objective whose models predict by this link; its gradient is not used."""
     lightgbm: str = "regression"
-    """LightGBM's, as a model's text has it."""
+    """The LightGBM objective whose models predict by this link, as a model's text names it."""
     refits: str = "regression"
-    """LightGBM's objective to refit the model on, "none" where that would be another loss."""
+    """The LightGBM objective to refit the model on, "none" where that would be another loss."""
     metric: str = "pass a metric of its margins"
-    """Which metric fits, as advice."""
+    """Advice for a message: a metric that fits."""
     lowest: float = field(default=-np.inf)
     """Predictions are above it, and below ``highest``."""
     highest: float = field(default=np.inf)
@@ -123,8 +123,8 @@ class Link:
 
     @property
     def is_read_by_objective(self) -> bool:
-        """Whether classifiers ask the objective for probabilities: a library's own would not know
-        of a class that does not occur."""
+        """Whether classifiers ask the objective for probabilities: a library's own probabilities do
+        not know of a class that does not occur."""
         return self.is_of_objective or self.takes_several
 
     @property
@@ -204,7 +204,7 @@ OF_XGBOOST = {
     "count:poisson": LOG, "reg:gamma": LOG, "reg:tweedie": LOG,
     "multi:softprob": _SOFTMAX, "multi:softmax": IDENTITY,  # the class, of the margins
 }  # fmt: skip
-"""The link of what models of XGBoost's objectives predict: identity, where it is the margin."""
+"""The link of what models of XGBoost's objectives predict; identity where that is the margin."""
 
 OF_LIGHTGBM = {
     "regression": IDENTITY, "regression_l1": IDENTITY, "huber": IDENTITY, "fair": IDENTITY,
@@ -212,14 +212,15 @@ OF_LIGHTGBM = {
     "binary": LOGIT, "cross_entropy": LOGIT, "multiclass": _SOFTMAX,
     "poisson": LOG, "gamma": LOG, "tweedie": LOG,
 }  # fmt: skip
-"""The same for LightGBM's."""
+"""The link of what models of LightGBM's objectives predict."""
 
 
 RAW = {"binary:logitraw": LOGIT}
-"""Of objectives that predict the margin itself: the link that says what it is."""
+"""The link that says what the margin is, for XGBoost's objectives that predict the margin
+itself."""
 
 OPAQUE = Link("opaque", "margins of an objective that this package does not know")
-"""Of what models of all other built-in objectives predict."""
+"""The link of what models of all other built-in objectives predict."""
 
 
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:

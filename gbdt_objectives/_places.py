@@ -1,4 +1,5 @@
-"""Where arrays are, the host's memory or a device, and what is done with them there."""
+"""The places where arrays are, the host's memory or a device, and what can be done with them
+there."""
 
 from __future__ import annotations
 
@@ -19,16 +20,16 @@ DeviceArray = Any
 
 @dataclass(frozen=True)
 class Host:
-    """The host's memory: numpy's arrays."""
+    """The host's memory, whose arrays are numpy's."""
 
     xp: Any = np
 
     def real_array(self, name: str, values: Any) -> Any:
-        """An array of real numbers of a dtype that numpy computes in."""
+        """Real numbers in a dtype that numpy computes in."""
         return _checks.real_array(name, values)
 
     def cast(self, values: Any, dtype: Any) -> Any:
-        """In another precision, without a copy if it can be."""
+        """The values in this precision, without a copy if possible."""
         return values.astype(dtype, copy=False)
 
     def sum(self, terms: Any, w: Any) -> float:
@@ -46,24 +47,24 @@ class Host:
         return all(domain.contains(values[at].ravel()) for at in blocks(values))
 
     def slices(self, values: Any, size: int) -> list[slice]:
-        """The stretches of so many bytes to work on; at least one, if only of no rows."""
+        """Slices of at most ``size`` bytes to work on; at least one, be it of no rows."""
         return blocks(values, size) or [slice(0, 0)]
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device: the functions of the library of its arrays, xp, and the place.
+    """A device and the functions ``xp`` of the library of its arrays.
 
     ``xp`` has the functions of the array API standard; array-api-compat finds them in CuPy and
-    PyTorch. Sums are float64, of which the host gets the values. What is wrong with an array is
-    found on the device, and said by the checks of the host.
+    PyTorch. Sums are computed in float64, and their values go to the host. The device finds that
+    something is wrong with an array; the checks of the host say what.
     """
 
     xp: Any
     place: Any
 
     def real_array(self, name: str, values: Any) -> DeviceArray:
-        """As on the host, on this device; what is on the host is sent there."""
+        """Real numbers on this device; what is on the host is sent there."""
         xp = self.xp
         if not on_device(values):
             own = np.require(_checks.real_array(name, values), requirements=["C", "W"])
@@ -80,7 +81,7 @@ class Device:
         raise _checks.not_real(name, values.dtype)
 
     def cast(self, values: DeviceArray, dtype: Any) -> DeviceArray:
-        """In float32 or float64, the dtype of either library."""
+        """The values in float32 or float64, given as a dtype of either library."""
         wanted = getattr(self.xp, dtype.name) if isinstance(dtype, np.dtype) else dtype
         return self.xp.astype(values, wanted, copy=False)
 
@@ -113,7 +114,7 @@ class Device:
         return bool(self.xp.all(found))
 
     def slices(self, values: DeviceArray, size: int) -> list[Any]:
-        """All rows at once."""
+        """One slice of all rows."""
         return [...]
 
 
@@ -122,7 +123,7 @@ HOST = Host()
 
 
 def place_of(*values: Any) -> Place:
-    """Where those of the arrays are that are on a device; the host's memory if none is."""
+    """The place of those arrays that are on a device; the host's memory if none is."""
     found = [array for array in values if on_device(array)]
     if not found:
         return HOST

@@ -1,8 +1,8 @@
 """Rows: labels, margins, weights and named values of rows, wherever they are.
 
-In the code: y labels, f margins, w weights, xp the functions of the arrays' library. A loss gives
-equations in them, and gets sums of everybody's rows: those at hand, of all workers that train
-together, or of the partitions of an engine.
+Symbols: y labels, f margins, w weights, xp the functions of the arrays' library. A loss gives
+equations in them and gets sums over everybody's rows: the rows at hand, the rows of all workers
+that train together, or the partitions of an engine.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from gbdt_objectives._places import HOST, Place
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]
-"""``terms(y, f, xp, **named)``: what is added up over rows; a number stands for itself in each."""
+"""A function ``terms(y, f, xp, **named)`` that returns what is added up over rows; a number counts
+once for each row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Labels y (n,), margins f (n,) or (n, K), weights w (n,) or None, and named values of rows.
 
-    ``f`` is None where only labels matter. ``whole``: whether they must not be cut into stretches.
+    ``f`` is None where only labels matter. ``whole`` says that they must not be cut into stretches.
     """
 
     y: Any
@@ -41,11 +42,10 @@ class Rows:
     reduce: _workers.Reduce | None = None
     whole: bool = False
     memo: dict[Any, Any] = field(default_factory=dict)
-    """What a loss derives from labels and weights, kept while only the margins change."""
+    """Values that a loss derives from labels and weights, kept while only the margins change."""
 
     @property
     def xp(self) -> Any:
-        """The functions of the arrays' library."""
         return self.place.xp
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class Rows:
         return self.total(self.own_sum(terms, narrow=narrow))
 
     def total(self, own: Any) -> Array:
-        """The sums of everybody, of own sums, a float64 vector."""
+        """The sum of everybody's own sums, a float64 vector."""
         return _workers.all_sum(own, reduce=self.reduce)
 
     def own_sum(self, terms: Terms, *, narrow: bool = False) -> Array:
@@ -71,7 +71,8 @@ class Rows:
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
-        """What ``statistics`` makes of each part of everybody's rows, a vector (k,): (parts, k)."""
+        """The vector (k,) that ``statistics`` makes of each part of everybody's rows, as (parts,
+        k)."""
         return _workers.all_gather(statistics(self))
 
     def count(self, w: Any) -> float:
@@ -94,8 +95,8 @@ class Rows:
         return sums
 
     def stretches(self, dtype: Any, size: int = BLOCK_BYTES) -> Iterator[Rows]:
-        """The rows in stretches of so many bytes, or as suits the place; at least one, all in one
-        precision."""
+        """The rows in stretches of at most ``size`` bytes, or as suits the place; at least one
+        stretch, all in one precision."""
         if self.whole:
             yield self
             return
@@ -111,7 +112,6 @@ class Rows:
 
     @property
     def counted_labels(self) -> Any:
-        """The labels of the rows whose weight is above 0."""
         return self.y if self.w is None else self.y[self.w > 0]
 
 
@@ -134,7 +134,7 @@ class RowsOfParts(Rows):
 
 
 def read_only(array: Any) -> Any:
-    """A view of numpy's that cannot be written to; arrays on a device as they are."""
+    """A view that cannot be written to; arrays on a device are returned as they are."""
     if isinstance(array, np.ndarray):
         array = array.view()
         array.flags.writeable = False
@@ -142,8 +142,8 @@ def read_only(array: Any) -> Any:
 
 
 def check_labels(rows: Rows, domain: Domain) -> None:
-    """Raise for a label outside the domain. A range is that of the rows that count: weight 0 is
-    as if the row were not there."""
+    """Raise for a label outside the domain. A range is checked on the rows that count: a row of
+    weight 0 is as if it were not there."""
     if rows.place.contains(domain, rows.y):
         return
     y, w = to_host(rows.y), to_host(rows.w)
@@ -155,13 +155,12 @@ def check_labels(rows: Rows, domain: Domain) -> None:
 
 
 def check_margins(rows: Rows) -> None:
-    """Raise for a margin that is not finite."""
     if not rows.place.contains(Interval(), rows.f):
         _checks.finite("margin", to_host(rows.f))
 
 
 def checked_block(f: Array, at: slice) -> Array:
-    """A block of margins in the host's memory, while it is in the cache; raises as above."""
+    """A block of margins, checked while it is in the cache to be finite."""
     block = f[at]
     if not np.isfinite(block).all():
         _checks.finite("margin", f)

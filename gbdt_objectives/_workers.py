@@ -31,15 +31,16 @@ HEAD = 4
 """1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
 
 ROOM = 28
-"""Values in the first message, which has the same length on all workers whatever they send."""
+"""Number of values in the first message, whose length is the same on all workers whatever they
+send."""
 
 TEXT = 1000
-"""Bytes of what a worker has to say."""
+"""Number of bytes that a worker may say about an error."""
 
 SCALARS = (bool, int, float, str)
 
 MOST_HELD = 1000
-"""Elements of a list that describe an objective; a longer one may be of rows."""
+"""Most elements of a list that describes an objective; a longer one may be of rows."""
 
 __all__ = ["WorkersDisagree"]
 
@@ -80,7 +81,7 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether XGBoost's collective joins several.
+    """Whether XGBoost's collective joins several workers.
 
     XGBoost is only looked up, never imported: whoever trains with it has imported it.
     """
@@ -92,13 +93,14 @@ def workers() -> bool:
 
 
 def several() -> bool:
-    """Whether these are some of the rows only: others may have those that this part lacks."""
+    """Whether the rows at hand are some of all: others may have what this part lacks."""
     return _here.call is not None or _here.some_rows
 
 
 @contextmanager
 def some_rows() -> Iterator[None]:
-    """That the rows at hand are some of all: it is no error if there are none, or none counts."""
+    """Declare the rows at hand to be some of all: it is no error if there are none, or none
+    counts."""
     outer, _here.some_rows = _here.some_rows, True
     try:
         yield
@@ -142,13 +144,13 @@ def together(subject: object, count: int = 0) -> Iterator[None]:
 
 
 def together_now() -> bool:
-    """Whether this is done within :func:`together`, by several workers."""
     return _here.call is not None
 
 
 @contextmanager
 def summing(name: str) -> Iterator[None]:
-    """The last sums of a call, after which workers go on alone; raise if there were none."""
+    """Enclose the last sums of a call, after which workers go on alone; raise if there were
+    none."""
     call = _here.call
     before = 0 if call is None else call.messages
     yield
@@ -192,7 +194,7 @@ def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = Fal
 
 
 def all_gather(values: ArrayLike) -> Array:
-    """The float64 ``values`` (k,) of every worker, (workers, k)."""
+    """The float64 ``values`` (k,) of every worker, as (workers, k)."""
     own = np.asarray(values, np.float64)
     if _here.call is None:
         return own[np.newaxis]
@@ -204,18 +206,18 @@ def all_gather(values: ArrayLike) -> Array:
 
 
 def settle() -> None:
-    """That the last message of a call was sent: from here on workers go on alone."""
+    """Note that the last message of a call was sent: from here on workers go on alone."""
     if _here.call is not None:
         _here.call.awaited = False
 
 
 def agree() -> None:
-    """The last message of a call that has no sums: that all workers have come this far."""
+    """Send the last message of a call that has no sums: all workers have come this far."""
     all_sum(np.empty(0), last=True)
 
 
 def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None) -> Array:
-    """The values summed, if all workers send them; an error on all workers otherwise."""
+    """The sum of the values, if all workers send them; an error on all workers otherwise."""
     h = call.fingerprint(len(own))
     first = np.zeros(HEAD + ROOM)
     first[:HEAD] = 1, h, h * h, error is not None
@@ -240,7 +242,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
 KINDS: dict[str, type[Exception]] = {
     "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
 }  # fmt: skip
-"""Of the errors that are raised on all workers."""
+"""The kinds of errors that are raised on all workers."""
 
 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
@@ -257,7 +259,8 @@ def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
 
 
 def said_of(error: Exception) -> str:
-    """The kind that all workers raise, and the text; a kind they may not know is named in it."""
+    """The kind of error that all workers raise, and its text; an unknown kind is named in the
+    text."""
     text = str(error)[:800]
     for kind, known in KINDS.items():
         if isinstance(error, known):
@@ -266,7 +269,7 @@ def said_of(error: Exception) -> str:
 
 
 def name_of_worker() -> str:
-    """Of this one, with the address that its user knows it by in Dask, which is never imported."""
+    """The name of this worker, with its address in Dask, which is never imported."""
     from xgboost import collective
 
     name = f"worker {collective.get_rank()}"
@@ -291,7 +294,7 @@ def disagreement(call: Call, length: int, reduce: Reduce) -> WorkersDisagree:
 
 
 def _exchange(text: str, reduce: Reduce) -> list[str]:
-    """What each worker says; nothing where only sums are known, not who is who."""
+    """The text of each worker; nothing where a user's ``reduce`` cannot tell who is who."""
     if reduce is not _collective_sum:
         return []
     from xgboost import collective
@@ -319,10 +322,11 @@ def _collective_sum(values: Array) -> Array:
 
 
 def describe(subject: object, depth: int = 6) -> str:
-    """The same for the same objective or metric on every worker, whatever rows it holds.
+    """A description that is the same for the same objective or metric on every worker, whatever
+    rows it holds.
 
-    Of a user's function it tells the numbers that it holds, but not its arrays, which may be of
-    rows; ``depth`` ends what holds itself.
+    For a user's function it has the numbers that the function holds, but not its arrays, which may
+    be of rows; ``depth`` ends what holds itself.
     """
     if subject is None or type(subject) in SCALARS:
         return repr(subject)
@@ -357,7 +361,8 @@ def describe(subject: object, depth: int = 6) -> str:
 
 
 def held_by(function: FunctionType) -> dict[str, Any]:
-    """What a function was made with: defaults, what it encloses, and globals that it reads."""
+    """The values that a function was made with: defaults, what it encloses, and globals that it
+    reads."""
     held = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # of a cell that is still empty

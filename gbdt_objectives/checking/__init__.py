@@ -1,6 +1,6 @@
-"""The contract of an objective, tested for anybody's: what boosters assume and never check.
+"""Test what boosters assume of an objective and never check.
 
-``probe`` has what is tried, ``checks`` the checks and their table, ``report`` what they found.
+``probe`` holds what is tried, ``checks`` the checks and their table, ``report`` their findings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_
 __getattr__, __dir__ = room(__name__, __all__)
 
 LONGEST_ERROR = 300
-"""Characters that are shown of what an objective raises."""
+"""Most characters that are shown of an error that the objective raises."""
 
 
 def check_objective(
@@ -76,7 +76,7 @@ def check_objective(
     - **predictions**: what ``train`` and the drop-in estimator of each library that is installed
       predict is what the link makes of their margins.
 
-    The last three need to know more than a function tells, and are made of an Objective.
+    The last three are made for an Objective only, as a function does not tell enough.
 
     Parameters
     ----------
@@ -85,10 +85,9 @@ def check_objective(
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
         Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
-        gradient and hessian are then tried on -100, -10, -1.5, 2.5, 10 and 100 too, where a row
-        of that label has a best margin, which it has not under a logistic loss.
-        For an objective with values by row: the label of each of these rows, some of which are
-        drawn with them.
+        gradient and hessian are then also tried on -100, -10, -1.5, 2.5, 10 and 100, if a row
+        of that label has a best margin (under a logistic loss it has none). For an objective with
+        values by row: the label of each of these rows, some of which are drawn.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
         differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
@@ -100,8 +99,8 @@ def check_objective(
         out to be one of the first three, or whole steps of leaves must go downhill, as with
         Fisher's expected hessian.
     margins : (float, float), optional
-        Where the loss is differentiable, both tails included. None: the range of the labels, or
-        for labels 0 and 1 from -6 to 6, with tails as far as -100 and 100.
+        Range, both tails included, in which the loss is differentiable. None: the range of the
+        labels, or from -6 to 6 for labels 0 and 1, with tails as far as -100 and 100.
     n_classes : int, optional
         K, for callables with margins (n, K). None: one margin per row, or the objective's own
         ``outputs``.
@@ -111,7 +110,7 @@ def check_objective(
     Returns
     -------
     ObjectiveReport
-        Of an objective that passed; it prints as a table.
+        The findings, if the objective passed; it prints as a table.
 
     Raises
     ------
@@ -154,7 +153,7 @@ def parametrize_with_checks(objectives: Sequence[Any], **options: Any) -> Any:
     Parameters
     ----------
     objectives : sequence of callables
-        As for :func:`gbdt_objectives.check_objective`.
+        Objectives as :func:`gbdt_objectives.check_objective` takes them.
     **options
         The other arguments of ``check_objective``, the same for all.
 

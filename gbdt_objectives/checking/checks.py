@@ -1,7 +1,7 @@
-"""The checks of an objective, and their table: functions of a probe.
+"""The checks of an objective, which are functions of a probe, and their table.
 
-A check returns None if the objective passed, or a note; it raises Failure, or Skipped. In the
-code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
+A check returns None if the objective passed, or a note; it raises Failure, or Skipped. Symbols: y
+labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 
 LEAVES = 40
-"""Random leaves whose steps are tried."""
+"""Number of random leaves whose steps are tried."""
 
 NEGLIGIBLE = 1e-12
 """Share of the largest gradient, below which a gradient moves no leaf."""
 
 LEAF_ROWS = 20
-"""LightGBM's min_data_in_leaf, and a small leaf of XGBoost."""
+"""Rows of a small leaf: LightGBM's default min_data_in_leaf."""
 
 
 def check_returned(probe: Probe) -> None:
-    """Two native float arrays of the margin's shape, finite."""
+    """Gradient and hessian are native float arrays of the margin's shape, finite."""
     returned = probe.call(probe.y.copy(), probe.f.copy(), None)
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise Failure(f"must be a tuple (gradient, hessian), found {type(returned).__name__}")
@@ -74,7 +74,7 @@ def check_inputs(probe: Probe) -> None:
 
 
 def check_state(probe: Probe) -> None:
-    """The same call gives the same, whatever was called in between."""
+    """A call gives the same again, whatever was called in between."""
     first = [np.array(part) for part in probe.call(probe.y, probe.f, probe.w)]
     half = ROWS // 2
     other = probe.of(np.arange(half))
@@ -118,7 +118,7 @@ def check_memory_order(probe: Probe) -> None:
 
 
 def check_gradient(probe: Probe) -> str | None:
-    """The derivative of the loss."""
+    """The gradient is the derivative of the loss."""
     for w in _weights(probe):
         g = probe.both(probe.f, w)[0]
         if probe.loss is None:
@@ -153,7 +153,7 @@ def check_gradient(probe: Probe) -> str | None:
 
 
 def _check_field(probe: Probe, g: Array) -> str | None:
-    """Without a loss: derivatives of a gradient are symmetric."""
+    """Without a loss: the derivatives of the gradient are symmetric."""
     if not probe.couples_rows:
         raise Skipped("there is no loss to compare with, and no row depends on another: pass loss=")
     if probe.f.ndim > 1:
@@ -172,7 +172,7 @@ def _check_field(probe: Probe, g: Array) -> str | None:
 
 
 def check_hessian(probe: Probe) -> str | None:
-    """What it is declared to be."""
+    """The hessian is what it is declared to be."""
     h = probe.both(probe.f)[1]
     curvature = _curvature(probe)
     tolerance = _tolerance(probe, curvature)
@@ -234,13 +234,13 @@ def _steps_go_downhill(probe: Probe) -> bool:
 
 
 def _tolerance(probe: Probe, curvature: Array) -> float:
-    """Of differences of the gradient."""
+    """The error of a difference of gradients."""
     size = max(float(np.abs(curvature).max()), 1e-300)
     return (2e-3 if probe.float32 else 1e-6) * size
 
 
 def _other_hessian(probe: Probe, h: Array, curvature: Array, ratio: float, tolerance: float) -> str:
-    """What is wrong with a hessian that is not the second derivative."""
+    """Say what is wrong with a hessian that is not the second derivative."""
     if not h.any():
         return "it is 0 everywhere: boosters silently build no trees"
     if np.abs(h - ratio * curvature).max() <= tolerance * max(abs(ratio), 1):
@@ -342,7 +342,8 @@ def check_leaf_step(probe: Probe) -> str | None:
 
 
 def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
-    """Margins in which the rows of a leaf have the same one, where the leaf is, its G and H."""
+    """Random leaves: margins in which the rows of a leaf have the same one, where the leaf is, its
+    sums G and H."""
     rng = np.random.default_rng(2)
     for _ in range(LEAVES):
         leaf = rng.random(ROWS) < rng.uniform(0.05, 0.6)
@@ -355,7 +356,7 @@ def _leaves(probe: Probe) -> Iterator[tuple[Array, Any, float, float]]:
 
 
 def _slope(probe: Probe, f: Array, column: Any) -> float:
-    """G of a leaf; NaN where objective() refuses what is not finite."""
+    """The sum G of a leaf's gradients; NaN where objective() refuses what is not finite."""
     try:
         return float(probe.both(f)[0][column].sum())
     except ValueError:
@@ -409,8 +410,11 @@ def check_weights(probe: Probe) -> None:
 
 
 def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
-    """Whether it is the diagonal of the second derivative with weights. Of coupled rows that is
-    not the sum over copies, which has the terms between copies of one row besides."""
+    """Whether h is the diagonal of the second derivative with weights.
+
+    If rows are coupled, that is not the sum over copies, which also has the terms between copies of
+    one row.
+    """
     if not probe.couples_rows:
         return False
     curvature = _curvature(probe, w)
@@ -418,7 +422,7 @@ def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
 
 
 def check_tails(probe: Probe) -> None:
-    """Finite in float32 in both tails, and what float64 gives."""
+    """In both tails gradient and hessian are finite in float32, and equal to those in float64."""
     each = np.arange(ROWS) if probe.by_row else np.unique(probe.y, return_index=True)[1]
     at, tails = np.repeat(each, len(probe.tails)), np.tile(probe.tails, len(each))
     if probe.f.ndim == 2:
@@ -455,7 +459,7 @@ def check_tails(probe: Probe) -> None:
 
 
 def check_copies(probe: Probe) -> None:
-    """It pickles and can be deep-copied, and the copy computes the same."""
+    """The objective can be pickled and deep-copied, and the copy computes the same."""
     try:
         again = pickle.loads(pickle.dumps(probe.target))
     except Exception as error:
@@ -483,7 +487,7 @@ def check_copies(probe: Probe) -> None:
 
 
 def check_scale(probe: Probe) -> str | None:
-    """Hessians of the size that the boosters' defaults are made for."""
+    """Hessians are of the size that the boosters' defaults are made for."""
     target = probe.target
     start = target.measured(probe.y).intercept if isinstance(target, Objective) else None
     middle = np.median(probe.f) if start is None else np.array(start)
@@ -518,10 +522,10 @@ CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "link": check_link,
     "predictions": check_predictions,
 }
-"""By the name in the report, in the order in which they run."""
+"""The checks by their name in the report, in the order in which they run."""
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
-"""Checks that are made on labels besides 0 and 1, of an objective that does not say its labels."""
+"""Checks that are repeated on labels besides 0 and 1, if the objective does not say its labels."""
 
 
 def _weights(probe: Probe) -> list[Array | None]:
@@ -529,7 +533,6 @@ def _weights(probe: Probe) -> list[Array | None]:
 
 
 def _per_row(w: Array, f: Array) -> Array:
-    """Weights in the shape of the margin."""
     result: Array = w if f.ndim == 1 else np.repeat(w[:, np.newaxis], f.shape[1], axis=1)
     return result
 

@@ -1,6 +1,6 @@
-"""The doors through which a model predicts: what its objective declares a margin to be is so.
+"""Check that models predict, through every door, what the link makes of their margins.
 
-In the code: y labels, f margins, p predictions.
+A door is an API that trains and predicts. Symbols: y labels, f margins, p predictions.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
 ROUNDS = 3
 
 CLOSE = 1e-3
-"""How near a prediction must come to a label to be it: gradients may be of float32."""
+"""Tolerance between a prediction and the label that it should be: gradients may be float32."""
 
 FLOAT32 = 1e-4
-"""How near predictions of two doors must be: XGBoost adds up and transforms in float32."""
+"""Tolerance between the predictions of two doors: XGBoost adds up and transforms in float32."""
 
 STEPS = 200
-"""Half steps of Newton's method to the best margins of several outputs."""
+"""Number of half steps of Newton's method towards the best margins of several outputs."""
 
 SHARES = (0.2, 0.6)
 """Shares of label 1 whose best margin is looked for, where a label alone has none."""
@@ -74,12 +74,12 @@ def check_link(probe: Probe) -> str | None:
 
 
 def _last(values: Array) -> str:
-    """The last of these numbers, or the last row of them."""
     return ", ".join(f"{value:.4g}" for value in np.atleast_1d(values[-1]))
 
 
 def _of_labels(probe: Probe) -> tuple[Array, Array]:
-    """Mean labels and the margin at which rows of that label, or that share of 1, lose least."""
+    """Mean labels, and the margins at which rows of that label, or of that share of 1, lose
+    least."""
     labels = np.unique(probe.y)
     around = labels[0] - 1, labels[-1] + 1, *labels[:-1] + 0.5
     grid = np.unique([*-OTHER_MARGINS, *OTHER_MARGINS, *around])
@@ -112,7 +112,8 @@ def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
 
 
 def _of_shares(probe: Probe) -> tuple[Array, Array]:
-    """Shares of classes 0 to K-1, (1, K), and the margins at which all rows together lose least."""
+    """Shares of the classes 0 to K-1, (1, K), and the margins at which all rows together lose
+    least."""
     K = probe.f.shape[1]
     y = np.floor(K * ((np.arange(ROWS) + 0.5) / ROWS) ** 2)  # fewer and fewer of each class
     f = np.zeros((1, K))
@@ -126,7 +127,7 @@ def _of_shares(probe: Probe) -> tuple[Array, Array]:
 
 
 def _prediction(link: Link, f: Array) -> Array:
-    """What models predict; of two classes the probability of 1."""
+    """The predictions of models; for two classes the probability of 1."""
     if not link.is_of_objective:
         return link.inverse(f)
     p = link.class_probability(f)
@@ -159,7 +160,7 @@ def check_predictions(probe: Probe) -> None:
 
 
 def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
-    """The same of one library, on a few rounds that have the labels to learn from."""
+    """Train a few rounds on the labels with one library, and compare predictions with the link."""
     target, y = probe.target, probe.y
     X = np.column_stack([y, np.arange(ROWS)])  # LightGBM refuses rows that are all alike
     link = target.link

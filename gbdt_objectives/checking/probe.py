@@ -1,6 +1,6 @@
-"""What is tried: an objective in one form of call, and the rows that it is tried on.
+"""A probe: an objective in one form of call, and the rows that it is tried on.
 
-In the code: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
+Symbols: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 
 ROWS = 60
-"""Rows that are tried: few enough to perturb one at a time."""
+"""Number of rows that are tried: few enough to perturb one at a time."""
 
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
-"""Labels that are tried besides, of an objective that does not say which it is for."""
+"""Labels that are tried as well if the objective does not say which it is for."""
 
 OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
-"""Where the best margin of these labels is looked for, and at the negatives."""
+"""Margins between which, and between whose negatives, the best one of these labels is sought."""
 
 TAILS = np.array([-100.0, -80.0, -40.0, -17.0, 17.0, 40.0, 80.0, 100.0])
-"""Margins of the tails, unless they are given. A float32 1 - p is 0 from 17 on, and exp(100) is
+"""Margins of the tails, unless they are given. In float32, 1 - p is 0 from 17 on, and exp(100) is
 infinite."""
 
 
 def is_users_function(obj: Any) -> bool:
-    """Whether it is a function of the user's own, of which only the calls are known."""
+    """Whether obj is a function of the user's own, so that only its calls are known."""
     return not isinstance(obj, Objective) or obj.whole
 
 
 class Rows:
-    """Stands for a DMatrix or Dataset, which tell an objective labels and weights."""
+    """A stand-in for a DMatrix or Dataset, which tells an objective labels and weights."""
 
     def __init__(self, y: Array, w: Array | None, api: Api) -> None:
         empty = np.empty(0, np.float32) if api == "xgboost" else None
@@ -67,7 +67,8 @@ class Probe:
     """An objective, called as (y, f, w), and the rows that it is tried on.
 
     ``exact`` gives what the objective computes in float64, ``call`` what a booster is given;
-    ``loss`` is None if there is none. ``scale_free``: the gradient is the loss's up to a factor.
+    ``loss`` is None if there is none. ``scale_free`` says that the gradient is the loss's up to a
+    factor.
     """
 
     target: Any
@@ -86,7 +87,7 @@ class Probe:
     tails: Array
 
     def of(self, positions: Array) -> Probe:
-        """The same with its objective for the rows at these positions, if it belongs to rows."""
+        """The probe with its objective for the rows at these positions, if it belongs to rows."""
         if not self.by_row:
             return self
         taken = self.target.take(positions)
@@ -202,13 +203,13 @@ def make_probe(
 
 
 def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
-    """The same on real labels, negative and far ones, and margins between their best ones.
+    """The probe with real labels, negative and far ones, and margins between their best ones.
 
-    A label counts if it has a best margin: the gradient is negative below and positive above. No
-    label but 0 and 1, and those between, has one under a logistic gradient, p - y, nor has a
-    negative count under Poisson's, exp(f) - y: functions that were not written for a label, and
-    do not refuse it, are not blamed for it. None if no label counts, if the objective declares a
-    few labels or a range, or if it has several margins or couples rows: a label alone then says
+    A label counts if it has a best margin: the gradient is negative below and positive above. Under
+    a logistic gradient, p - y, only the labels from 0 to 1 have one; under Poisson's, exp(f) - y,
+    negative counts have none. Functions that were not written for a label, and do not refuse it,
+    are not blamed for it. The result is None if no label counts, if the objective declares a few
+    labels or a range, or if it has several margins or couples rows, where a label alone says
     little.
     """
     domain = None if is_users_function(probe.target) else probe.target.label_domain
@@ -236,8 +237,8 @@ def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe 
 def margins_around_best(
     probe: Probe, labels: float | Array, grid: Array
 ) -> tuple[float, float] | None:
-    """Neighbours in the grid between which the gradient of rows changes its sign, whose labels are
-    this one, or these."""
+    """Two neighbours in the grid between which the sum of gradients of rows with these labels
+    changes its sign."""
     below: list[float] = []
     above: list[float] = []
     y, f = probe.y.copy(), probe.f.copy()
@@ -268,7 +269,8 @@ def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
 
 
 def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generator) -> Array:
-    """Which of its rows are tried: of as many labels as there are, then at random."""
+    """Positions of the objective's rows that are tried: one row of each label first, then at
+    random."""
     order = rng.permutation(obj.rows or 0)
     if y_true is not None:
         y = _checks.vector("y_true", y_true)
@@ -279,7 +281,6 @@ def _draw_rows(obj: Objective, y_true: ArrayLike | None, rng: np.random.Generato
 
 
 def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
-    """The distinct labels to try."""
     if y_true is not None:
         return np.unique(_checks.vector("y_true", y_true).astype(np.float64))
     if is_users_function(obj):
@@ -297,7 +298,7 @@ def _labels(obj: Any, y_true: ArrayLike | None, K: int | None) -> Array:
 def as_sklearn(
     obj: Any, api: Api | None, y: Array, f: Array
 ) -> tuple[Callable[[Array, Array, Array | None], Any], bool]:
-    """A bare callable as (y, f, w), and whether it is told the weights."""
+    """A bare callable as a function of (y, f, w), and whether it is told the weights."""
     try:
         parameters = list(inspect.signature(obj).parameters.values())
     except ValueError:  # a builtin without signature

@@ -1,4 +1,4 @@
-"""What a check of an objective found."""
+"""The findings of a check of an objective."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found; ``message`` says what is wrong and what it does to training."""
+    """The finding of one check; ``message`` says what is wrong and what it does to training."""
 
     check: str
     status: Status
@@ -32,9 +32,9 @@ class ObjectiveReport:
     Attributes
     ----------
     name : str
-        Of the objective.
+        Name of the objective.
     findings : tuple of Finding
-        One per check, in the order in which they ran.
+        The findings of the checks, in the order in which these ran.
     """
 
     name: str
@@ -42,7 +42,6 @@ class ObjectiveReport:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed."""
         return all(finding.status != "FAILED" for finding in self.findings)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Two workers that train together, without a cluster: sums of everybody, and own gradients."""
+"""Check two workers that train together, without a cluster: everybody's sums, and own gradients."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Found = tuple[float, Array]
 """Mean loss, and gradient of the rows at hand."""
 
 PARTS = np.split(np.arange(ROWS), [ROWS // 3])
-"""The rows of each worker, not alike."""
+"""The rows of each worker, in parts of unlike size."""
 
 CLOSE = 1e-6
-"""How near sums must be, which are of float64."""
+"""Relative tolerance of sums, which are float64."""
 
 COUPLED = (
     "the gradient of a row depends on other rows: several workers refuse to train on it, as they "
@@ -64,9 +64,9 @@ def _computed(objective: Objective, rows: Rows) -> Found:
 
 
 class Asked(BaseException):
-    """A sum that is asked for and not known yet; ``own`` is this worker's part of it.
+    """Raised for a sum that is not known yet; ``own`` is this worker's part of it.
 
-    No Exception, so that a loss that handles its own errors does not handle this one.
+    It is no Exception, so that a loss that handles its own errors does not handle this one.
     """
 
     def __init__(self, own: Array) -> None:
@@ -75,7 +75,7 @@ class Asked(BaseException):
 
 @dataclass(frozen=True, eq=False)
 class RowsOfWorker(Rows):
-    """Rows of one worker of several: ``known`` has what all of them said, message by message."""
+    """Rows of one of several workers; ``known`` holds what all workers sent, message by message."""
 
     known: Iterator[Array] = field(default_factory=lambda: iter(()))
 
@@ -93,12 +93,12 @@ class RowsOfWorker(Rows):
 
 
 def _of_one(probe: Probe) -> Found:
-    """What one machine finds that has all rows."""
+    """The finding of one machine that has all rows."""
     return _computed(probe.target, read_rows(probe.target, probe.y, probe.f, probe.w))
 
 
 def _of_two(probe: Probe) -> list[Found]:
-    """What each of two workers finds, run again from its start with each sum that is known."""
+    """The finding of each of two workers, run again from the start with each sum that is known."""
     known: list[Array] = []
     while True:
         asked, found = [], []

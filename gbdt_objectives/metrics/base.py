@@ -63,7 +63,7 @@ class Metric:
         return self.score(y_true, y_pred, sample_weight)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
-        """Raise for predictions of a user that could mean two things; boosters' cannot."""
+        """Raise for a user's predictions that could mean two things; boosters' cannot."""
 
     @property
     def __name__(self) -> str:  # sklearn.metrics.make_scorer shows it
@@ -88,18 +88,18 @@ class Metric:
 
     @property
     def xgboost(self) -> XGBoostMetric:
-        """For ``custom_metric=`` of ``xgboost.train`` and ``eval_metric=`` of its estimators.
+        """The metric for XGBoost: ``custom_metric=`` of ``train``, ``eval_metric=`` of estimators.
 
-        XGBoost's early stopping guesses the direction from the name and would minimise.
-        A metric of which greater is better refuses that: use ``train``, ``cv`` or the
-        estimators of ``adapters.xgboost``, pass ``adapters.xgboost.early_stopping(metric,
-        rounds)`` among the ``callbacks``, or minimise ``metric.loss.xgboost``.
+        XGBoost's early stopping guesses the direction from the name and would minimise. A metric
+        for which greater is better refuses that: use ``train``, ``cv`` or the estimators of
+        ``adapters.xgboost``, pass ``adapters.xgboost.early_stopping(metric, rounds)`` among the
+        ``callbacks``, or minimise ``metric.loss.xgboost``.
         """
         return XGBoostMetric(self)
 
     @property
     def lightgbm(self) -> LightGBMMetric:
-        """For ``feval=`` of ``lightgbm.train`` and ``eval_metric=`` of its estimators."""
+        """The metric for LightGBM: ``feval=`` of ``train``, ``eval_metric=`` of estimators."""
         return LightGBMMetric(self)
 
     @property
@@ -131,7 +131,7 @@ class Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricLoss(Metric):
-    """1 - metric, of which smaller is better; made by :attr:`Metric.loss`."""
+    """1 - metric, for which smaller is better; made by :attr:`Metric.loss`."""
 
     greater_is_better: ClassVar[bool] = False
     metric: Metric
@@ -152,7 +152,7 @@ class MetricLoss(Metric):
 
 
 def counted_rows(y: Any, p: Any, sample_weight: ArrayLike | None) -> Rows:
-    """Rows whose weight is above 0; weight 0 is as if a row were not there."""
+    """The rows whose weight is above 0; weight 0 is as if a row were not there."""
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     if w is None or w.all():
@@ -172,7 +172,8 @@ class MeanMetric(Metric):
 
 @dataclass(frozen=True)
 class RenderedMetric:
-    """A metric as one booster calls it: (prediction, dataset) or (labels, prediction, weights)."""
+    """A metric as one booster calls it: with (prediction, dataset) or (labels, prediction,
+    weights)."""
 
     metric: Metric
     library: ClassVar[str]
@@ -210,8 +211,8 @@ class RenderedMetric:
 
 
 def refuse_predictions(metric: Metric, stack: _boosters.Stack) -> None:
-    """Raise for a metric of margins where a booster passes what its built-in objective makes of
-    them, which the booster says itself."""
+    """Raise for a metric of margins where a booster says that it passes the transformed predictions
+    of its built-in objective."""
     link = _boosters.link_of_predictions(stack, metric.link)
     if link is None or metric.input_space == "probability":
         return

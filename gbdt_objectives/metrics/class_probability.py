@@ -27,7 +27,8 @@ class ClassProbabilityMetric(MeanMetric):
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
-        """The metric of each row, of margins or probabilities float64 (K, n): columns are fast."""
+        """The metric of each row; margins or probabilities are float64 (K, n), as columns are
+        fast."""
         raise NotImplementedError
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
@@ -142,7 +143,7 @@ def class_logloss_metric(
 
         -sum w log P[y] / sum w,   P[k] = exp(z_k) / sum_j exp(z_j) for margins z
 
-    Of probabilities it is scikit-learn's ``log_loss``, but a certain prediction that is wrong
+    For probabilities it is scikit-learn's ``log_loss``, but a certain prediction that is wrong
     costs inf, not the logarithm of the least float.
 
     Parameters
@@ -158,15 +159,15 @@ def class_logloss_metric(
     -------
     Metric
         ``name`` "class_logloss", smaller is better. For one log-odds per row use
-        ``weighted_logloss_metric(1)``, for focal margins and an ordinal objective's score, which
-        are those of no softmax, ``loss_metric``.
+        ``weighted_logloss_metric(1)``; for focal margins and an ordinal objective's score, which
+        no softmax turns into probabilities, ``loss_metric``.
 
     Raises
     ------
     ValueError
-        ``n_classes`` below 2; when called, predictions that are not (n, K), that are not
-        finite, or whose K is another; probabilities that are negative or do not sum to 1;
-        margins of three or more classes that are probabilities; labels that are not 0..K-1.
+        ``n_classes`` below 2; when called, predictions that are not finite, not (n, K) or for
+        another K; probabilities that are negative or do not sum to 1; margins of three or more
+        classes that are probabilities; labels that are not 0..K-1.
 
     Examples
     --------
@@ -187,7 +188,7 @@ def ranked_probability_score_metric(
 
         sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
 
-    Unlike logloss it knows the order: probability on a class near the true one costs less. Of
+    Unlike logloss it knows the order: probability on a class near the true one costs less. For
     a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
     score.
 

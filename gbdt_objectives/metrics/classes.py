@@ -23,7 +23,7 @@ from gbdt_objectives.metrics.base import Metric, counted_rows
 from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
 
 MOST_CLASSES = 5000
-"""Of which the confusion counts are 200 MB."""
+"""Most classes between the lowest and the highest; their confusion counts are 200 MB."""
 Cost = Literal["zero_one", "absolute", "squared"] | tuple[tuple[float, ...], ...]
 
 
@@ -107,7 +107,8 @@ class ClassMetric(Metric):
             refuse_float_classes(y_true, y_pred)
 
     def agree_labels(self, labels: ArrayLike | None) -> Array | None:
-        """The labels given, or those of ``label_range``: the same, if there are both."""
+        """The labels given, or those of ``label_range``; if there are both, they must be the
+        same."""
         order = None if labels is None else check_order(labels)
         if self.label_range is None:
             return order
@@ -141,7 +142,7 @@ class ClassMetric(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class RatioMetric(ClassMetric):
-    """A decreasing function of F/G, or an increasing one of which smaller is better."""
+    """A metric that is a decreasing function of F/G, or an increasing one if smaller is better."""
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
         """The matrices F, G, indexed [true, predicted], given class weights (K,)."""
@@ -304,7 +305,7 @@ def _floats(y_pred: ArrayLike) -> bool:
 
 
 def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
-    """The lowest and highest class, of everybody."""
+    """The lowest and highest class of everybody's rows."""
 
     def ends(own: Rows) -> tuple[float, float]:
         found = [c for c in (own.y, *others) if len(c)]
@@ -337,7 +338,6 @@ def refuse_float_classes(y_true: ArrayLike, y_pred: ArrayLike) -> None:
 
 
 def check_two_classes(name: str, class_weight: Array) -> None:
-    """Raise unless K = 2."""
     if len(class_weight) != 2:
         raise ValueError(
             f"metric {name} is for two classes, found {len(class_weight)}: choose another metric, "
@@ -561,8 +561,8 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
     Notes
     -----
-    As scikit-learn's ``fbeta_score``, but NaN, with its UndefinedMetricWarning, where there is
-    no positive, true or predicted: its ``zero_division=nan``.
+    It equals scikit-learn's ``fbeta_score(zero_division=nan)``: NaN, with an
+    UndefinedMetricWarning, where there is no positive, true or predicted.
 
     Examples
     --------
@@ -613,7 +613,7 @@ OTHER_NAMES = {
     "youden_j": "'youden'",
     "informedness": "'youden'",
 }
-"""What else the metrics are called, and what to pass instead."""
+"""Other names of the metrics, and what to pass instead."""
 
 
 def threshold_metric(
@@ -628,10 +628,10 @@ def threshold_metric(
     ----------
     metric : str or Metric
         "qwk", "linear" and "kappa" (weighted kappas with squared, absolute and 0-1
-        cost), "accuracy", "mae" (mean absolute difference of positions),
-        "macro_recall" (of the classes that occur; balanced accuracy), "matthews" (the
-        correlation coefficient), "f1" and "youden" (two classes). Or a metric of classes
-        such as ``f_beta_metric(2)``, to be given a range or thresholds.
+        cost), "accuracy", "mae" (mean absolute difference of positions), "macro_recall"
+        (balanced accuracy of the classes that occur), "matthews" (the correlation
+        coefficient), "f1" and "youden" (both for two classes). Or a metric of classes such as
+        ``f_beta_metric(2)``, to which a range or thresholds are added.
     label_range, thresholds
         As in :func:`qwk_metric`. With ``thresholds``, margins of any unit can be scored,
         such as the log-odds of a binary objective.
@@ -649,13 +649,13 @@ def threshold_metric(
 
     Notes
     -----
-    Of classes they are scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
+    For classes they equal scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
     ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``,
-    ``matthews_corrcoef`` and ``fbeta_score``, faster, but a metric that is 0/0 is NaN, with
-    scikit-learn's UndefinedMetricWarning, and boosters are stopped by it: Matthews' of one
-    true class and F-beta without any positive, true or predicted, which scikit-learn calls 0.
-    Matthews' coefficient is no ratio of sums: its optimal thresholds are exact for two
-    classes only.
+    ``matthews_corrcoef`` and ``fbeta_score``, and are faster. But a metric that is 0/0 is NaN,
+    with scikit-learn's UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one
+    true class, and F-beta without any positive, true or predicted, which scikit-learn calls 0.
+    Matthews' coefficient is no ratio of sums, so its optimal thresholds are exact for two classes
+    only.
 
     References
     ----------

@@ -158,13 +158,13 @@ class KappaSums:
 
 
 def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """Of everybody's rows."""
+    """Kappa of classes over everybody's rows; ``origin``, the lowest class, keeps sums small."""
     parts = rows.parts(lambda part: astuple(KappaSums.of(part, origin)))
     return sum((KappaSums(*part) for part in parts.tolist()), KappaSums()).kappa()
 
 
 def warn_undefined(reason: str) -> float:
-    """NaN, with scikit-learn's warning."""
+    """Return NaN with scikit-learn's warning."""
     from sklearn.exceptions import UndefinedMetricWarning
 
     warnings.warn(f"{reason}, returned as nan", UndefinedMetricWarning, stacklevel=users_level())

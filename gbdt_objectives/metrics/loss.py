@@ -51,12 +51,10 @@ def loss_metric(objective: Objective) -> LossMetric:
     Parameters
     ----------
     objective : Objective
-        Any of this package, or ``objective(function, loss=loss)`` of your own. What it
-        measures on labels, or fits to margins (the thresholds of ``ordinal_logit_objective``),
-        and does not hold yet, comes from the rows that are scored: of ``qwk_objective()`` the
-        loss is 1 minus the concordance correlation coefficient there, with scores clipped to
-        the labels. To score with what the training rows say, pass
-        ``objective.measured(y_train)``.
+        Any of this package, or ``objective(function, loss=loss)`` of your own. What it measures
+        on labels, or fits to margins (the thresholds of ``ordinal_logit_objective``), and does
+        not hold yet, comes from the rows that are scored. To score with what the training rows
+        say, pass ``objective.measured(y_train)``.
 
     Returns
     -------
@@ -70,7 +68,7 @@ def loss_metric(objective: Objective) -> LossMetric:
         An objective without a loss, or one that holds a value of each training row; when
         called, labels or margins that the objective refuses.
     TypeError
-        What is not an objective of this package.
+        An argument that is no objective of this package.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Objectives made of a loss alone, which jax differentiates.
 
-In the code: y labels, f margins, w weights. jax is imported when it is needed, not before; it
-computes in float64 and on the processor whatever the user has set, and its settings stay theirs.
+Symbols: y labels, f margins, w weights. jax is imported when it is needed, not before. It computes
+in float64 and on the processor whatever the user has set, and its settings stay the user's.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Hessian = Literal["exact", "constant"] | HessianFunction
 BoundKind = Literal["upper_bound", "bounded"]
 
 ROUNDING = 1e-12
-"""Of the largest derivative: a second derivative that is negative by less is 0, as that of
-log(1 + exp(z)) at 40."""
+"""Share of the largest derivative by which a second derivative may be negative through rounding, as
+that of log(1 + exp(z)) is at 40; it then counts as 0."""
 
 COUPLING = 1e-9
-"""Of the largest derivative: below, there are no second derivatives between two rows."""
+"""Share of the largest derivative below which second derivatives between two rows count as none."""
 
 BOUNDS = (
     'pass hessian="constant", or as hessian= a function that returns an upper bound of the second '
@@ -91,7 +91,8 @@ class LossDerivatives:
 
 
 def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: float) -> Array:
-    """The second derivatives h, if they are those of the rows alone and not negative."""
+    """The second derivatives h, after a check that they are those of the rows alone and not
+    negative."""
     size = float(max(np.abs(h).max(), np.abs(g).max()))
     if coupling > COUPLING * size:
         raise ValueError(
@@ -109,13 +110,12 @@ def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, couplin
 
 
 def _per_row(w: Array | None, f: Array) -> Array:
-    """The weights in the shape of the margins."""
     weights = np.ones(len(f)) if w is None else w
     return np.broadcast_to(weights.reshape(-1, *(1,) * (f.ndim - 1)), f.shape)
 
 
 def _evaluate(loss: LossFunction, order: int, y: Array, f: Array, w: Array | None) -> list[Array]:
-    """The loss and its derivatives up to ``order`` (0, 1 or 2), as :func:`_compiled` has them."""
+    """The results of :func:`_compiled` for this ``order`` (0, 1 or 2), as arrays."""
     if _first_process() != os.getpid():
         raise RuntimeError(
             "jax was used before this process was forked, and would hang in it: start processes "
@@ -135,7 +135,7 @@ def _evaluate(loss: LossFunction, order: int, y: Array, f: Array, w: Array | Non
 
 @lru_cache(maxsize=128)
 def _seen(loss: LossFunction) -> set[tuple[tuple[int, ...], bool]]:
-    """The shapes of margins, without or with weights, for which the loss was checked."""
+    """The shapes of margins, without or with weights, for which the loss has been checked."""
     return set()
 
 
@@ -157,7 +157,7 @@ def _import_jax() -> Any:
 
 @contextmanager
 def _float64() -> Iterator[None]:
-    """jax computes in float64 on the processor, in this thread."""
+    """Let jax compute in float64 on the processor, in this thread."""
     jax = _import_jax()
     home = jax if hasattr(jax, "enable_x64") else import_module("jax.experimental")  # before 0.8
     with home.enable_x64(True), jax.default_device(jax.local_devices(backend="cpu")[0]):
@@ -166,13 +166,15 @@ def _float64() -> Iterator[None]:
 
 @lru_cache(maxsize=128)
 def _compiled(loss: LossFunction, order: int) -> Any:
-    """(y, f, w) -> (loss,), or (loss, gradient), or, with v of shape (n,) besides, (loss, gradient,
-    diagonal of the hessian, coupling of rows); compiled for each shape that it is called with."""
+    """A function of (y, f, w) that returns (loss,) for order 0 and (loss, gradient) for order 1.
+    For order 2 it takes v of shape (n,) besides, and returns (loss, gradient, diagonal of the
+    hessian, coupling of rows). It is compiled for each shape that it is called with."""
     import jax
     import jax.numpy as jnp
 
     def second(y: Any, f: Any, w: Any, v: Any) -> Any:
-        """H 1 is the diagonal of H, and H v is v times that, unless rows are coupled."""
+        """Multiply the hessian H by 1, which gives its diagonal, and by v, which gives v times that
+        unless rows are coupled."""
 
         def total(F: Any) -> Any:
             return loss(y, F.reshape(f.shape), w)
@@ -195,7 +197,7 @@ def _compiled(loss: LossFunction, order: int) -> Any:
 
 
 def _check_traced(loss: LossFunction, shape: tuple[int, ...], weighted: bool) -> None:
-    """Raise unless jax can trace the loss, to one number that depends on its arguments."""
+    """Raise unless jax can trace the loss to one number that depends on its arguments."""
     import jax
 
     name, n = _name(loss), shape[:1]
@@ -277,14 +279,14 @@ def objective_from_loss(
         do not apply them to custom objectives. Rows may depend on each other, as in a correlation.
         Defined at module level it can be pickled; a lambda cannot.
     hessian : {"exact", "constant"} or callable
-        "exact" is the second derivative of each margin; it needs a loss that is convex in
-        each of them, and a sum over rows. "constant" is the weight of the row, for any loss.
-        ``hessian(y_true, margin, sample_weight) -> array``, in numpy or jax.numpy, shaped like the
-        margin and with the weights, is a bound of yours.
+        "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
+        and convex in each margin. "constant" is the weight of the row, for any loss. A function
+        ``hessian(y_true, margin, sample_weight) -> array``, in numpy or jax.numpy, gives a bound of
+        your own, shaped like the margin and with the weights.
     hessian_kind : {"upper_bound", "bounded"}, optional
-        What a callable ``hessian`` is, which :func:`check_objective` tests: nowhere below the
-        second derivative ("upper_bound", also if None), or so large that no step of a leaf passes
-        the leaf's optimum ("bounded").
+        What bound a callable ``hessian`` is, which :func:`check_objective` tests: "upper_bound",
+        also if None, is nowhere below the second derivative; "bounded" is so large that no step of
+        a leaf passes the leaf's optimum.
     link, outputs, intercept
         As in :func:`objective`.
 
@@ -302,11 +304,11 @@ def objective_from_loss(
         cannot trace it or it does not return a float.
     ValueError
         While training: a loss that is an array or not finite, or ignores the margin or the weights
-        that are given; a gradient that is not finite; an exact hessian that is negative or
-        of a loss whose rows depend on each other.
+        that are given; a gradient that is not finite; hessian="exact" where it is negative or
+        rows depend on each other.
     RuntimeError
-        In a process that was forked after jax was used: it would hang. joblib's default processes
-        are not.
+        In a process that was forked after jax was used, as it would hang. joblib's default
+        processes are not forked so.
 
     Notes
     -----

@@ -1,7 +1,7 @@
-"""Loss: equations. Objective: what boosters call, made of a loss.
+"""A Loss holds equations; an Objective, made of a loss, is what boosters call.
 
-In the code: y labels, f margins, w weights; gradient and hessian are shaped like the margins, (n,)
-or, with K outputs, (n, K). A loss sees labels and margins that were checked, never weights, blocks,
+Symbols: y labels, f margins, w weights; gradient and hessian are shaped like the margins, (n,) or,
+with K outputs, (n, K). A loss sees labels and margins that were checked, never weights, blocks,
 devices or workers: :class:`Objective` reads, checks and multiplies, :class:`Rows` adds up.
 """
 
@@ -34,12 +34,12 @@ HOOKS = {
     "measured": ("rows",), "totals": ("rows",), "value": ("rows",),
     "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
 }  # fmt: skip
-"""What a loss may write, and what it gets, by position."""
+"""The methods that a loss may write, and the arguments that each gets by position."""
 
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
 Start = float | Array
-"""What is added to every margin: one number, or one for each output, (K,)."""
+"""The number that is added to every margin, or one number for each output, (K,)."""
 
 Both = tuple[Any, Any]
 """Gradient and hessian."""
@@ -50,11 +50,10 @@ class Loss:
     """The equations of a loss: what :func:`objective` makes an :class:`Objective` of.
 
     A row-wise loss declares ``labels``, ``link`` and ``hessian``, and writes ``row_loss`` and
-    ``gradient_hessian``. One whose gradient needs sums over all rows writes ``totals`` and
-    ``value`` too. One that depends on the training labels, if only in its intercept, writes
-    ``measured``.
-    ``xp`` has the functions of the arrays' library, numpy's or those of the array API standard;
-    what is written in them alone works on devices too.
+    ``gradient_hessian``. A loss whose gradient needs sums over all rows writes ``totals`` and
+    ``value`` too. A loss that depends on the training labels, if only in its intercept, writes
+    ``measured``. ``xp`` has the functions of the arrays' library, numpy's or those of the array
+    API standard; equations that use these alone work on devices too.
 
     Attributes
     ----------
@@ -63,9 +62,9 @@ class Loss:
     link : Link
         What a margin means.
     hessian : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
-        What the hessian is: the second derivative of the loss, 1, nowhere below the second
-        derivative, so large that -sum g / sum h of a leaf never passes the leaf's optimum, or
-        anything.
+        "exact" is the second derivative of the loss, "constant" is 1, "upper_bound" is nowhere
+        below the second derivative, "bounded" is so large that the step of a leaf, -sum g / sum h,
+        never passes the leaf's optimum, and "undeclared" is anything.
     outputs : int
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     intercept : float, tuple of K floats or None
@@ -80,14 +79,14 @@ class Loss:
     start_tolerance : float or None
         How far from ``intercept`` boosting may start; None if it does not matter.
     fits_margins : bool
-        Whether ``measured`` fits something to margins, where there are any.
+        Whether ``measured`` fits something to the margins of rows that have them.
     named : tuple of (str, RowValues or None)
         Values of each training row, which the equations get by name.
     reduce : callable or None
-        A user's own sum of a float64 array over workers.
+        A user's own function that sums a float64 array over workers.
     whole : bool
-        Whether ``gradient_hessian`` takes all rows at once, and applies the weights itself, which
-        it gets by the name ``sample_weight``.
+        Whether ``gradient_hessian`` takes all rows at once and applies the weights itself, which
+        it gets as ``sample_weight``.
     takes_device_arrays : bool
         Whether the equations are written in ``xp`` alone.
     """
@@ -166,12 +165,12 @@ class Loss:
 
     @property
     def name(self) -> str:
-        """In messages."""
+        """The name that messages use."""
         return shown_name(type(self))
 
     def measured(self: Self, rows: Rows) -> Self:
-        """The same loss with what follows from everybody's labels; with margins, what it fits to
-        them."""
+        """This loss with what follows from everybody's labels filled in and, if the rows have
+        margins, what it fits to them."""
         return self
 
     def row_loss(self, y: Any, f: Any, xp: Any) -> Any:
@@ -186,11 +185,11 @@ class Loss:
         raise NotImplementedError(f"{self.name} has no gradient: write gradient_hessian")
 
     def totals(self, rows: Rows) -> Any:
-        """What the gradient needs of everybody's rows."""
+        """The sums over everybody's rows that the gradient needs."""
         return None
 
     def value(self, rows: Rows) -> tuple[float, float]:
-        """The total loss of everybody's rows, and their total weight."""
+        """Total loss and total weight of everybody's rows."""
 
         def terms(y: Any, f: Any, xp: Any, **named: Any) -> tuple[Any, float]:
             losses = self.row_loss(y, f, xp, **named)
@@ -207,19 +206,18 @@ class Loss:
     def writer(
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None] | None:
-        """A function that writes gradient and hessian, with the weights, at margins f + start into
-        the memory given, for speed only: None writes what ``gradient_hessian`` says."""
+        """A faster way for bound objectives: a function that writes gradient and hessian, with the
+        weights, at margins f + start into the memory given. None: ``gradient_hessian`` is used."""
         return None
 
     @property
     def has_loss(self) -> bool:
-        """Whether there is a loss beside the gradient."""
         kind = type(self)
         return kind.row_loss is not Loss.row_loss or kind.value is not Loss.value
 
 
 def shown_name(kind: type[Loss]) -> str:
-    """What objectives of a loss are called: QWKObjective for QWKLoss."""
+    """The name of objectives of a loss: QWKObjective for QWKLoss."""
     return f"{kind.__name__.removesuffix('Loss')}Objective"
 
 
@@ -247,9 +245,9 @@ class Objective:
     outputs : int
         How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     rows : int or None
-        How many training rows it is for, if it holds a value of each; None for any.
+        Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
-        Whether it is for certain rows, of which it holds values or is still to be given them.
+        Whether it is for certain rows, whose values it holds or is still to be given.
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}
         What the returned hessian is; see :class:`Loss`.
     label_domain : Domain
@@ -316,7 +314,7 @@ class Objective:
         return self._naming(tuple(taken)) if self.is_by_row else self
 
     def with_rows(self, rows: Mapping[str, ArrayLike]) -> Objective:
-        """The same objective with these values of its training rows; see :func:`objective`."""
+        """A copy of the objective with these values of its training rows; see :func:`objective`."""
         names = [name for name, _ in self.equations.named]
         if set(rows) != set(names):
             raise ValueError(
@@ -332,14 +330,14 @@ class Objective:
         return self._naming(tuple(read.items()))
 
     def without_rows(self) -> Objective:
-        """The same objective with the names of its rows' values only."""
+        """A copy of the objective with only the names of its rows' values."""
         return self._naming(tuple((name, None) for name, _ in self.equations.named))
 
     def _naming(self, named: Named) -> Objective:
         return Objective(replace(self.equations, named=named))  # type: ignore[call-arg]
 
     def check_rows(self, n: int, of: str) -> None:
-        """Raise unless it can be for n training rows; ``of`` is what has them."""
+        """Raise unless the objective can be for n training rows; ``of`` names what has them."""
         for name, values in self.equations.named:
             if values is None:
                 raise ValueError(
@@ -355,22 +353,24 @@ class Objective:
                 )
 
     def measured(self, y_true: ArrayLike, sample_weight: ArrayLike | None = None) -> Objective:
-        """The same objective, with what depends on the training labels filled in.
+        """A copy of the objective with what depends on the training labels filled in.
 
-        While several workers train together, on the labels of all of them.
+        While several workers train together, these are the labels of all of them.
         """
         with self._together():
             return self.measured_on(read_labels(self, y_true, sample_weight))
 
     def measured_on(self, rows: Rows) -> Objective:
-        """The same for the labels of rows that an engine reads."""
+        """A copy of the objective with what depends on labels filled in, from rows that an engine
+        reads."""
         found = self.equations.measured(rows)
         return self if found is self.equations else Objective(found)
 
     def fitted(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Objective:
-        """The same objective after training, with what it fits to the final margins held fixed."""
+        """A copy of the objective after training, which holds what it fits to the final margins
+        fixed."""
         with self._together():
             rows = read_rows(self, y_true, margin, sample_weight)
             loss = self._for(rows)
@@ -408,7 +408,7 @@ class Objective:
     def mean_loss(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """The total loss over the sum of the weights; of the rows of all workers in training."""
+        """The total loss over the sum of the weights; in training, over the rows of all workers."""
         total, n = self._value(y_true, margin, sample_weight)
         return total / n
 
@@ -481,12 +481,12 @@ class Objective:
         return BoundObjective(Objective(loss), rows, read_start(loss, start))
 
     def _for(self, rows: Rows) -> Loss:
-        """The loss, measured on the rows if it must be."""
+        """The loss, measured on the rows if it still must be."""
         loss = self.equations
         return loss.measured(replace(rows, f=None)) if loss.needs_labels else loss
 
     def _together(self, stack: _boosters.Stack | None = None) -> AbstractContextManager[None]:
-        """With the other workers, if a booster that several train is what calls."""
+        """Join the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
                 _callers.refuse_alone(self.equations.name, stack or _boosters.stack())
@@ -546,7 +546,6 @@ class BoundObjective:
 
 
 def check_declared(loss: Loss) -> None:
-    """Raise for what a loss cannot be."""
     if not isinstance(loss.labels, Domain):
         raise TypeError(
             f"labels of {loss.name} must be a Domain, found {_checks.shown(loss.labels)}: write "
@@ -566,7 +565,7 @@ def check_declared(loss: Loss) -> None:
 
 
 def check_link(link: Link, outputs: int) -> None:
-    """Raise if margins of the link are not that many in a row."""
+    """Raise if a row cannot have this number of margins under the link."""
     if link.takes_several and outputs == 1:
         raise ValueError(
             f"link={link.name!r} is for K margins a row, found one: pass outputs=K, the number of "
@@ -585,7 +584,7 @@ def check_link(link: Link, outputs: int) -> None:
 
 
 def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any) -> Rows:
-    """Labels, margins and weights of matching shape, checked."""
+    """Read labels, margins and weights, and check them."""
     place = place_for(objective, y_true, margin, sample_weight)
     y, f = place.real_array("y_true", y_true), place.real_array("margin", margin)
     if 0 in f.shape:
@@ -601,13 +600,13 @@ def read_rows(objective: Objective, y_true: Any, margin: Any, sample_weight: Any
 
 
 def read_labels(objective: Objective, y_true: Any, sample_weight: Any) -> Rows:
-    """Labels and weights of matching shape, checked."""
+    """Read labels and weights, and check them."""
     place = place_for(objective, y_true, sample_weight)
     return rows_of(objective, place, place.real_array("y_true", y_true), None, sample_weight)
 
 
 def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: Any) -> Rows:
-    """Rows of labels and margins that are arrays already; all but the margins is checked."""
+    """Rows of labels and margins that are arrays already; everything but the margins is checked."""
     loss = objective.equations
     if y.ndim != 1:
         raise ValueError(f"y_true must be one-dimensional, found shape {y.shape}")
@@ -635,12 +634,11 @@ def rows_of(objective: Objective, place: Place, y: Any, f: Any, sample_weight: A
 
 
 def place_for(objective: Objective, *arrays: Any) -> Place:
-    """Where the arrays are; those on a device are refused if the equations cannot take them."""
+    """The place of the arrays; those on a device are refused if the equations cannot take them."""
     return place_of(*arrays) if objective.equations.takes_device_arrays else HOST
 
 
 def margin_shape(loss: Loss, n: int) -> tuple[int, ...]:
-    """Of n rows."""
     return (n,) if loss.outputs == 1 else (n, loss.outputs)
 
 
@@ -664,7 +662,6 @@ def check_margin_shape(objective: Objective, f: Any) -> None:
 
 
 def read_start(loss: Loss, start: ArrayLike) -> Start:
-    """One number, or one for each output."""
     K = loss.outputs
     if K == 1 or np.ndim(start) == 0:
         return _checks.number("start", start)
@@ -677,11 +674,11 @@ def read_start(loss: Loss, start: ArrayLike) -> Start:
 
 
 _measured: WeakKeyDictionary[Any, tuple[Objective, Loss, Any]] = WeakKeyDictionary()
-"""The loss as measured by several workers for a booster, whose data then was this."""
+"""For each booster, the objective and loss that several workers measured, and on what data."""
 
 
 def measured_once(objective: Objective, dataset: Any, rows: Rows) -> Loss:
-    """The loss measured with the other workers in the first call of a training only."""
+    """Measure the loss with the other workers, in the first call of a training only."""
     booster = _boosters.training()
     if booster is None or not hasattr(dataset, "get_label"):
         return objective._for(rows)
@@ -701,7 +698,7 @@ def measured_once(objective: Objective, dataset: Any, rows: Rows) -> Loss:
 
 
 def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> Both:
-    """Gradient and hessian with the weights, of everybody's totals and the equations."""
+    """Gradient and hessian, weighted, from everybody's totals and the equations."""
     totals = None
     if loss.couples_rows:
         with _workers.summing(loss.name):
@@ -721,7 +718,7 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
 
 
 def equations(loss: Loss, part: Rows, totals: Any) -> Both | None:
-    """What the loss says of a stretch of rows; None of no rows."""
+    """Gradient and hessian of a stretch of rows, without weights; None if it has no rows."""
     if not len(part):
         return None
     named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
@@ -729,7 +726,7 @@ def equations(loss: Loss, part: Rows, totals: Any) -> Both | None:
 
 
 def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
-    """Write one number a margin, times the weights."""
+    """Write gradient or hessian of each margin, times the weights."""
     shape = np.shape(values)
     if shape != out.shape and (shape or what == "gradient"):
         raise ValueError(
@@ -751,7 +748,7 @@ def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:
 
 
 def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
-    """The same of all rows at once, in new arrays on their device."""
+    """Gradient and hessian of all rows at once, weighted, in new arrays on their device."""
     xp, cast = part.xp, part.place.cast
     g, h = loss.gradient_hessian(part.y, part.f, totals, xp, **part.named)
     if isinstance(h, int | float):
@@ -763,7 +760,10 @@ def compute_at_once(loss: Loss, part: Rows, totals: Any, dtype: Any) -> Both:
 
 
 def warn_of_far_start(loss: Loss, rows: Rows) -> None:
-    """In their first call boosters pass their own start in every row: 0, 0.5 or base_score."""
+    """Warn if boosting starts far from the intercept.
+
+    In their first call boosters pass their own start in every row: 0, 0.5 or base_score.
+    """
     intercept, tolerance = loss.intercept, loss.start_tolerance
     if intercept is None or tolerance is None or isinstance(intercept, tuple) or not len(rows):
         return

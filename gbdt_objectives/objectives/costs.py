@@ -1,7 +1,7 @@
-"""What a prediction costs, row by row, and what it is expected to cost.
+"""Costs of predictions, row by row, and their expectation.
 
-In the code: y labels, p predictions, pi the probability of each label. A cost gives
-its value and its derivative by p.
+Symbols: y labels, p predictions, pi the probability of each label. A cost gives its value and its
+derivative by p.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
-"""(y, p), each (n,), to the value and its derivative by p, each (n,) or one number."""
+"""A function of (y, p), each (n,), that returns the value and its derivative by p, each (n,) or one
+number."""
 
 MOST_LABELS = 1000
-"""Of which each costs a pass over the predictions."""
+"""Most different labels; each costs a pass over the predictions."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,11 @@ class AbsoluteCost:
 
 @dataclass(frozen=True)
 class MatrixCost:
-    """A cost between the classes low, low+1, ...: through each row of the matrix a monotone
-    piecewise cubic (PCHIP), whose first derivative is continuous, for p in their range."""
+    """A cost between the classes low, low+1, ..., for p in their range.
+
+    Through each row of the matrix goes a monotone piecewise cubic (PCHIP), whose first derivative
+    is continuous.
+    """
 
     matrix: tuple[tuple[float, ...], ...]
     low: float
@@ -88,8 +92,8 @@ class MatrixCost:
         return (labels - self.low).astype(np.intp)
 
     def _place(self, p: Array) -> tuple[Array, Array]:
-        """The position of the class to the left of p, the last but one at most, as a float, and
-        how far p is from it."""
+        """The position of the class to the left of p, as a float and at most the last but one, and
+        the distance of p from it."""
         t = p - p.dtype.type(self.low)
         left = np.floor(t)
         np.minimum(left, len(self.matrix) - 2, out=left)
@@ -131,17 +135,15 @@ class ExpectedCost:
 
     @property
     def mean(self) -> float:
-        """Of the labels."""
         return float(np.dot(self.labels, self.probabilities))
 
     @property
     def variance(self) -> float:
-        """Of the labels."""
         d = np.array(self.labels) - self.mean
         return float(np.dot(d * d, self.probabilities))
 
     def best_constant(self) -> float:
-        """The p of least cost among the labels, the middles between neighbours and the
+        """The constant p of least cost among the labels, the middles between neighbours and the
         stationary points there; of equal ones the nearest to the mean label."""
         from scipy.optimize import brentq
 
@@ -206,9 +208,9 @@ def name_of(function: RowFunction) -> str:
 
 
 def expected_cost(cost: RowFunction, name: str, labels: Array, weights: Array) -> ExpectedCost:
-    """The expectation over a distribution of labels, if kappa is defined there.
+    """The expected cost for a distribution of labels, after a check that kappa is defined there.
 
-    ``labels`` ascending, ``weights`` >= 0 of any sum; ``name``: where they come from.
+    ``labels`` ascend, ``weights`` >= 0 have any sum; ``name`` says where they come from.
     """
     counts = weights > 0
     labels, pi = labels[counts], weights[counts] / weights.sum()
@@ -319,7 +321,8 @@ class LabelWeights:
 
 
 def padded_label_weights(rows: Rows) -> Array:
-    """How many different labels there are, which, and the weight of each."""
+    """The number of different labels, the labels and their weights, as one vector of fixed
+    length."""
     labels, weights = LabelWeights.of(rows.y, rows.w).checked()
     found = np.zeros(2 * MOST_LABELS + 1)
     found[0] = K = len(labels)
@@ -337,7 +340,7 @@ def check_few_labels(name: str, K: int) -> None:
 
 
 def merge_label_weights(parts: Array) -> tuple[Array, Array]:
-    """The different labels of all parts of the rows, ascending, and the weight of each.
+    """The different labels of all parts of the rows, in ascending order, and the weight of each.
 
     ``parts`` (m, 2 MOST_LABELS + 1): as :func:`padded_label_weights` of each.
     """

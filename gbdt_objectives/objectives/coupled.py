@@ -1,4 +1,4 @@
-"""What objectives that couple rows share: their own reduce, and the labels that they measure."""
+"""Shared by objectives that couple rows: their own ``reduce``, and the labels that they measure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_weights_have_labels(y_true: ArrayLike | None, sample_weight: ArrayLike
 
 
 def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
-    """The rows that count."""
+    """The labels and weights of the rows that count."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     return Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

@@ -1,4 +1,4 @@
-"""Focal loss, for confident mistakes to count and easy rows not to.
+"""Focal loss: confident mistakes count, easy rows hardly do.
 
 Symbols: y label, p the probability that the margins z give it, q = 1-p, x = log(q/p), g gamma,
 w weight, c(y) alpha's factor for the class. One margin: x = -(2y-1) z. K margins: x = log(sum of
@@ -7,11 +7,6 @@ exp of the others) - z[y], and r is the softmax of the others.
 Gradients are products of A, the slope of the loss in x, without a difference of close numbers::
 
     A = q^g (q - g p log p) = q^(g+1) (1 + g log(1 + e^x) / e^x)
-
-Hessians: in a leaf of one margin, let R be the log of the positive part of the gradient over the
-negative one. Along z it rises, at a rate of at most 1+g (tests check this on a grid), so that the
-leaf's optimum, R = 0, is at least |R|/(1+g) away. With the hessian (1+g)/2 |gradient| the leaf
-steps 2/(1+g) tanh(|R|/2), which is less.
 """
 
 from __future__ import annotations
@@ -36,7 +31,8 @@ from gbdt_objectives.objectives.logloss import (
 )
 
 ABSENT = 1e-6
-"""The weight of a class without rows, as a part of the rarest class's: for a finite intercept."""
+"""Weight of a class without rows, as a share of the rarest class's, so that the intercept is
+finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +50,11 @@ class FocalLoss(Loss):
         return score(self.probability, 2)
 
     def probability(self, z: Array) -> Array:
-        """The class probabilities that a margin of least expected loss stands for, (n, 2).
+        """The class probabilities at a margin of least expected loss, (n, 2).
 
-        sigma(margin) is not one of them, unless gamma = 0: the loss is least elsewhere. ::
+        With p = sigma(z), which is the probability of label 1 only if gamma = 0, and q = 1 - p ::
 
             P(y=1) = c(0) A(-z) / (c(1) A(z) + c(0) A(-z)),   A(z) = q^g (q - g p log p)
-
-        with p = sigma(z), q = 1 - p. That of label 1 rises with the margin.
         """
         from scipy.special import expit
 
@@ -68,7 +62,7 @@ class FocalLoss(Loss):
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
     def _log_odds(self, z: Array) -> Array:
-        """Of label 1, where the expected loss is least at z."""
+        """Log-odds of label 1 for which the expected loss is least at z."""
         return log_slope(-z, self.gamma) - log_slope(z, self.gamma) - self._log_class_odds
 
     @property
@@ -77,7 +71,7 @@ class FocalLoss(Loss):
         return 0.0 if self.alpha is None else float(np.log(self.alpha) - np.log1p(-self.alpha))
 
     def measured(self, rows: Rows) -> FocalLoss:
-        """With the intercept: the constant margin of least loss."""
+        """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
         from scipy.optimize import brentq
@@ -126,10 +120,9 @@ class MulticlassFocalLoss(Loss):
         return Classes(self.n_classes)
 
     def probability(self, z: Array) -> Array:
-        """The class probabilities that margins of least expected loss stand for, (n, K).
+        """The class probabilities at margins of least expected loss, (n, K).
 
-        softmax(margin) is not them, unless gamma = 0: the loss is least elsewhere. With
-        p = softmax(margin), the probability of class k is proportional to ::
+        With p = softmax(z), that of class k is proportional to ::
 
             p[k] / (c(k) ((1-p[k])^g - g (1-p[k])^(g-1) p[k] log p[k]))
         """
@@ -139,8 +132,8 @@ class MulticlassFocalLoss(Loss):
         return result
 
     def _log_scores(self, z: Array) -> Array:
-        """log(p / (c q^-1 A)) of each class, (n, K) as the margins: the logs of the probabilities
-        where the expected loss is least at z, but for one number a row."""
+        """log(p q / (c A)) of each class, (n, K): up to one number a row, the logs of the
+        probabilities for which the expected loss is least at z."""
         K, g = self.n_classes, self.gamma
         x = np.stack([other_margins(np.full(len(z), k), z, np)[2] for k in range(K)], axis=1)
         L = softplus(x)
@@ -149,7 +142,7 @@ class MulticlassFocalLoss(Loss):
         return scores if self.alpha is None else scores - np.log(self.alpha)
 
     def measured(self, rows: Rows) -> MulticlassFocalLoss:
-        """With the intercept: the constant margins of least loss, which sum to 0."""
+        """Fill in the intercept, the constant margins of least loss, which sum to 0."""
         if self.intercept is not None:
             return self
         from scipy.optimize import root
@@ -181,7 +174,7 @@ class MulticlassFocalLoss(Loss):
         return replace(self, intercept=tuple((z - z.mean()).tolist()))
 
     def weigh(self, values: Any, own: Any) -> Any:
-        """Times c(y), of the rows' own classes, (K, n)."""
+        """Multiply by c(y); ``own`` marks the rows' own classes, (K, n)."""
         if self.alpha is None:
             return values
         return values * sum(c * own[k, :] for k, c in enumerate(self.alpha))
@@ -191,8 +184,11 @@ class MulticlassFocalLoss(Loss):
         return self.weigh(focal_loss(x, self.gamma, xp), own)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any) -> Both:
-        """w c A (r - [k = y]), where r[y] = 0. Half the hessian would do for one margin; for all K,
-        moved at once, no leaf step was found in tests that makes the loss worse."""
+        """c A (r - [k = y]), where r[y] = 0.
+
+        Half the hessian would do if one margin moved; for all K, moved at once, tests found no leaf
+        step that makes the loss worse.
+        """
         own, gradient, x = other_margins(y, z, xp)
         gradient -= own
         gradient *= self.weigh(slopes(x, self.gamma, xp), own)
@@ -202,8 +198,11 @@ class MulticlassFocalLoss(Loss):
 
 
 def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """1 for a row's own class, else 0, (K, n); the softmax r of the other margins, 0 for its own,
-    (K, n); and log(sum of their exp) - z[y], (n,). Rows are columns, which are fast."""
+    """Indicators of each row's own class, (K, n); the softmax r of the other margins, 0 for its
+    own, (K, n); and log(sum of their exp) - z[y], (n,).
+
+    Rows are columns, which are fast.
+    """
     z = xp.stack([z[:, k] for k in range(z.shape[1])])
     own = xp.asarray(xp.stack([y == k for k in range(z.shape[0])]), dtype=z.dtype)
     r = z - own * (xp.finfo(z.dtype).max / 4)  # of which exp is 0
@@ -238,7 +237,7 @@ def slopes(x: Any, g: float, xp: Any) -> Any:
 
 
 def log_slope(s: Array, g: float) -> Array:
-    """log A at x = -s, also where A is no float64."""
+    """log A at x = -s, also where A is too small for a float64."""
     x = -s
     near = np.clip(x, -700, 700)  # beyond, log(1 + e^x) / e^x is 1 or 0
     result: Array = (g + 1) * (x - softplus(x)) + np.log1p(g * softplus(near) / np.exp(near))
@@ -273,31 +272,26 @@ def focal_objective(
         gradient  w c(y) A (r[k] - [k = y]),   r[k] = exp(z[k]) / sum over j != y of exp(z[j])
         hessian   (1 + g) |gradient|
 
-    The second derivative is negative for confident mistakes, which boosters cannot use. The
-    hessians are "bounded": with them the step of a leaf of one margin never passes the leaf's
-    optimum. With more classes it could be twice as far along one margin, but boosters move all K at
-    once.
-
     sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
     (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
-    for a model that fits; for any other calibrate on held-out rows, with ``LogitCalibrator`` for
-    instance. The ranking of two classes needs neither.
+    for a model that fits; calibrate any other on held-out rows, for instance with
+    ``LogitCalibrator``. The ranking of two classes needs neither. The second derivative is negative
+    for confident mistakes; ``docs/theory/leaf_steps.md`` says what the hessians are instead.
 
     Parameters
     ----------
     gamma : float >= 0
         g; 0 is the logistic loss, softmax cross entropy, 2 is usual.
     alpha : float in (0, 1), or K floats > 0, optional
-        c. Two classes: the weight of label 1, 1 - alpha that of label 0. More: the weight of each
-        class. None: 1 for all.
+        The weights c of the classes. For two classes c(1) is alpha and c(0) is 1 - alpha; for
+        more, give one number for each. None: 1 for all.
     n_classes : int
         K, for labels 0 to K-1.
 
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1;
-        ``class_probability`` is explained above.
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1.
 
     Raises
     ------
@@ -307,9 +301,9 @@ def focal_objective(
 
     Notes
     -----
-    The intercept is the constant margin of least loss; of K > 2 classes the constant margins, which
-    sum to 0 (centred log priors if gamma = 0 and alpha is None). A class that is absent from the
-    training labels starts as if it had a millionth of the weight of the rarest that is not.
+    The intercept is the constant margin of least loss; K > 2 classes have one each, with the sum 0.
+    A class that is absent from the training labels starts as if it had a millionth of the weight
+    of the rarest that is not.
 
     References
     ----------

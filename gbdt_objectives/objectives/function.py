@@ -26,7 +26,7 @@ from gbdt_objectives.objectives.base import (
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
-"""Of (y_true, margin, sample_weight), and of the values of the rows by name."""
+"""A function of (y_true, margin, sample_weight), and of the values of the rows by name."""
 
 FEW_ROWS = 1000
 """Number of rows on which a user's function is tried in parts."""
@@ -53,7 +53,7 @@ class FunctionLoss(Loss):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """What the function gets of each row, by name."""
+        """Names of the row values that the function gets."""
         return tuple(name for name, _ in self.named)
 
     @property
@@ -72,7 +72,7 @@ class FunctionLoss(Loss):
     def gradient_hessian(
         self, y: Any, f: Any, totals: Any, xp: Any, *, sample_weight: Any = None, **named: Any
     ) -> Both:
-        """As the function returns them, checked."""
+        """Gradient and hessian as the function returns them, checked."""
         y, f = read_only(y), read_only(f)  # the booster's own memory
         w = None if sample_weight is None else read_only(sample_weight)
         if _workers.together_now():
@@ -102,8 +102,8 @@ class FunctionLoss(Loss):
         return gradient, hessian
 
     def _check_alone(self, y: Array, f: Array, w: Array | None, named: Mapping[str, Any]) -> None:
-        """Raise if the gradient of a row depends on other rows, of which a worker sees its own
-        only; a look at a few, each without the other half."""
+        """Raise if the gradient of a row depends on other rows, as a worker sees its own only. A
+        few rows are tried with and without half of them."""
         n = min(len(f), FEW_ROWS)
         parts = []
         for rows in (slice(0, n), slice(0, n // 2)):
@@ -124,7 +124,7 @@ class FunctionLoss(Loss):
 
 
 def read_result(what: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """Finite numbers, one a margin, or one for all."""
+    """Read what a function returned: finite numbers, one for each margin or one for all."""
     array = _checks.real_array(what, values)
     if array.shape not in ((), shape):
         raise ValueError(f"{what} must have the margin's shape {shape}, found {array.shape}")
@@ -157,19 +157,18 @@ def objective(
     link : {"identity", "log", "logit", "softmax"} or Link, optional
         What a margin is: the prediction, its log, the log-odds of label 1, or one of K logits.
         Models of ``train`` and of the drop-in estimators then predict in natural units, and
-        "logit" and "softmax" give classifiers their probabilities. None: models predict margins,
-        and only you know what they mean.
+        "logit" and "softmax" give classifiers their probabilities. None: models predict margins.
     outputs : int, optional
         K, if a row has several margins, (n, K); needed for "softmax".
     intercept : float or K floats, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     rows : mapping or list of str, optional
-        What else the function, and the loss, need of each training row: costs, offsets, groups.
+        Other values of each training row, such as costs, offsets or groups, which the function
+        and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
         ``{"cost": cost}``, with numbers of shape (n, ...) in the order of the training rows, is
-        for ``train`` and ``cv``, which splits it, and for a ``fit`` on all rows.
-        ``["cost"]`` names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which
-        scikit-learn's cross-validation splits. Both are passed on by keyword,
-        ``function(y_true, margin, sample_weight, cost=cost)``.
+        for ``train``, for ``cv``, which splits it, and for a ``fit`` on all rows. ``["cost"]``
+        names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
+        cross-validation splits.
 
     Returns
     -------
@@ -188,10 +187,10 @@ def objective(
 
     Notes
     -----
-    ``rows`` are bound to the training rows by position, and copied. Another number of rows is
+    ``rows`` are copied, and belong to the training rows by position. Another number of rows is
     refused; another order, or as many other rows, cannot be noticed, except that pandas objects
-    given to ``fit`` must have the index of X. Evaluation sets need none: their metric does not
-    see it.
+    given to ``fit`` must have the index of X. Evaluation sets need none, as metrics do not see
+    them.
 
     Examples
     --------
@@ -218,13 +217,7 @@ def objective(
     if isinstance(function, Objective):
         raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
     if isinstance(function, Loss):
-        given = {
-            "loss": loss,
-            "link": link,
-            "outputs": outputs,
-            "intercept": intercept,
-            "rows": rows,
-        }
+        given = dict(loss=loss, link=link, outputs=outputs, intercept=intercept, rows=rows)
         for name, value in given.items():
             if value is not None:
                 raise TypeError(
@@ -254,7 +247,7 @@ def objective(
 
 
 def own_link(link: str | Link | None, outputs: int) -> Link:
-    """The link that a user declares, if it can be that of so many margins."""
+    """The link that a user declares, after a check that rows may have so many margins under it."""
     if link is None:
         return UNDECLARED
     found = read_link("link", link, outputs)
@@ -263,7 +256,6 @@ def own_link(link: str | Link | None, outputs: int) -> Link:
 
 
 def own_intercept(intercept: ArrayLike | None, outputs: int) -> float | tuple[float, ...] | None:
-    """One number, or one for each output."""
     if intercept is None:
         return None
     if outputs == 1:
@@ -291,7 +283,8 @@ def _read_row_names(rows: object) -> list[str]:
 
 
 def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
+    """Raise unless the function takes (y_true, margin, sample_weight) and the values of rows by
+    name."""
     signature = inspect.signature(function)
     _check_order_of_names(what, list(signature.parameters))
     try:

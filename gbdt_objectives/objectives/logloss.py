@@ -26,12 +26,12 @@ NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
 
 LARGEST_EXPONENT = {4: 87.0, 8: 708.0}
-"""By bytes of a float: beyond, exp overflows; the probability of the wrong label, below 2e-38
-(3e-308), counts as 0."""
+"""Largest exponent for each number of bytes of a float. Beyond it exp overflows, and the
+probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
 
 
 class Offsets(RowValues):
-    """-log of the rate at which negatives were kept, of each training row."""
+    """The offset of each training row: -log of the rate at which negatives were kept."""
 
     def called(self, name: str) -> str:
         return NAME
@@ -63,10 +63,10 @@ class LoglossLoss(Loss):
     hessian: Hessian = "exact"
     intercept: float | None = None
     named: Named = ()
-    """``offset`` of each row, if it differs."""
+    """The ``offset`` of each row, if it differs."""
 
     def measured(self, rows: Rows) -> LoglossLoss:
-        """With the intercept: the constant margin of least loss."""
+        """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
         negative, positive = both_classes(class_weights(rows, 2))
@@ -84,9 +84,11 @@ class LoglossLoss(Loss):
         return self.class_factor(y) * softplus((1 - 2 * y) * s, xp)
 
     def gradient_hessian(self, y: Any, z: Any, totals: Any, xp: Any, offset: Any = None) -> Both:
-        """With E = exp((2y-1) s) the odds of the right label, s = z + offset: the probability of
-        the wrong one is 1/(1+E), no cancellation in either tail, and the hessian E/(1+E)^2, or
-        half that probability."""
+        """Gradient and hessian from E = exp((2y-1) s), the odds of the right label, s = z + offset.
+
+        The probability of the wrong label is 1/(1+E), without cancellation in either tail; the
+        hessian is E/(1+E)^2, or half that probability.
+        """
         right = 2 * y - 1
         log_E = right * (z + (self.offset if offset is None else offset))
         largest = largest_exponent(log_E, xp)
@@ -99,7 +101,8 @@ class LoglossLoss(Loss):
     def writer(
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
-        """The same in place, what depends on labels and weights computed once."""
+        """Write in place what ``gradient_hessian`` says; what depends on labels and weights is
+        computed once."""
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
@@ -145,7 +148,7 @@ class LoglossLoss(Loss):
 
 
 def class_weights(rows: Rows, K: int) -> list[float]:
-    """The weight of each of the classes 0 to K-1, of everybody."""
+    """The weight of each of the classes 0 to K-1 in everybody's rows."""
     found: list[float] = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)]).tolist()
     return found
 
@@ -155,7 +158,7 @@ def largest_exponent(z: Any, xp: Any) -> float:
 
 
 def both_classes(weights: list[float]) -> tuple[float, float]:
-    """The weight of label 0 and of label 1, if there are both."""
+    """The weights of label 0 and of label 1, neither of which may be 0."""
     negative, positive = weights
     if not (positive > 0 and negative > 0):
         raise ValueError(
@@ -166,9 +169,9 @@ def both_classes(weights: list[float]) -> tuple[float, float]:
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
-    """c with sum w sigma(c + o) = P, where the loss of one margin for all rows is least.
+    """The constant margin c of least loss for all rows: sum w sigma(c + o) = P.
 
-    The offsets o >= 0 are those of the rows; ``positive`` P and ``negative`` the weight of the
+    The offsets o >= 0 are those of the rows; ``positive`` P and ``negative`` are the weights of the
     labels of everybody.
     """
     from scipy.optimize import brentq
@@ -190,8 +193,8 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
 def softplus(q: Any, xp: Any = np) -> Any:
     """log(1 + exp(q)) to a few roundings in both tails, in the precision of ``q``.
 
-    ``xp``: the functions of the library that it is an array of. log(1+E) is exact but for what
-    1 + E lost in rounding, which is added; max(q, 0) is half of |q| + q.
+    ``xp`` has the functions of the library of ``q``. log(1+E) is exact but for what 1 + E lost in
+    rounding, which is added; max(q, 0) is half of |q| + q.
     """
     size = xp.abs(q)
     E = xp.exp(-size)
@@ -220,13 +223,9 @@ def weighted_logloss_objective(
     hessian : {"exact", "bounded"}
         "exact" is the second derivative, as in the boosters' own logistic loss. It vanishes for
         rows that are predicted with certainty, and a leaf of few such rows with large weights can
-        step far past its optimum. "bounded": the step of a leaf of one margin is 2 tanh(d/2), d the
-        step to its optimum, so never past it, and never above 2.
-        Choose "bounded" for rates of .1 and below if nothing is tuned: there it was better than
-        "exact" in 16 of 28 comparisons and worse in none; "exact" with ``max_delta_step=1`` did as
-        well. At a rate of 1 it was better in none of 20 and worse in 4. With ``reg_lambda`` and
-        ``max_delta_step`` tuned the two were level, but at a rate of .01, where "bounded" was
-        better in 3 of 8 (``experiments/curvature``).
+        step far past its optimum. "bounded": no leaf steps past its optimum, nor further than 2
+        (``docs/theory/leaf_steps.md``). Choose it for rates of .1 and below if nothing is tuned
+        (``experiments/curvature``).
 
     Returns
     -------
@@ -241,9 +240,8 @@ def weighted_logloss_objective(
 
     See Also
     --------
-    offset_logloss_objective : The same margin without large weights. With regularisation tuned
-        alike, trees were level at a tenth of the negatives and better with it at a fiftieth, and at
-        LightGBM's defaults much better (``experiments/negative_downsampling``).
+    offset_logloss_objective : The same margin without large weights, and better at low rates
+        (``experiments/negative_downsampling``).
 
     References
     ----------
@@ -280,12 +278,11 @@ def offset_logloss_objective(
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
         r, the fraction of the negatives that was kept in the training data; or the rate of
         each of the n *training* rows: ``rates[rows]`` after
-        ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). That of a
-        positive is not 1, but the rate at which a negative in its place would be kept.
+        ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). The rate of a
+        positive is not 1, but that at which a negative in its place would be kept.
     hessian : {"exact", "bounded"}
-        As in :func:`weighted_logloss_objective`, but here are no large weights to protect from:
-        "bounded" was better in none of 28 comparisons and worse in 2
-        (``experiments/curvature``).
+        As in :func:`weighted_logloss_objective`. "bounded" gains nothing here, as there are no
+        large weights (``experiments/curvature``).
 
     Returns
     -------
@@ -301,10 +298,10 @@ def offset_logloss_objective(
 
     Notes
     -----
-    Rates by row are bound to the rows that they are of. Data with another number of rows are
-    refused, also in scikit-learn's cross-validation, whose folds need an objective each,
-    ``objective.take(positions)``; ``cv`` makes these. Rows in another order, or as many others,
-    cannot be noticed. The array is copied. Rates may depend on the features, not on the label
+    Rates by row are copied, and belong to the training rows in their order. Data with another
+    number of rows are refused, also in scikit-learn's cross-validation: there each fold needs an
+    objective of its own, ``objective.take(positions)``, as ``cv`` makes it. Rows in another order,
+    or as many other rows, cannot be noticed. Rates may depend on the features, not on the label
     (see :func:`pilot_keep_rates`).
 
     The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y.
@@ -314,9 +311,9 @@ def offset_logloss_objective(
 
     References
     ----------
-    King & Zeng (2001), Political Analysis 9(2), section 4.1, as an offset in training; by row:
-    Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
-    rare events data", arXiv 2110.13048.
+    King & Zeng (2001), Political Analysis 9(2), section 4.1, for one rate; Wang, Zhang & Wang
+    (2021), "Nonuniform negative sampling and log odds correction with rare events data", arXiv
+    2110.13048, for rates by row.
 
     Examples
     --------

@@ -37,13 +37,14 @@ from gbdt_objectives.objectives.logloss import (
 )
 
 FAR = 40.0
-"""Up to such margins and thresholds exp(-f) exp(theta) is a float32, and one exp a row serves."""
+"""Margins and thresholds up to which exp(-f) exp(theta) is a float32, so that one exp a row
+serves."""
 
 SAMPLE = 16384
-"""Rows of a class in the sample on which the thresholds are fitted first."""
+"""Number of rows of each class in the sample on which the thresholds are fitted first."""
 
 STEPS = 25
-"""Steps to the thresholds of least loss; more than ten are needed only in contrived data."""
+"""Most steps to the thresholds of least loss; only contrived data need more than ten."""
 
 
 class Part(NamedTuple):
@@ -56,11 +57,10 @@ class Part(NamedTuple):
 
     @property
     def f(self) -> Array:
-        """The margins."""
         return np.log(self.values) if self.near else self.values
 
     def odds(self, theta: float, out: Array) -> Array:
-        """exp(f - theta), of a class above theta against one below."""
+        """exp(f - theta), the odds of a class above theta."""
         if self.near and abs(theta) <= FAR:
             np.multiply(self.values, np.array(math.exp(-theta), out.dtype), out=out)
             return out
@@ -128,8 +128,8 @@ class OrdinalLogitLoss(Loss):
         return p
 
     def measured(self, rows: Rows) -> OrdinalLogitLoss:
-        """With thresholds: the log-odds of the classes below each if they are to be fixed, those
-        of least loss at the margins, if there are any, if they are refitted."""
+        """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
+        those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
             W = np.array(class_weights(rows, self.n_classes))
             present = present_classes(W)
@@ -190,7 +190,7 @@ class OrdinalLogitLoss(Loss):
         return high, below_u
 
     def odds(self, y: Array, f: Array, totals: Array | None) -> tuple[Array, Array]:
-        """exp(l - f), of a class below l, and exp(f - u), of one above u."""
+        """exp(l - f) and exp(f - u), the odds of a class below l and of one above u."""
         theta = self.padded(totals)
         if max(-float(f.min()), float(f.max()), np.abs(theta[1:-1]).max()) <= FAR:
             E, label = np.exp(f), y.astype(np.intp)
@@ -205,7 +205,7 @@ class OrdinalLogitLoss(Loss):
 
 
 def place(rows: Rows) -> list[Part]:
-    """The rows by class, stretch by stretch; their order is kept for the next margins."""
+    """Sort the rows by class, stretch by stretch; their order is kept for the next margins."""
     dtype = rows.f.dtype
     parts: list[Part] = []
     for k, part in enumerate(rows.stretches(dtype)):
@@ -230,7 +230,7 @@ def place(rows: Rows) -> list[Part]:
 # The thresholds of least loss.
 
 Total = Callable[[Any], Array]
-"""Adds up own sums over everybody."""
+"""A function that adds up own sums over everybody."""
 
 
 def fit_thresholds(rows: Rows, n_classes: int) -> Array:
@@ -262,7 +262,7 @@ def fit_thresholds(rows: Rows, n_classes: int) -> Array:
 
 
 def start(parts: Sequence[Part], W: Array, total: Total) -> Array:
-    """Thresholds of the right order: if f is normal, the mean of sigma(theta - f) is about
+    """A start for the thresholds: if f is normal, the mean of sigma(theta - f) is about
     sigma((theta - mean f) / s), with s^2 = 1 + pi/8 var f."""
     sums = np.zeros(3)
     for part in parts:
@@ -284,9 +284,9 @@ def minimize(
     spare: Array,
     total: Total,
 ) -> Array | None:
-    """The thresholds of least loss, None if they are not found in ``STEPS`` steps.
+    """The thresholds of least loss, or None if they are not found in ``STEPS`` steps.
 
-    By Chebyshev's method: Newton's, with a second step for what the third derivatives bend. A
+    This is Chebyshev's method: Newton's, with a second step for what the third derivatives bend. A
     step of at most ``enough`` is the last. ``factor`` multiplies the sums over each class.
     """
     last = math.inf
@@ -316,9 +316,9 @@ def minimize(
 
 
 def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Array, Array, Array]:
-    """First and second derivatives of the loss by the thresholds; the third ones of the sums, and
-    those of what keeps two thresholds apart, -W log(1 - exp(-d)), by d, and their size beside the
-    second ones."""
+    """Derivatives of the loss by the thresholds: the first, the matrix of the second and, for
+    Chebyshev's step, the third of the sums, the third of -W log(1 - exp(-d)) by the distance d of
+    two thresholds, and its size beside the second."""
     slope, curve, bend = (sums[1:, :3] + sums[:-1, 3:]).T  # of the classes above and below each
     gap = np.diff(theta)
     wide = 2 * np.sinh(np.minimum(gap / 2, 300))
@@ -335,7 +335,8 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
 
 
 def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total) -> Array:
-    """The same where rows are so far from each other that the loss is flat between them."""
+    """The thresholds of least loss where rows are so far from each other that the loss is flat
+    between them."""
     from scipy.optimize import minimize as trust_region
 
     wide = [exact(part) for part in parts]
@@ -389,14 +390,13 @@ def loss_of_part(part: Part, low: float, high: float) -> float:
 
 
 def exact(part: Part) -> Part:
-    """In float64."""
     f = part.f.astype(np.float64)
     return Part(part.label, f, False, None if part.w is None else part.w.astype(np.float64))
 
 
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
-    """By class, sums of w times the first three derivatives of softplus(l - f) by l, and of
-    softplus(f - u) by u."""
+    """For each class, the sums of w times the first three derivatives of softplus(l - f) by l, and
+    of softplus(f - u) by u."""
     sums = np.zeros((len(theta) + 1, 6))
     for part in parts:
         below, above, h = spare[:3, : len(part.values)]
@@ -414,7 +414,8 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
 
 
 def thin(parts: Sequence[Part], size: int) -> list[Part]:
-    """At least ``size`` rows of each class, evenly spaced, or all of a rarer one."""
+    """A sample of at least ``size`` rows of each class, evenly spaced, or all rows of a rarer
+    one."""
     by_class: dict[int, list[Part]] = {}
     for part in parts:
         by_class.setdefault(part.label, []).append(part)
@@ -438,7 +439,7 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
 
 
 def present_classes(W: Array) -> Array:
-    """Which classes have rows that count; there must be two."""
+    """A mask of the classes that have rows that count; there must be two."""
     present: Array = W > 0
     if present.sum() < 2:
         raise ValueError(
@@ -449,15 +450,17 @@ def present_classes(W: Array) -> Array:
 
 
 def with_absent(theta: Array, present: Array) -> Array:
-    """Thresholds of all classes from those between the present ones: the two of an absent class
-    coincide, or are infinite at the ends."""
+    """Thresholds of all classes, from those between the classes that are present.
+
+    The two thresholds of an absent class coincide, or are infinite at the ends.
+    """
     below = np.cumsum(present)[:-1]
     thresholds: Array = np.concatenate([[-np.inf], theta, [np.inf]])[below]
     return thresholds
 
 
 def log_odds(W: Array) -> Array:
-    """Of the classes below each threshold."""
+    """Log-odds of the classes below each threshold."""
     odds: Array = np.cumsum(W)[:-1] / np.cumsum(W[::-1])[::-1][1:]
     return np.log(odds)
 
@@ -496,12 +499,11 @@ def ordinal_logit_objective(
     n_classes : int
         K >= 2. Labels are 0 to K-1, in their order; subtract the lowest label if it is 1.
     thresholds : {"refit", "fixed"} or array-like of shape (K-1,)
-        "refit": in each call those of least loss at the margins of that call, so that trees only
-        move scores. The loss is then the least over all thresholds, its gradient the one above
-        at the best ones, and the hessian an upper bound of the second derivative; nothing is kept
-        between calls. "fixed": the log-odds of the classes below, from the training labels; trees
-        can move scores, but not the distances of thresholds, which are too close where features
-        tell classes apart. Numbers: fixed at these, increasing.
+        "refit": each call uses the thresholds of least loss at its margins, so that trees only
+        move scores. The loss is then the least over all thresholds, and the hessian an upper
+        bound of the second derivative; nothing is kept between calls. "fixed": the thresholds are
+        the log-odds of the classes below, from the training labels; they are too close where
+        features tell classes apart. Numbers: the thresholds themselves, increasing.
 
     Returns
     -------
@@ -520,13 +522,12 @@ def ordinal_logit_objective(
     Boosting starts at 0: thresholds carry the location of the scores, and refitted ones follow
     any other start.
 
-    A class that no training row has is allowed: the thresholds on its two sides coincide (at the
-    ends they are infinite) and its probability is 0. So the loss of other rows that have it is
-    infinite.
+    If no training row has a class, the thresholds on its two sides coincide (at the ends they are
+    infinite) and its probability is 0. So the loss of other rows that have it is infinite.
 
-    "refit" costs about twice as much as fixed thresholds, in a round of 1,000,000 rows a few
-    milliseconds (``benchmarks/objective.py``), and one small sum over workers for each of a few
-    steps. What its probabilities gain is in ``experiments/ordinal_data``.
+    "refit" costs about twice as much as fixed thresholds (``benchmarks/README.md``), and one small
+    sum over workers for each of a few steps. ``experiments/ordinal_data`` says what its
+    probabilities gain.
 
     References
     ----------

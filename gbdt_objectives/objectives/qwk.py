@@ -76,7 +76,7 @@ class QWKLoss(Loss):
         return self.center is None or self.spread is None or self._needs_range
 
     def measured(self, rows: Rows) -> QWKLoss:
-        """With centre, spread and label range where they are not given."""
+        """Fill in centre, spread and label range where they are not given."""
         if not self.needs_labels:
             return self
         parts = rows.parts(lambda part: astuple(LabelMoments.of(part)))
@@ -93,7 +93,7 @@ class QWKLoss(Loss):
         return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
-        """What n, 2F and 2D = sum w (p-a)^2 add up."""
+        """Terms that add up to n, 2F and 2D = sum w (p-a)^2."""
         p = self.clipped(p, xp)
         r, t = p - y, p - self.center
         return 1.0, r * r, t * t
@@ -115,7 +115,7 @@ class QWKLoss(Loss):
         return n * F / G, n
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
-        """(p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
+        """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
         n, F, G = totals
         gradient = (1 - F / G) * (self.clipped(p, xp) - self.center) - (y - self.center)
         return gradient * (n / G) if self.scale == "kappa" else gradient, 1.0
@@ -123,7 +123,8 @@ class QWKLoss(Loss):
     def writer(
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
-        """The same in place: y - a and its sums computed once, and t kept between the two passes.
+        """Write in place what ``gradient_hessian`` says: y - a and its sums are computed once, and
+        t is kept between the two passes.
 
         Sums are float64, so that neither the order of rows nor their split over workers shows, and
         F = D - sum w t c + sum w c^2 / 2, c = y - a, which spares the vector t - c.
@@ -211,37 +212,38 @@ def qwk_objective(
                   that times n/G                       scale="kappa", as published
         hessian   w
 
-    with a the mean and b the variance of the labels (``center``, ``spread``). For
-    integer p, kappa~ is the metric itself. The function is not convex, so the
-    hessian is a constant, not the second derivative, and the start matters: begin
-    at ``center`` (``train`` of the adapters does; a bare booster starts at 0 or 0.5).
+    with a the mean and b the variance of the labels (``center``, ``spread``). For integer p,
+    kappa~ is the metric itself. The function is not convex, so the hessian is a constant and the
+    start matters: begin at ``center``, as ``train`` of the adapters does (a bare booster starts at
+    0 or 0.5). ``docs/theory/qwk.md`` derives it.
 
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers. They give what is not given below:
-        ``center`` = weighted mean, ``spread`` = weighted variance, ``label_range`` =
-        (min, max). A Dask Series or Array is taken too, and measured where its partitions are.
-        None: taken from the training data, of all workers if there are several.
+        The labels of the training rows, any finite numbers. Their mean, variance and (min, max)
+        are ``center``, ``spread`` and ``label_range``, unless these are given. A Dask Series or
+        Array is taken too, and measured where its partitions are. None: taken from the training
+        data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
         The label distribution where the model will be used, if it differs from
-        training. Changes ``center`` and ``spread`` only, as published.
+        training. It changes ``center`` and ``spread`` only, as published.
     center, spread : float, optional
-        a and b, in label units and squared label units; they win over ``y_true``.
+        a and b, in label units and squared label units.
     label_range : (float, float), optional
         Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
-        "residual" has the units of a residual, as in squared error: learning rates
-        carry over, and multiplying labels and scores by a constant changes nothing.
-        Its gradient is that of the loss times G/n. "kappa" is the published form.
+        "kappa" is the gradient of the loss, as published. "residual" is that times G/n: it has
+        the units of a residual, as in squared error, so learning rates carry over, and
+        multiplying labels and scores by a constant changes nothing.
     clip : bool
-        Evaluate at p clipped to ``label_range``, as published: rows beyond the range
-        get the gradient of its edge.
+        Whether p is clipped to ``label_range``, as published: rows beyond the range get the
+        gradient of its edge.
     reduce : callable, optional
-        Sums a float64 array over workers, for a library of your own; then all that is measured
-        on labels must be given. None is right on one machine and under XGBoost's collective.
+        A function that sums a float64 array over workers, for a library of your own; then all
+        that is measured on labels must be given. None is right on one machine and under XGBoost's
+        collective.
 
     Returns
     -------

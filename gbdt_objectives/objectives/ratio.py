@@ -58,7 +58,8 @@ Totals = tuple[float, float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class RatioLoss(Loss):
-    """n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain it.
+    """The loss n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain
+    it.
 
     Without ``denominator`` it is what the numerator is expected to be over the training labels.
     """
@@ -103,7 +104,7 @@ class RatioLoss(Loss):
         return self.denominator is None or self._needs_range
 
     def measured(self, rows: Rows) -> RatioLoss:
-        """With denominator and label range where they are not given."""
+        """Fill in denominator and label range where they are not given."""
         if not self.needs_labels:
             return self
         labels, weights = merge_label_weights(rows.parts(padded_label_weights))
@@ -118,7 +119,7 @@ class RatioLoss(Loss):
         return replace(self.expecting("y_true", labels, weights), label_range=label_range)
 
     def expecting(self, name: str, labels: Array, weights: Array) -> RatioLoss:
-        """With the denominator, and what follows from it, for this distribution of labels."""
+        """Fill in the denominator, and what follows from it, for this distribution of labels."""
         if isinstance(self.numerator, MatrixCost) and self.label_range is None:
             K = len(self.numerator.matrix)
             if not weights[labels == 0].any():
@@ -137,7 +138,7 @@ class RatioLoss(Loss):
         return own
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        """What n, F and G add up."""
+        """Terms that add up to n, F and G."""
         y, p = read_only(y), self.clipped(p)
         assert self.denominator is not None
         values = []
@@ -164,7 +165,7 @@ class RatioLoss(Loss):
         return n * F / G, n
 
     def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
-        """c' - R d', scaled."""
+        """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), self.clipped(p)
         c_slope = evaluate(self.numerator, y, p)[1]
@@ -196,10 +197,9 @@ def kappa_objective(
                   w (c'(y, p) - R g'(p)) n/G             scale="kappa"
         hessian   w
 
-    with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for
-    the squared cost, with which this is :func:`qwk_objective`. For p in the classes, kappa~ is
-    the metric itself. The function is not convex even where the cost is, and the absolute cost
-    has no curvature between the labels, so the hessian is a constant, not the second derivative.
+    with pi the distribution of the labels, ' the derivative by p, and u a constant unit. With the
+    squared cost u is 1, and this is :func:`qwk_objective`. If all p are classes, kappa~ is the
+    metric itself. ``docs/theory/coupled.md`` derives it.
 
     Parameters
     ----------
@@ -207,45 +207,40 @@ def kappa_objective(
         c, the cost of a disagreement.
 
         - "squared", (p-y)^2 / 2: quadratic weighted kappa.
-        - "absolute", abs(p-y): linear weighted kappa. Its derivative jumps at the labels, from
-          -1 to 1 through 0.
+        - "absolute", abs(p-y): linear weighted kappa.
         - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
           as in :func:`kappa_cost_metric`; the classes are the K integers of ``label_range``, or 0
-          to K-1. Between classes each row is a monotone piecewise cubic (PCHIP): exact at the
-          classes, its first derivative is continuous, the second jumps there.
-        - ``cost(y, p) -> (value, derivative by p)``, arrays (n,) in and out, defined at module
-          level if the objective is to be pickled; finite, and as smooth as it is.
+          to K-1. Between classes each row is a monotone piecewise cubic (PCHIP).
+        - ``cost(y, p) -> (value, derivative by p)``: finite arrays (n,), from arrays (n,). Define
+          it at module level if the objective is to be pickled.
     y_true : array-like of shape (n,), optional
         The labels of the training rows, at most 1000 different ones. They give pi and, except
         for a matrix, ``label_range`` = (min, max). A Dask Series or Array is taken too. None:
         taken from the training data, of all workers if there are several.
     sample_weight, target_prior, label_range, clip, reduce
-        As in :func:`qwk_objective`; the prior is pi, and a matrix needs ``clip``.
+        As in :func:`qwk_objective`. The prior is pi, and a matrix needs ``clip``.
     scale : {"residual", "kappa"}
-        "residual": multiplying the costs by a constant changes nothing, and multiplying labels
-        and scores by one neither. Its gradient is that of the loss times u G/n. "kappa" is the
-        loss's own.
+        "kappa" is the gradient of the loss, "residual" that times u G/n: it does not change if
+        costs, or labels and scores, are multiplied by a constant.
 
     Returns
     -------
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
-        the constant that costs least, g(p) least: the mean label for the squared cost, the median
-        for the absolute one.
+        the constant p of least g(p): the mean label for the squared cost, the median for the
+        absolute one.
 
     Raises
     ------
     ValueError
-        A cost that is negative, not square, not 0 for agreement, not finite or of other classes,
-        or of which one constant prediction costs nothing; labels as in :func:`qwk_objective`.
+        A cost that is negative, not square, not 0 for agreement, not finite or for other classes,
+        or that lets one constant prediction cost nothing; labels as in :func:`qwk_objective`.
     TypeError
         Arguments of the wrong kind; a function that does not return two arrays.
 
     Notes
     -----
-    At any constant prediction R = 1 and the gradients sum to 0, if pi is the distribution of the
-    rows: nothing moves a bad start, so begin at ``intercept`` (``train`` of the adapters does).
-    ``docs/theory/coupled.md`` says what u is, and which costs pull no row from afar.
+    Begin at ``intercept``, as ``train`` of the adapters does: nothing moves a bad start.
 
     References
     ----------
@@ -256,8 +251,8 @@ def kappa_objective(
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
     ratio_objective : Any ratio of two sums over rows.
-    optimize_thresholds : Finds the best classes of any score for a cost,
-        ``metric=kappa_cost_metric(matrix)``: compare with squared error and such thresholds.
+    optimize_thresholds : With ``metric=kappa_cost_metric(matrix)`` it finds the best classes of any
+        score: compare with squared error and such thresholds.
 
     Examples
     --------
@@ -373,8 +368,8 @@ def ratio_objective(
         hessian   w
 
     with ' the derivative by p. A ratio is not convex even if c and d are, so the hessian is a
-    constant by declaration: a leaf's step is learning_rate times the mean gradient of its rows,
-    and the start matters.
+    constant: a leaf's step is learning_rate times the mean gradient of its rows, and the start
+    matters.
 
     Parameters
     ----------
@@ -385,8 +380,9 @@ def ratio_objective(
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
-        What a margin is: a score in label units, or log-odds, for labels 0 and 1. The least ratio
-        is one of decisions, not of probabilities: calibrate ``predict_proba`` on held-out rows.
+        What a margin is: a score in label units, or the log-odds of label 1 among 0 and 1. The
+        least ratio makes good decisions, not probabilities: calibrate ``predict_proba`` on
+        held-out rows.
     scale : {"residual", "loss"}
         "residual" has the units of c': its gradient is that of the loss times G/n. "loss": the
         loss's own.
@@ -401,14 +397,15 @@ def ratio_objective(
     Raises
     ------
     TypeError
-        What is no function of (y, p); while training, a function that does not return a tuple.
+        An argument that is no function of (y, p); while training, a function that returns no
+        tuple.
     ValueError
         While training: values that are not finite, not one a row, or a denominator whose sum is
         not > 0.
 
     See Also
     --------
-    kappa_objective : Whose denominator is what the numerator costs by chance.
+    kappa_objective : The ratio whose denominator is what the numerator costs by chance.
 
     Examples
     --------

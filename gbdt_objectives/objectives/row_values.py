@@ -12,9 +12,9 @@ from gbdt_objectives._checks import Array
 
 
 class RowValues:
-    """Numbers of each training row, shape (n, ...): a copy that cannot be written to.
+    """Numbers of each training row, shape (n, ...), in a copy that cannot be written to.
 
-    A value: it compares, hashes, prints and pickles as one.
+    It is a value: it compares, hashes, prints and pickles as one.
     """
 
     values: Array
@@ -50,11 +50,11 @@ class RowValues:
         return type(self), (np.array(self.values),)  # numpy forgets what is read-only
 
     def called(self, name: str) -> str:
-        """What messages call values of this name."""
+        """The name of these values in messages."""
         return name
 
     def remedy(self, name: str) -> str:
-        """What to do about another number of rows."""
+        """The remedy for another number of rows, in messages."""
         return (
             "it of each training row, in their order. Where scikit-learn holds rows out, name it, "
             f"objective(function, rows=[{name!r}]), and pass it to fit, which splits it: "
@@ -67,7 +67,7 @@ class RowValues:
         """Raise for labels of these rows that cannot be."""
 
     def take(self, positions: ArrayLike) -> RowValues:
-        """Those of the rows at these positions, in their order."""
+        """The values of the rows at these positions, in their order."""
         at = np.asarray(positions)
         if at.ndim != 1 or at.size == 0 or at.dtype.kind not in "iu":
             raise TypeError(
@@ -83,7 +83,7 @@ class RowValues:
 
 
 def read_row_values(name: str, values: ArrayLike) -> RowValues:
-    """Finite numbers, a first axis of at least one row; integers stay integers."""
+    """Read finite numbers with a first axis of at least one row; integers stay integers."""
     array = _checks.as_array(name, values)
     if array.dtype.kind not in "biuf":
         raise TypeError(
