@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -11,16 +12,43 @@ import xgboost as xgb
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
-from tests.contract import OBJECTIVES, ObjectiveCase
-from tests.objectives.checks import CHECKS
+from tests.contract import OBJECTIVES, OPTIONS, ObjectiveCase
+from tests.objectives import checks
+from tests.objectives.checks import (
+    CHECKS,
+    OF_TRAINING,
+    check_bound_to_its_data_it_is_the_same,
+    check_four_interfaces_give_one_model,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
 
-@pytest.mark.parametrize("case", OBJECTIVES, ids=repr)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def cells() -> list[Any]:
+    found = []
+    for check in CHECKS:
+        for case in OBJECTIVES:
+            if check in OF_TRAINING and case.name in OPTIONS:
+                continue
+            slow = check is check_four_interfaces_give_one_model or "user-loss" in case.name
+            marks = [pytest.mark.slow] if slow else []
+            found.append(pytest.param(check, case, id=f"{check.__name__}-{case}", marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("check", "case"), cells())
 def test_contract(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> None:
     check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case in OBJECTIVES if case.name in ("qwk", "weighted-logloss")], ids=repr
+)
+def test_bound_to_more_than_one_block_of_its_real_size(case: ObjectiveCase, monkeypatch) -> None:
+    """Of the two losses that write into given memory."""
+    monkeypatch.setattr(checks, "LONG", 300_000)
+    check_bound_to_its_data_it_is_the_same.__wrapped__(case)
 
 
 def test_objectives_of_the_table_differ() -> None:
