@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,15 @@ import pytest
 # Before the boosters are imported: xdist gives each core a process already, and threads of several
 # processes that wait for each other in a spin cost a quarter of all processor time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+if find_spec("hypothesis"):  # not where the engines are tested
+    from hypothesis import settings
+
+    # The machine may be busy: no deadline. Every run tries the same examples, unless it is asked
+    # for more and other ones, by --hypothesis-profile=thorough.
+    settings.register_profile("same", max_examples=50, deadline=None, derandomize=True)
+    settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True)
+    settings.load_profile("same")
 
 SLOW = (
     "adapters/test_class_probability.py",

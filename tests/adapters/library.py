@@ -65,7 +65,9 @@ class Library:
         rows, out = model.parent / "X.npy", model.parent / "out.npy"
         np.save(rows, X)
         process = fresh_process(self.name)
-        print(json.dumps([str(path) for path in (rows, model, out)]), file=process.stdin, flush=True)
+        print(
+            json.dumps([str(path) for path in (rows, model, out)]), file=process.stdin, flush=True
+        )
         assert process.stdout.readline() == "done\n", process.communicate()[1]
         return np.load(out)
 

@@ -8,7 +8,7 @@ import warnings
 import lightgbm as lgb
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, softmax
@@ -86,7 +86,6 @@ def test_stops_on_the_change_relative_to_the_class() -> None:
 posteriors = hnp.arrays(np.float64, st.integers(5, 40), elements=st.floats(0.01, 0.99))
 
 
-@settings(deadline=None, max_examples=50)
 @given(p=posteriors, train_prior=st.floats(0.05, 0.95))
 def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
     assume(np.ptp(p) > 1e-3)
@@ -368,7 +367,6 @@ def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
 # the test
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     P=hnp.arrays(np.float64, (30, 3), elements=st.floats(0.05, 1)),
     pi0=hnp.arrays(np.float64, 3, elements=st.floats(0.1, 1)),

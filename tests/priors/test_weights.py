@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
@@ -16,7 +16,6 @@ from gbdt_objectives import (
 )
 
 
-@settings(deadline=None)
 @given(
     positives=st.integers(1, 50),
     negatives=st.integers(1, 50),
