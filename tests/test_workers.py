@@ -30,6 +30,8 @@ from tests.contract import (
 )
 from tests.workers import Failed, Workers
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers")]
+
 PARAMS = {"max_depth": 3, "nthread": 1}
 N = 1500
 PATIENCE = 6
@@ -56,18 +58,16 @@ def matrix(X: np.ndarray, y: np.ndarray, w: np.ndarray, at: np.ndarray) -> xgb.D
     return xgb.DMatrix(X[at], y[at], weight=w[at])
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def workers(request) -> Iterator[Workers]:
-    pool = Workers(request.param)
-    yield pool
-    pool.close()
-
-
 @pytest.fixture(scope="module")
-def pair() -> Iterator[Workers]:
-    pool = Workers(2)
+def three() -> Iterator[Workers]:
+    pool = Workers(3)
     yield pool
     pool.close()
+
+
+@pytest.fixture(params=["pair", "three"])
+def workers(request) -> Workers:
+    return request.getfixturevalue(request.param)
 
 
 def all_raise(results: list[Any], kind: str, text: str) -> None:

@@ -12,6 +12,8 @@ from sklearn.metrics import brier_score_loss, log_loss
 import gbdt_objectives as go
 from tests.calibration.reference import half_squared_error
 
+pytestmark = pytest.mark.slow
+
 
 def test_published_segment() -> None:
     y, p = [0] * 6 + [1] * 3 + [2], [[0.5, 0.3, 0.2]] * 10

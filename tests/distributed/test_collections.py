@@ -13,6 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 import gbdt_objectives as go
 
+pytestmark = pytest.mark.slow
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -54,6 +54,8 @@ from gbdt_objectives import (
     normalized_entropy,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def made(n, seed=0):
     """About 12 % positives."""

@@ -591,6 +591,7 @@ EXPECTED = {
 ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-dimensional"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.6"),
     reason="check_estimator cannot be told of expected failures",

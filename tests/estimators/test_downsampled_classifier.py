@@ -52,6 +52,8 @@ from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
 
+pytestmark = pytest.mark.slow
+
 
 def LGBM(**parameters):
     common = {"n_estimators": 30, "num_leaves": 8, "n_jobs": 1, "verbose": -1}

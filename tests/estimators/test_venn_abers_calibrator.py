@@ -12,6 +12,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives import VennAbersCalibrator
 
+pytestmark = pytest.mark.slow
+
 
 def by_adding_a_row(score, y, w, new):
     """(n, 2): what isotonic regression gives a row of each label, added."""

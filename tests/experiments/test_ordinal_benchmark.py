@@ -13,6 +13,8 @@ from experiments import _common
 from experiments.ordinal_benchmark import __main__ as experiment, arms, data, report
 from gbdt_objectives import QWKClassifier
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = _common.read_json(experiment.CONFIG)
 DEFAULT, BEFORE = SETTINGS["default"], SETTINGS["before"]
 OTHER = SETTINGS["other_objective"]

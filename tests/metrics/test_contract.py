@@ -62,6 +62,7 @@ def test_is_a_value(case: MetricCase) -> None:
     assert clone(estimator).get_params()["eval_metric"] == case.metric.xgboost
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")  # new in LightGBM 4.7
 @margin_metric
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])

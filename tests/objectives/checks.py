@@ -423,6 +423,15 @@ CHECKS = [
     check_booster_cross_validation,
     check_training_refuses_bad_input,
 ]
+
+
+def cell(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> Any:
+    """The parameters of a test, which the inner loop leaves out where it trains or compiles."""
+    slow = check is check_four_interfaces_give_one_model or case.name.startswith("user-loss")
+    marks = [pytest.mark.slow] if slow else []
+    return pytest.param(check, case, id=f"{check.__name__}-{case}", marks=marks)
+
+
 OF_TRAINING = (
     check_four_interfaces_give_one_model,
     check_booster_cross_validation,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from tests.adapters.classes import SoftmaxLoss
 from tests.contract import ObjectiveCase
 from tests.objectives import checks
 
-pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:boosting starts at")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,21 +231,12 @@ def test_a_broken_one_fails(broken, case, check) -> None:
         check(replace(case, objective=Objective(broken())))
 
 
-def right_ones() -> list[Any]:
+def right_ones() -> list:
     """All of the contract for the loss of several margins; of the others what finds their broken
     ones: two strangers' losses of one margin keep all of it in test_strangers.py."""
     cells = [(check, SOFTMAX) for check in checks.CHECKS]
     cells += dict.fromkeys((check, case) for _, case, check in BROKEN if case is not SOFTMAX)
-    trains = checks.check_four_interfaces_give_one_model
-    return [
-        pytest.param(
-            check,
-            case,
-            id=f"{check.__name__}-{case}",
-            marks=[pytest.mark.slow] if check is trains else [],
-        )
-        for check, case in cells
-    ]
+    return [checks.cell(check, case) for check, case in cells]
 
 
 @pytest.mark.parametrize(("check", "case"), right_ones())

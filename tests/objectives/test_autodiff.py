@@ -24,6 +24,8 @@ from gbdt_objectives.checking import ObjectiveError
 from gbdt_objectives.objectives import autodiff
 from tests.objectives.checks import central_difference
 
+pytestmark = pytest.mark.slow
+
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
@@ -480,6 +482,7 @@ def test_equal_parameters_train_equal_models(train) -> None:
     assert np.abs(other - once).max() > 0.01  # the compiled functions are not mixed up
 
 
+@pytest.mark.xdist_group("two_processes")
 def test_grid_search_in_two_processes() -> None:
     objectives = [
         go.objective_from_loss(Power(1.5), hessian="constant"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import lightgbm as lgb
 import numpy as np
@@ -14,29 +13,19 @@ from sklearn.model_selection import GridSearchCV
 import gbdt_objectives as go
 from tests.contract import OBJECTIVES, OPTIONS, ObjectiveCase
 from tests.objectives import checks
-from tests.objectives.checks import (
-    CHECKS,
-    OF_TRAINING,
-    check_bound_to_its_data_it_is_the_same,
-    check_four_interfaces_give_one_model,
-)
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
 
-def cells() -> list[Any]:
-    found = []
-    for check in CHECKS:
-        for case in OBJECTIVES:
-            if check in OF_TRAINING and case.name in OPTIONS:
-                continue
-            slow = check is check_four_interfaces_give_one_model or "user-loss" in case.name
-            marks = [pytest.mark.slow] if slow else []
-            found.append(pytest.param(check, case, id=f"{check.__name__}-{case}", marks=marks))
-    return found
+CELLS = [
+    checks.cell(check, case)
+    for check in checks.CHECKS
+    for case in OBJECTIVES
+    if check not in checks.OF_TRAINING or case.name not in OPTIONS
+]
 
 
-@pytest.mark.parametrize(("check", "case"), cells())
+@pytest.mark.parametrize(("check", "case"), CELLS)
 def test_contract(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> None:
     check(case)
 
@@ -48,7 +37,7 @@ def test_contract(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -
 def test_bound_to_more_than_one_block_of_its_real_size(case: ObjectiveCase, monkeypatch) -> None:
     """Of the two losses that write into given memory."""
     monkeypatch.setattr(checks, "LONG", 300_000)
-    check_bound_to_its_data_it_is_the_same.__wrapped__(case)
+    checks.check_bound_to_its_data_it_is_the_same.__wrapped__(case)
 
 
 def test_objectives_of_the_table_differ() -> None:
@@ -56,6 +45,7 @@ def test_objectives_of_the_table_differ() -> None:
     assert len(distinct) == len(OBJECTIVES)
 
 
+@pytest.mark.xdist_group("two_processes")
 def test_grid_search_over_objectives_in_two_processes(ordinal) -> None:
     X, y, _ = ordinal
     objectives = [

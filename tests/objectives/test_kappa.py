@@ -28,6 +28,8 @@ from tests.contract import (
     with_fields,
 )
 
+pytestmark = pytest.mark.slow
+
 NAN, INF = float("nan"), float("inf")
 
 

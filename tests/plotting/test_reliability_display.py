@@ -16,6 +16,8 @@ from gbdt_objectives import (
 )
 from gbdt_objectives.plotting.reliability_display import STYLES, _curve
 
+pytestmark = pytest.mark.slow
+
 STRATEGIES = ("quantile", "uniform", "events", "isotonic")
 SCALES = ("linear", "log")
 

@@ -9,6 +9,8 @@ from sklearn.metrics import auc, roc_auc_score
 
 from gbdt_objectives import ROCConvexHullCalibrator, ROCHullDisplay, roc_convex_hull
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("curve", "map")
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 

@@ -21,6 +21,8 @@ from gbdt_objectives import (
     prior_shift_test,
 )
 
+pytestmark = pytest.mark.slow
+
 FIVE = np.array([0.9, 0.8, 0.3, 0.6, 0.2])
 
 
