@@ -3,6 +3,7 @@
 import os
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
 
@@ -27,3 +28,9 @@ if version("lightgbm").startswith(
     import lightgbm
 
     lightgbm.register_logger(Silent())
+
+
+def pytest_configure(config: Any) -> None:
+    """With -n, tests of a group run in one process, which alone starts what they share."""
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"

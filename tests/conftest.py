@@ -3,61 +3,45 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from tests.workers import Workers
 
 # Before the boosters are imported: xdist gives each core a process already, and threads of several
 # processes that wait for each other in a spin cost a quarter of all processor time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-SLOW = (
-    "adapters/test_class_probability.py",
-    "adapters/test_conversion.py",
-    "adapters/test_imbalance.py",
-    "adapters/test_import_line.py",
-    "adapters/test_intercept.py",
-    "adapters/test_parameters.py",
-    "adapters/test_scores.py",
-    "calibration/test_error_test.py",
-    "calibration/test_hull.py",
-    "calibration/test_refinement.py",
-    "distributed",
-    "engines",
-    "gbdt_objectives/distributed/dask",
-    "matrix/test_dask.py",
-    "matrix/test_engines.py",
-    "estimators/test_calibrated_classifier.py",
-    "estimators/test_downsampled_classifier.py",
-    "estimators/test_qwk_classifier.py",
-    "estimators/test_venn_abers_calibrator.py",
-    "experiments",
-    "objectives/test_added.py",
-    "objectives/test_autodiff.py",
-    "objectives/test_kappa.py",
-    "objectives/test_same_model.py",
-    "plotting",
-    "priors/test_estimate.py",
-    "test_command_line.py",
-    "test_readme.py",
-    "test_workers.py",
-    "test_wrapped_objective.py",
-    "thresholds/test_exact.py",
-)
-"""Folders and files that the inner loop, pytest -m "not slow", leaves out; it is to stay below two
-minutes on two cores."""
+if find_spec("hypothesis"):  # not where the engines are tested
+    from hypothesis import settings
 
-
-SLOW_CASES = ("check_estimator", "check_four_interfaces", "jax", "user-loss")
-"""What the names of other tests that it leaves out hold."""
+    # The machine may be busy: no deadline. Every run tries the same examples, unless it is asked
+    # for more and other ones, by --hypothesis-profile=thorough.
+    settings.register_profile("same", max_examples=50, deadline=None, derandomize=True)
+    settings.register_profile("thorough", max_examples=1000, deadline=None, print_blob=True)
+    settings.load_profile("same")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Test files say themselves what is slow; docstrings that start a cluster cannot."""
     for item in items:
-        place = item.path.relative_to(Path(__file__).parents[1]).as_posix().removeprefix("tests/")
-        if place.startswith(SLOW) or any(case in item.name for case in SLOW_CASES):
+        if "gbdt_objectives/distributed/dask" in item.path.as_posix():
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def pair() -> Iterator[Workers]:
+    """Two processes of XGBoost's collective, for all tests of the group "workers"."""
+    from tests.workers import Workers
+
+    pool = Workers(2)
+    yield pool
+    pool.close()
 
 
 @pytest.fixture(scope="session")

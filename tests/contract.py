@@ -322,6 +322,16 @@ if find_spec("jax"):
     ]
 
 
+OPTIONS = (
+    "qwk-unclipped", "qwk-kappa", "qwk-from-1", "qwk-wide", "qwk-far", "qwk-prior",
+    "kappa-squared", "kappa-absolute-kappa", "kappa-unmeasured", "kappa-matrix",
+    "kappa-matrix-from-1", "focal", "focal-0", "focal-3-classes", "weighted-logloss",
+    "ordinal-logit-7", "ordinal-logit-fixed",
+)  # fmt: skip
+"""Names of cases whose options change numbers, but nothing in how a loss is trained: another case
+of the loss is."""
+
+
 @dataclass(frozen=True)
 class MetricCase:
     name: str

@@ -19,6 +19,8 @@ from gbdt_objectives._command_line.commands import CALIBRATORS, cli
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.thresholds.methods import METHODS
 
+pytestmark = pytest.mark.slow
+
 PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
 WORDS = np.array(["low", "mid", "high"])
 Columns = dict[str, np.ndarray]

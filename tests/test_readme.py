@@ -11,6 +11,8 @@ import pytest
 
 import gbdt_objectives as go
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [

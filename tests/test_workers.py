@@ -19,8 +19,18 @@ from gbdt_objectives import _workers
 from gbdt_objectives._domain import REAL
 from gbdt_objectives.adapters.xgboost import XGBRegressor, cv, early_stopping, train
 from gbdt_objectives.objectives import Loss
-from tests.contract import COST, METRICS, OBJECTIVES, MetricCase, ObjectiveCase, with_fields
+from tests.contract import (
+    COST,
+    METRICS,
+    OBJECTIVES,
+    OPTIONS,
+    MetricCase,
+    ObjectiveCase,
+    with_fields,
+)
 from tests.workers import Failed, Workers
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers")]
 
 PARAMS = {"max_depth": 3, "nthread": 1}
 N = 1500
@@ -48,18 +58,16 @@ def matrix(X: np.ndarray, y: np.ndarray, w: np.ndarray, at: np.ndarray) -> xgb.D
     return xgb.DMatrix(X[at], y[at], weight=w[at])
 
 
-@pytest.fixture(scope="module", params=[2, 3])
-def workers(request) -> Iterator[Workers]:
-    pool = Workers(request.param)
-    yield pool
-    pool.close()
-
-
 @pytest.fixture(scope="module")
-def pair() -> Iterator[Workers]:
-    pool = Workers(2)
+def three() -> Iterator[Workers]:
+    pool = Workers(3)
     yield pool
     pool.close()
+
+
+@pytest.fixture(params=["pair", "three"])
+def workers(request) -> Workers:
+    return request.getfixturevalue(request.param)
 
 
 def all_raise(results: list[Any], kind: str, text: str) -> None:
@@ -72,33 +80,45 @@ def all_raise(results: list[Any], kind: str, text: str) -> None:
 # --- the same model
 
 
-def fit(rank: int, world: int, number: int) -> Any:
-    case = OBJECTIVES[number]
-    X, y, w = rows(case)
-    at = share(rank, world)
-    booster = train(PARAMS, matrix(X, y, w, at), 8, objective=case.objective)
-    return booster.get_dump(dump_format="json"), booster.predict(xgb.DMatrix(X), output_margin=True)
+def fit(rank: int, world: int, numbers: list[int]) -> dict[int, Any]:
+    found = {}
+    for k in numbers:
+        X, y, w = rows(OBJECTIVES[k])
+        at = share(rank, world)
+        booster = train(PARAMS, matrix(X, y, w, at), 4, objective=OBJECTIVES[k].objective)
+        margin = booster.predict(xgb.DMatrix(X), output_margin=True)
+        found[k] = booster.get_dump(dump_format="json"), margin
+    return found
 
 
-TOGETHER = [k for k, case in enumerate(OBJECTIVES) if case.of_positions is None]
+TOGETHER = {
+    case.name: k
+    for k, case in enumerate(OBJECTIVES)
+    if case.of_positions is None and case.name not in OPTIONS
+}
+REFUSED = "user-loss-coupled"
 
 
 def test_every_objective_trains_the_model_of_one_machine(workers: Workers) -> None:
-    for k in TOGETHER:
-        case = OBJECTIVES[k]
-        results = workers.run(fit, k)
-        if case.name == "user-loss-coupled":
-            all_raise(results, "ValueError", "for a row depends on other rows")
-            continue
-        dump, margin = fit(0, 1, k)
-        for result in results:
-            assert not isinstance(result, Failed), f"{case}: {result.trace}"
+    numbers = [k for name, k in TOGETHER.items() if name != REFUSED]
+    results, one = workers.run(fit, numbers), fit(0, 1, numbers)
+    for result in results:
+        assert not isinstance(result, Failed), result.trace
+        for k, (dump, margin) in one.items():
+            case = OBJECTIVES[k]
             if case.objective.couples_rows and case.name.startswith("ordinal"):
                 # thresholds fitted to the precision of float32 margins
-                np.testing.assert_allclose(result[1], margin, atol=1e-4, err_msg=case.name)
+                np.testing.assert_allclose(result[k][1], margin, atol=1e-4, err_msg=case.name)
             else:
-                assert result[0] == dump, case
-                np.testing.assert_array_equal(result[1], margin)
+                assert result[k][0] == dump, case
+                np.testing.assert_array_equal(result[k][1], margin)
+
+
+def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:
+    if REFUSED not in TOGETHER:
+        pytest.skip("jax is not installed")
+    results = pair.run(fit, [TOGETHER[REFUSED]])
+    all_raise(results, "ValueError", "for a row depends on other rows")
 
 
 def fit_and_stop(rank: int, world: int) -> Any:
@@ -266,9 +286,13 @@ def test_changed_labels_are_noticed(pair: Workers) -> None:
 # --- metrics
 
 
-def evaluate(rank: int, world: int, number: int, without_rows: Any = None) -> float:
-    """``without_rows``: the shape of a prediction of no rows, if it is not that of the others."""
-    case: MetricCase = METRICS[number]
+def evaluate(rank: int, world: int, without_rows: Any = None) -> dict[str, float]:
+    """Every metric; ``without_rows``: the shape of a prediction of no rows, if it is not that of
+    the others."""
+    return {case.name: evaluate_one(rank, world, case, without_rows) for case in METRICS}
+
+
+def evaluate_one(rank: int, world: int, case: MetricCase, without_rows: Any) -> float:
     y, p, w = case.rows(600, seed=1)
     order = np.argsort(y, kind="stable")
     y, p, w = y[order], p[order], w[order]
@@ -279,22 +303,16 @@ def evaluate(rank: int, world: int, number: int, without_rows: Any = None) -> fl
     return case.metric.xgboost(prediction, data)[1]
 
 
-def test_every_metric_is_that_of_all_rows(workers: Workers) -> None:
-    for k, case in enumerate(METRICS):
-        expected = evaluate(0, 1, k)
-        for result in workers.run(evaluate, k):
-            assert not isinstance(result, Failed), f"{case}: {result.trace}"
-            assert result == pytest.approx(expected, rel=1e-12, abs=1e-14), case
-
-
-def test_every_metric_takes_what_xgboost_predicts_without_rows(workers: Workers) -> None:
-    if workers.world < 3:
+@pytest.mark.parametrize(
+    "without_rows", [None, (0, 0)], ids=["", "as XGBoost predicts from 3.4 on"]
+)
+def test_every_metric_is_that_of_all_rows(workers: Workers, without_rows: Any) -> None:
+    if without_rows and workers.world < 3:
         pytest.skip("every worker has rows")
-    for k, case in enumerate(METRICS):
-        expected = evaluate(0, 1, k)
-        for result in workers.run(evaluate, k, (0, 0)):  # from XGBoost 3.4 on
-            assert not isinstance(result, Failed), f"{case}: {result.trace}"
-            assert result == pytest.approx(expected, rel=1e-12, abs=1e-14), case
+    expected = evaluate(0, 1)
+    for result in workers.run(evaluate, without_rows):
+        assert not isinstance(result, Failed), result.trace
+        assert result == pytest.approx(expected, rel=1e-12, abs=1e-14)
 
 
 def score_alone(rank: int, world: int) -> Any:

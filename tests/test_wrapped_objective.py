@@ -7,19 +7,14 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from tests.workers import Failed, Workers
+from tests.workers import Failed
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers")]
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 12, (1500, 4)).astype(float)
 Y = np.sort(np.digitize(X[:, :2].sum(1) + RNG.normal(0, 2, 1500), [7, 11, 15]).astype(float))
 PARAMS = {"max_depth": 3, "base_score": 1.5}
-
-
-@pytest.fixture(scope="module")
-def pair():
-    workers = Workers(2)
-    yield workers
-    workers.close()
 
 
 def of_all_labels(margin, data):

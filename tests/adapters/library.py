@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,25 +64,40 @@ class Library:
         """What a process that has never seen this package predicts from a saved model."""
         rows, out = model.parent / "X.npy", model.parent / "out.npy"
         np.save(rows, X)
-        subprocess.run(
-            [sys.executable, "-c", FRESH_PROCESS, self.name, rows, model, out],
-            check=True, cwd=model.parent,
-        )  # fmt: skip
+        process = fresh_process(self.name)
+        print(
+            json.dumps([str(path) for path in (rows, model, out)]), file=process.stdin, flush=True
+        )
+        assert process.stdout.readline() == "done\n", process.communicate()[1]
         return np.load(out)
 
 
+@cache
+def fresh_process(library: str) -> subprocess.Popen[str]:
+    """A process with this library alone, which predicts until the tests end; starting one takes
+    seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", FRESH_PROCESS, library], cwd=tempfile.gettempdir(), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    atexit.register(process.kill)
+    return process
+
+
 FRESH_PROCESS = """
-import sys
+import json, sys
 import numpy as np
-X = np.load(sys.argv[2])
 if sys.argv[1] == "xgboost":
     import xgboost as xgb
-    prediction = xgb.Booster(model_file=sys.argv[3]).predict(xgb.DMatrix(X))
+    predict = lambda model, X: xgb.Booster(model_file=model).predict(xgb.DMatrix(X))
 else:
     import lightgbm as lgb
-    prediction = lgb.Booster(model_file=sys.argv[3]).predict(X)
-assert not [name for name in sys.modules if name.startswith("gbdt_objectives")]
-np.save(sys.argv[4], prediction)
+    predict = lambda model, X: lgb.Booster(model_file=model).predict(X)
+for line in sys.stdin:
+    rows, model, out = json.loads(line)
+    np.save(out, predict(model, np.load(rows)))
+    assert not [name for name in sys.modules if name.startswith("gbdt_objectives")]
+    print("done", flush=True)
 """
 
 XGB = Library(

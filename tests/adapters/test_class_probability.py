@@ -23,6 +23,7 @@ from tests.adapters.test_estimators import booster, fit, history, make
 from tests.adapters.test_scores import OBJECTIVES, every, labels
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated"),
     pytest.mark.filterwarnings("ignore:early stopping keeps"),
 ]

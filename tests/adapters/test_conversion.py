@@ -22,6 +22,8 @@ from tests.adapters.library import LGB, XGB, Library, both
 from tests.adapters.test_links import CASES as LINKS, X as LINK_ROWS
 from tests.contract import squared_error
 
+pytestmark = pytest.mark.slow
+
 LABELS = [11, 12, 13, 14]  # far from 0, so that a lost intercept cannot be overlooked
 ROUNDS = 25
 SMALL = 1e-5

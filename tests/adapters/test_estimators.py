@@ -696,6 +696,7 @@ def test_fit_leaves_the_users_arguments_alone(lib: Library, ordinal) -> None:
 # --- scikit-learn around it
 
 
+@pytest.mark.xdist_group("two_processes")
 @both
 def test_grid_search_over_objectives_in_two_processes(lib: Library, ordinal) -> None:
     X, y, _ = ordinal

@@ -20,6 +20,8 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
 
+pytestmark = pytest.mark.slow
+
 BINARY = {"objective": "binary"}
 BAGGED = {**BINARY, "neg_bagging_fraction": 0.05, "bagging_freq": 1}
 CASES = [

@@ -14,6 +14,8 @@ from gbdt_objectives import extended_qwk_metric, quadratic_weighted_kappa, qwk_o
 from gbdt_objectives.adapters.lightgbm import LGBMRegressor
 from gbdt_objectives.adapters.xgboost import XGBRegressor
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (0, 1, 2)
 GRADES = range(1, 7)
 

@@ -19,6 +19,8 @@ from gbdt_objectives.adapters.lightgbm import intercept as _lightgbm_intercept
 from gbdt_objectives.adapters.xgboost import intercept as _xgboost_intercept
 from tests.adapters.library import LGB, XGB, Library, both
 
+pytestmark = pytest.mark.slow
+
 PER_CLASS = (1.5, 0.0, -2.0)
 SOFTPROB = {"objective": "multi:softprob", "num_class": 3}
 MULTICLASS = {"objective": "multiclass", "num_class": 3}

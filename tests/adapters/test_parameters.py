@@ -20,6 +20,8 @@ from gbdt_objectives.adapters.lightgbm import parameters as lightgbm_parameters
 from gbdt_objectives.adapters.xgboost import parameters as xgboost_parameters
 from tests.adapters.library import LGB, XGB, Library, both
 
+pytestmark = pytest.mark.slow
+
 PASSED_ARGUMENTS = {
     "xgboost": {"callbacks", "evals_result", "verbose_eval", "xgb_model"},
     "lightgbm": {"callbacks", "init_model", "keep_training_booster"},

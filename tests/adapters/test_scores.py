@@ -12,7 +12,7 @@ from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xg
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, Steps
 from tests.adapters.library import LGB, XGB, Library, both
 
-pytestmark = pytest.mark.filterwarnings("ignore:early stopping keeps")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:early stopping keeps")]
 TRAIN, TEST = slice(0, 400), slice(400, 600)
 OBJECTIVES = [Scaled(), Softmax(n_classes=4), Steps(n_classes=4)]
 SOFTMAX = Softmax(n_classes=4)

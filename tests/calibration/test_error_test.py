@@ -7,6 +7,8 @@ import pytest
 
 import gbdt_objectives as go
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(seed, n=1500, rare=True):
     rng = np.random.default_rng(seed)

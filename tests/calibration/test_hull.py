@@ -81,13 +81,7 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     )
 
 
-def many(examples):
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
+few_pass = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 
 
 @st.composite
@@ -112,7 +106,7 @@ SIXTEENTHS = st.integers(0, 40).map(lambda k: k / 16)
 REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
 
 
-@many(300)
+@few_pass
 @given(problems(st.one_of(WHOLE, SIXTEENTHS)))
 def test_segments_are_those_of_pooling_in_fractions(problem) -> None:
     y, score, w = problem
@@ -122,7 +116,7 @@ def test_segments_are_those_of_pooling_in_fractions(problem) -> None:
     assert found.tolist() == [[float(value) for value in segment] for segment in expected]
 
 
-@many(200)
+@few_pass
 @given(problems(st.one_of(WHOLE, SIXTEENTHS)))
 def test_points_are_the_hull_of_all_points(problem) -> None:
     y, score, w = problem
@@ -136,7 +130,7 @@ def test_points_are_the_hull_of_all_points(problem) -> None:
     assert hull.hull_auc == pytest.approx(float(area(corners)), rel=1e-12)
 
 
-@many(200)
+@few_pass
 @given(problems(REAL))
 def test_against_scikit_learn(problem) -> None:
     y, score, w = map(np.array, problem)

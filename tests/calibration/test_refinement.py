@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
 import gbdt_objectives as go
 from tests.calibration.reference import half_squared_error
+
+pytestmark = pytest.mark.slow
 
 
 def test_published_segment() -> None:
@@ -93,7 +95,6 @@ def equal_sets(p):
     return [tuple(row) for row in p.tolist()]
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(problems())
 def test_parts_add_up_and_are_the_definition(problem) -> None:
     y, p, w, g = problem
@@ -139,7 +140,6 @@ def test_isotonic_segments_are_corp(weighted, decimals) -> None:
     assert parts.miscalibration > 0.01 < parts.discrimination
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
 @given(problems())
 def test_parts_of_the_log_loss_add_up_and_are_the_definition(problem) -> None:
     y, p, w, g = problem

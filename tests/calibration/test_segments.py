@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
@@ -119,7 +119,6 @@ def problems(draw):
     return [np.array([draw(s) for _ in range(n)]) for s in column.values()]
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
 @given(problems(), st.sampled_from([0.5, 0.95, 0.999]))
 def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
     y, p, w, r, g = problem

@@ -14,6 +14,8 @@ from hypothesis import given, settings, strategies as st
 import gbdt_objectives as go
 from gbdt_objectives.calibration import SegmentStatistics
 
+pytestmark = pytest.mark.slow
+
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

@@ -32,6 +32,8 @@ from xgboost import dask as xgb_dask  # noqa: E402
 
 from gbdt_objectives.distributed import dask as ours  # noqa: E402
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask_train")]
+
 HAS_TIMEOUT = hasattr(xgb.collective, "Config")
 SHORT = 4
 """Seconds for which workers wait for one that hangs."""

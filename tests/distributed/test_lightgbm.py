@@ -27,6 +27,8 @@ distributed = pytest.importorskip("distributed")
 
 from gbdt_objectives.distributed.dask.experimental import lightgbm  # noqa: E402
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask_lightgbm")]
+
 DEADLINE = 120
 """Seconds for anything that could hang."""
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow", "pyspark"])
 def test_it_names_the_command(library: str) -> None:

@@ -22,6 +22,8 @@ import ray.data
 import ray.train
 from ray.train.xgboost import RayTrainReportCallback, XGBoostTrainer
 
+pytestmark = pytest.mark.slow
+
 PARAMS = {"max_depth": 3, "nthread": 1}
 ROUNDS = 60
 

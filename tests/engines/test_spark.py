@@ -28,6 +28,8 @@ from xgboost.spark import SparkXGBClassifierModel, SparkXGBRegressor, SparkXGBRe
 
 from gbdt_objectives.distributed.spark import spark_classifier, spark_regressor
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 60
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 from typing import ClassVar
 
@@ -52,6 +53,8 @@ from gbdt_objectives.estimators import (
     VennAbersCalibrator,
     choose_calibrator,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def made(n, seed=0):
@@ -686,16 +689,18 @@ FOLDS = dict.fromkeys(
 )
 
 
-@pytest.mark.skipif(
+TAGS = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.6"),
     reason="check_estimator cannot be told of expected failures",
 )
+
+
+@TAGS
 @pytest.mark.parametrize(
     ("estimator", "calibrator"),
     [
         (RandomForestClassifier(5, max_depth=2, random_state=0), ROCConvexHullCalibrator(m=2)),
         (LogisticRegression(), InterceptCalibrator()),
-        (LogisticRegression(), "auto"),
     ],
 )
 def test_check_estimator(estimator, calibrator) -> None:
@@ -703,6 +708,26 @@ def test_check_estimator(estimator, calibrator) -> None:
         warnings.simplefilter("ignore")
         classifier = CalibratedClassifier(estimator, calibrator, cv=2)
         check_estimator(classifier, expected_failed_checks=FOLDS)
+
+
+@TAGS
+def test_scikit_learns_checks_of_what_a_choice_could_change() -> None:
+    """Those of weights, copies, repeated fits and predictions; what is refused does not depend on
+    the calibrator."""
+    from sklearn.utils.estimator_checks import estimator_checks_generator
+
+    chosen = CalibratedClassifier(LogisticRegression(), "auto", cv=2)
+    ran = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for estimator, check in estimator_checks_generator(chosen):
+            name = getattr(check, "func", check).__name__
+            if name not in FOLDS and re.search(
+                "sample_weight|pickle|idempotent|unchanged|subset|order|classifiers_train", name
+            ):
+                check(estimator)
+                ran.append(name)
+    assert len(ran) >= 10, ran
 
 
 # --- auto -------------------------------------------------------------------------------------

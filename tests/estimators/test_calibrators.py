@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.base import clone
@@ -141,7 +141,6 @@ def test_decaying_weights_of_many_rows() -> None:
 # --- InterceptCalibrator --------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
 @given(
     z=st.lists(st.floats(-40, 40), min_size=2, max_size=30),
     data=st.data(),
@@ -594,6 +593,7 @@ EXPECTED = {
 ONE_COLUMN = {"check_fit1d": "wants a matrix of features: one score may be one-dimensional"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.6"),
     reason="check_estimator cannot be told of expected failures",

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 import xgboost as xgb
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import expit, logit, softmax
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -51,6 +51,8 @@ from gbdt_objectives.adapters.lightgbm.parameters import TABLE
 from gbdt_objectives.estimators.downsampled_classifier import fit_offset, geometric_mean
 from gbdt_objectives.objectives import ratio_objective
 from gbdt_objectives.priors import resample_classes
+
+pytestmark = pytest.mark.slow
 
 
 def LGBM(**parameters):
@@ -326,7 +328,6 @@ probabilities = st.lists(st.sampled_from([0.0, 0.1, 0.5, 2.0, 7.0]), min_size=3,
 bags = st.lists(probabilities.filter(any), min_size=2, max_size=5)
 
 
-@settings(max_examples=300, deadline=None)
 @given(bags)
 def test_zeros_are_the_limit_of_small_probabilities(rows) -> None:
     p = [np.array([row]) / sum(row) for row in rows]

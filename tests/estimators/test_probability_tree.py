@@ -427,6 +427,7 @@ def test_what_the_tree_refuses_is_refused(data) -> None:
         ProbabilityEstimationTree().predict_proba(data[0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.6"),
     reason="check_estimator cannot be told of expected failures",

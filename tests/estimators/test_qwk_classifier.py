@@ -51,6 +51,8 @@ from gbdt_objectives.estimators import qwk_classifier
 from gbdt_objectives.estimators.qwk_classifier import last_step, positions_to_labels
 from gbdt_objectives.metrics import squared_error_metric
 
+pytestmark = pytest.mark.slow
+
 EXPECTED = {
     "check_classifiers_classes": "labels that are strings need labels=: their alphabetical order "
     "says nothing of their grade",
@@ -354,6 +356,7 @@ def test_repeated_folds_average_the_scores_held_out(data) -> None:
         QWKClassifier(tree, objective=None, cv=cv, ensemble=False).fit(X, y)
 
 
+@pytest.mark.xdist_group("two_processes")
 @BOOSTERS
 def test_two_processes_and_a_progress_bar_change_nothing(data, booster, capsys) -> None:
     X, y = data
@@ -577,6 +580,7 @@ def test_thresholds_are_numbers_and_their_method_is_an_argument() -> None:
 # --- scikit-learn ---------------------------------------------------------------------------
 
 
+@pytest.mark.xdist_group("two_processes")
 @BOOSTERS
 def test_clone_pickle_search(data, booster) -> None:
     X, y = data

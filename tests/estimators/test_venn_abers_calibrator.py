@@ -6,11 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy.special import expit
 from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives.estimators import VennAbersCalibrator
+
+pytestmark = pytest.mark.slow
 
 
 def by_adding_a_row(score, y, w, new):
@@ -31,7 +33,6 @@ def places(score):
     return np.concatenate([s, s - 3e-4, s + 3e-4, [s[0] - 9, s[-1] + 9]])
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
 @given(data=st.data(), n=st.integers(2, 14))
 def test_is_isotonic_regression_with_a_row_added(data, n) -> None:
     score = np.array(data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n)), float)

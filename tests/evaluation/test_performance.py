@@ -289,6 +289,7 @@ def test_paired_error_of_models_that_are_given() -> None:
     assert found.standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(len(y)), rel=1e-8)
 
 
+@pytest.mark.xdist_group("two_processes")
 def test_the_same_again_and_on_two_processes() -> None:
     X, y = data()
     first = estimate_performance(TREE, X, y, n_repeats=2, random_state=3)

@@ -9,6 +9,8 @@ import pytest
 from experiments.bag_averages import __main__ as experiment
 from gbdt_objectives import DownsampledClassifier
 
+pytestmark = pytest.mark.slow
+
 
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0

@@ -9,6 +9,8 @@ import pytest
 from experiments import _common
 from experiments.calibration_coverage import __main__ as experiment
 
+pytestmark = pytest.mark.slow
+
 
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0

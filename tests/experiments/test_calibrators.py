@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import expit, logit
 
 from experiments.calibrators import __main__ as experiment
+
+pytestmark = pytest.mark.slow
 
 
 def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:

@@ -11,6 +11,8 @@ import pytest
 from experiments import _common
 from experiments._common import Findings, InputError
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = Path(_common.__file__).parent
 SHARED = (
     "bag_averages", "calibration_coverage", "calibrators", "curvature", "decisions",

@@ -27,6 +27,8 @@ from experiments.negative_downsampling import models
 from experiments.negative_downsampling.configuration import Training
 from experiments.negative_downsampling.methods import Data
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("curvature")]
+
 SETTINGS = _common.read_json(experiment.CONFIG)
 METHODS = [EXACT, TUNED_EXACT, STEP, BOUNDED, TUNED_BOUNDED]
 

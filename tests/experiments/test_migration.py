@@ -17,6 +17,8 @@ from experiments import _common
 from experiments.migration import __main__ as study, page
 from gbdt_objectives import correct_probability
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("migration")]
+
 ORDINAL = ("lgbm_folds", "lgb_train_feval", "xgb_early_stopping", "voting", "optimized_rounder")
 TOLERANCE = 0.02
 """In kappa, of one draw of 800 training rows: ways that are worth the same stop at other rounds."""

@@ -36,6 +36,8 @@ from experiments.negative_downsampling.methods import (
     WEIGHTED,
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("negative_downsampling")]
+
 FULL = config.read()
 RECORD = _common.configuration_record(config.CONFIG)
 BOOSTERS = FULL.boosters

@@ -13,6 +13,8 @@ from experiments import _common
 from experiments.ordinal_benchmark import __main__ as experiment, arms, data, report
 from gbdt_objectives import QWKClassifier
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = _common.read_json(experiment.CONFIG)
 DEFAULT, BEFORE = SETTINGS["default"], SETTINGS["before"]
 OTHER = SETTINGS["other_objective"]
@@ -84,12 +86,15 @@ def test_the_best_competitor_is_the_one_to_beat(gain, word) -> None:
 
 def test_quick_run_without_files_and_peers(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(arms, "PEERS", ("no_such_peer",))
+    rows = {"diabetes": SETTINGS["files"]["diabetes"],
+            "friedman1": SETTINGS["files"]["friedman1"] | {"rows": 300}}  # fmt: skip
+    monkeypatch.setattr(experiment, "QUICK", experiment.QUICK | {"folds": 2, "files": rows})
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "without no_such_peer: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
     names = {"folds.csv", "summary.csv", "gains.csv", "gains.png", "table.md", "environment.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
     folds = pd.read_csv(tmp_path / "folds.csv")
-    assert len(folds) == 2 * 3 * 4 * 9  # files, folds, boosters and parameters, arms
+    assert len(folds) == 2 * 2 * 4 * 9  # files, folds, boosters and parameters, arms
     assert folds[["qwk", "mae"]].notna().all(axis=None)
     assert not {"mord LogisticAT", "squared error, optimized-rounder"} & set(folds.arm)
 

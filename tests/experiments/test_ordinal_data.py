@@ -8,6 +8,8 @@ import pytest
 
 from experiments.ordinal_data import __main__ as experiment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def frame() -> pd.DataFrame:

@@ -12,6 +12,8 @@ from experiments import _common
 from experiments.ordinal_data import ordinal_logit as experiment
 from gbdt_objectives import ordinal_logit_objective
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ import pytest
 
 from experiments.ordinal_probabilities import __main__ as experiment
 
+pytestmark = pytest.mark.slow
+
 
 def test_quick_run_writes_everything(tmp_path) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0

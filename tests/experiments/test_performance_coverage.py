@@ -12,6 +12,8 @@ from experiments import _common
 from experiments.performance_coverage import __main__ as experiment
 from gbdt_objectives.evaluation import estimate_performance
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from experiments.prior_uncertainty import __main__ as experiment
+
+pytestmark = pytest.mark.slow
 
 
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from experiments import _common
 from experiments.qwk_draws import __main__ as experiment
+
+pytestmark = pytest.mark.slow
 
 README = (experiment.HERE / "README.md").read_text(encoding="utf-8")
 

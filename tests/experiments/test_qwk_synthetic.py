@@ -12,6 +12,8 @@ import pytest
 from experiments import _common
 from experiments.qwk_synthetic import __main__ as experiment
 
+pytestmark = pytest.mark.slow
+
 
 def published_summary() -> pd.DataFrame:
     """A summary that holds the published numbers themselves."""

@@ -17,6 +17,8 @@ from experiments.threshold_study import (
     simulated,
 )
 
+pytestmark = pytest.mark.slow
+
 FULL = config.read()
 RECORD = _common.configuration_record(config.CONFIG)
 MODELS = [(b, o) for b in ("XGBoost", "LightGBM") for o in ("squared error", "extended QWK")]

@@ -9,6 +9,8 @@ import pytest
 
 from experiments._common import corrected_error, mean_and_error
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PAGE = " ".join((ROOT / "docs" / "which_one.md").read_text(encoding="utf-8").split())
 TEST_SHARE = 0.25

@@ -32,6 +32,8 @@ from xgboost import dask as xgb_dask  # noqa: E402
 
 from gbdt_objectives.distributed import dask as ours  # noqa: E402
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("matrix_dask")]
+
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:

@@ -6,7 +6,6 @@ minutes to start: tests/engines.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +14,8 @@ from tests.matrix.entries import CASES, ENTRIES, ask
 from tests.matrix.tables import REMEDY, right_or_refused
 from tests.workers import Failed, Workers
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workers")]
+
 CELLS = [
     pytest.param(name, entry, where, id=f"{name}-{entry}-in-the-{where}")
     for name in CASES
@@ -22,13 +23,6 @@ CELLS = [
     for where in ("objective", "metric")
     if where == "objective" or entry in ("gradient_hessian", "mean_loss", "metric")
 ]
-
-
-@pytest.fixture(scope="module")
-def pair() -> Iterator[Workers]:
-    pool = Workers(2)
-    yield pool
-    pool.close()
 
 
 @pytest.mark.parametrize(("name", "entry", "where"), CELLS)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import cohen_kappa_score
@@ -24,7 +24,6 @@ classes = st.integers(1, 60).flatmap(
 
 
 @given(rows=classes, offset=st.sampled_from([0, 1, -7, 1_000_000]))
-@settings(max_examples=300, deadline=None)
 def test_equals_scikit_learn(rows, offset) -> None:
     y, p, w = rows
     assume(w.sum() > 1e-3)
@@ -154,7 +153,6 @@ def test_metric_refuses_labels_outside_its_range() -> None:
 
 
 @given(rows=classes)
-@settings(max_examples=200, deadline=None)
 def test_extended_is_lins_concordance_coefficient(rows) -> None:
     y, p, _ = rows
     assume(np.ptp(y) > 0)

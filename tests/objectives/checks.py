@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 from typing import Any
@@ -17,13 +18,31 @@ import xgboost as xgb
 from sklearn.base import clone
 
 import gbdt_objectives as go
+from gbdt_objectives import _rows
+from gbdt_objectives._blocks import blocks
 from gbdt_objectives._domain import REAL, Interval, Values
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
+from gbdt_objectives.objectives import base
 from tests.contract import Array, ObjectiveCase
 
 NAN, INF = float("nan"), float("inf")
+
+
+@contextmanager
+def small_blocks() -> Iterator[None]:
+    """A block is 16 KiB, and of expressions 4, so that a few thousand rows are more than one."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (_rows, base):
+            patch.setattr(module, "EXPRESSION_BYTES", 1 << 12)
+        for function in (blocks, _rows.Rows.stretches):
+            patch.setattr(function, "__defaults__", (1 << 14,))
+        yield
+
+
+LONG = 10_000
+"""Rows that are more than two such blocks."""
 
 
 def with_and_without_weights(w: Array) -> Iterator[Array | None]:
@@ -50,8 +69,9 @@ def check_what_boosters_assume(case: ObjectiveCase) -> None:
 
 def check_factor_of_the_gradient(case: ObjectiveCase) -> None:
     """The gradient is the loss's times what the table says, 1 unless it is scale-free."""
-    y, p, w = case.rows(62, seed=1)
-    obj = case.on(62)
+    n = max(20, len(case.labels) + 1)
+    y, p, w = case.rows(n, seed=1)
+    obj = case.on(n)
     for weight in with_and_without_weights(w):
         gradient, _ = obj.gradient_hessian(y, p, weight)
         loss = partial(obj.loss, y, sample_weight=weight)
@@ -91,11 +111,12 @@ def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
         assert not all_rows[~keep].any()
 
 
+@small_blocks()
 def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
-    y, wide, w = (array.astype(np.float32) for array in case.rows(300_000, seed=5))
-    obj = case.on(300_000)
+    y, wide, w = (array.astype(np.float32) for array in case.rows(LONG, seed=5))
+    obj = case.on(LONG)
     for weight in with_and_without_weights(w):
-        for precision in (np.float32, np.float64):  # more than two blocks
+        for precision in (np.float32, np.float64):
             p = wide.astype(precision)
             before = y.copy(), p.copy(), w.copy()
             returned = obj(y, p, weight)
@@ -111,9 +132,10 @@ def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
                 np.testing.assert_array_equal(array, old)
 
 
+@small_blocks()
 def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
-    y, p, w = case.rows(300_000, seed=6)  # more than one block
-    obj = case.on(300_000)
+    y, p, w = case.rows(LONG, seed=6)
+    obj = case.on(LONG)
     for weight in with_and_without_weights(w):
         for precision in (np.float32, np.float64):
             margin = p.astype(precision)
@@ -232,8 +254,9 @@ def check_refuses_bad_input(case: ObjectiveCase) -> None:
                 call(case.on(2), y, f, w)
 
 
+@small_blocks()
 def check_finds_bad_rows_in_a_late_block(case: ObjectiveCase) -> None:
-    n = 400_000
+    n = LONG
     y, f, _ = case.rows(n, seed=7)
     obj = case.on(n)
     bad = np.where(case.repeated(np.arange(n)) == n - 1, NAN, f)
@@ -249,6 +272,7 @@ def check_finds_bad_rows_in_a_late_block(case: ObjectiveCase) -> None:
 
 X = np.random.default_rng(3).random((600, 4))
 WEIGHTS = np.random.default_rng(4).integers(1, 4, 600).astype(float)
+ROUNDS = 5
 
 
 def training_labels(case: ObjectiveCase) -> Array:
@@ -278,9 +302,9 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
     params |= {"metric": "None"}  # LGBMRegressor's own is not for several outputs
     for weight in with_and_without_weights(WEIGHTS):
         data = xgb.DMatrix(X, y, weight=weight)
-        native = xgb.train({"max_depth": 3, "seed": 0, **classes}, data, 12, obj=obj)
+        native = xgb.train({"max_depth": 3, "seed": 0, **classes}, data, ROUNDS, obj=obj)
         sklearn = xgb.XGBRegressor(
-            n_estimators=12, max_depth=3, random_state=0, objective=obj, **classes
+            n_estimators=ROUNDS, max_depth=3, random_state=0, objective=obj, **classes
         )
         sklearn.fit(X, y, sample_weight=weight)
         margin = native.predict(xgb.DMatrix(X), output_margin=True)
@@ -288,8 +312,8 @@ def check_four_interfaces_give_one_model(case: ObjectiveCase) -> None:
         assert np.ptp(margin) > 0.1  # it learned something
 
         dataset = lgb.Dataset(X, y, weight=weight)
-        raw = lgb.train({**params, "objective": obj}, dataset, 12).predict(X)
-        estimator = lgb.LGBMRegressor(n_estimators=12, objective=obj, **params)
+        raw = lgb.train({**params, "objective": obj}, dataset, ROUNDS).predict(X)
+        estimator = lgb.LGBMRegressor(n_estimators=ROUNDS, objective=obj, **params)
         estimator.fit(X, y, sample_weight=weight)
         np.testing.assert_array_equal(raw, estimator.predict(X))
         assert np.ptp(raw) > 0.1
@@ -399,3 +423,18 @@ CHECKS = [
     check_booster_cross_validation,
     check_training_refuses_bad_input,
 ]
+
+
+def cell(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> Any:
+    """The parameters of a test, which the inner loop leaves out where it trains or compiles."""
+    slow = check is check_four_interfaces_give_one_model or case.name.startswith("user-loss")
+    marks = [pytest.mark.slow] if slow else []
+    return pytest.param(check, case, id=f"{check.__name__}-{case}", marks=marks)
+
+
+OF_TRAINING = (
+    check_four_interfaces_give_one_model,
+    check_booster_cross_validation,
+    check_training_refuses_bad_input,
+)
+"""What a booster does with a loss is the same for all of its options: one or two are enough."""

@@ -11,16 +11,33 @@ import xgboost as xgb
 from sklearn.model_selection import GridSearchCV
 
 import gbdt_objectives as go
-from tests.contract import OBJECTIVES, ObjectiveCase
-from tests.objectives.checks import CHECKS
+from tests.contract import OBJECTIVES, OPTIONS, ObjectiveCase
+from tests.objectives import checks
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
 
-@pytest.mark.parametrize("case", OBJECTIVES, ids=repr)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+CELLS = [
+    checks.cell(check, case)
+    for check in checks.CHECKS
+    for case in OBJECTIVES
+    if check not in checks.OF_TRAINING or case.name not in OPTIONS
+]
+
+
+@pytest.mark.parametrize(("check", "case"), CELLS)
 def test_contract(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> None:
     check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [case for case in OBJECTIVES if case.name in ("qwk", "weighted-logloss")], ids=repr
+)
+def test_bound_to_more_than_one_block_of_its_real_size(case: ObjectiveCase, monkeypatch) -> None:
+    """Of the two losses that write into given memory."""
+    monkeypatch.setattr(checks, "LONG", 300_000)
+    checks.check_bound_to_its_data_it_is_the_same.__wrapped__(case)
 
 
 def test_objectives_of_the_table_differ() -> None:
@@ -28,6 +45,7 @@ def test_objectives_of_the_table_differ() -> None:
     assert len(distinct) == len(OBJECTIVES)
 
 
+@pytest.mark.xdist_group("two_processes")
 def test_grid_search_over_objectives_in_two_processes(ordinal) -> None:
     X, y, _ = ordinal
     objectives = [

@@ -368,6 +368,7 @@ def test_a_training_takes_gradients_of_labels_bound_there() -> None:
     np.testing.assert_allclose(ours.predict(data), here.predict(data), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_jax_has_float64_only_if_it_is_allowed(monkeypatch) -> None:
     jax = pytest.importorskip("jax.numpy")
     monkeypatch.setattr(type(jax.asarray([0.0])), "__dlpack_device__", lambda _: (2, 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
-from itertools import product
+from itertools import permutations, product
 
 import lightgbm as lgb
 import numpy as np
@@ -63,7 +63,9 @@ def test_loss_and_gradient_in_both_tails(gamma, alpha) -> None:
 def test_loss_and_gradient_of_three_classes_in_both_tails(gamma, alpha) -> None:
     obj = go.focal_objective(gamma, alpha, n_classes=3)
     margins = [
-        *product((-80.0, -3.0, 17.0), repeat=3),
+        *permutations((-80.0, -3.0, 17.0)),
+        (-80, -80, 17),
+        (17, -3, 17),
         (80, -80, 79),
         (0.1, 0.2, 0.3),
         (80, 80, 80),
@@ -178,7 +180,6 @@ draws = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(draws)
 def test_no_step_of_a_leaf_passes_its_optimum(draw) -> None:
     seed, gamma, wide, uneven, K = draw
@@ -200,7 +201,6 @@ def test_no_step_of_a_leaf_passes_its_optimum(draw) -> None:
         assert after * g[k] >= -1e-12 * h[k] ** 2
 
 
-@settings(max_examples=300, deadline=None)
 @given(draws.filter(lambda draw: draw[-1] > 2))
 def test_all_margins_of_a_leaf_moved_at_once_lower_the_loss(draw) -> None:
     """Not proved: near the optimum it follows from the second derivative, a Laplacian."""
@@ -230,7 +230,6 @@ def test_half_the_hessian_would_overshoot_where_all_margins_move() -> None:
     assert abs(z[0] - z[1]) < 1e-12
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     p=st.floats(1e-6, 1 - 1e-6),
     gamma=st.floats(0, 6),
@@ -249,7 +248,7 @@ def test_class_probability_inverts_the_margin_of_least_expected_loss(p, gamma, a
     assert obj.class_probability([best])[0, 1] == pytest.approx(p, abs=abs(off) + 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),
     gamma=st.floats(0, 6),

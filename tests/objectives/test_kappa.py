@@ -10,7 +10,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.interpolate import PchipInterpolator
 from sklearn.metrics import cohen_kappa_score, f1_score
@@ -28,6 +28,8 @@ from tests.contract import (
     sums_of_all,
     with_fields,
 )
+
+pytestmark = pytest.mark.slow
 
 NAN, INF = float("nan"), float("inf")
 
@@ -75,7 +77,6 @@ def test_the_squared_cost_is_qwk(scale, clip, prior, weighted, measured) -> None
     labels=hnp.arrays(float, 30, elements=st.integers(-3, 9)),
     clip=st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
 def test_the_squared_cost_is_qwk_for_any_rows(p, labels, clip) -> None:
     labels[:2] = -1, 4
     qwk, kappa = go.qwk_objective(labels, clip=clip), go.objectives.kappa_objective(
@@ -211,7 +212,6 @@ def test_a_matrix_of_distances_is_the_absolute_cost_at_the_classes_only() -> Non
     constant=st.floats(0, 3),
     weights=hnp.arrays(float, 12, elements=st.integers(1, 5)),
 )
-@settings(max_examples=200, deadline=None)
 def test_any_constant_is_a_saddle(matrix, constant, weights) -> None:
     """R = 1 and gradients that sum to 0, whatever the cost."""
     np.fill_diagonal(matrix, 0)

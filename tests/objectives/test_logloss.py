@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
@@ -37,7 +37,6 @@ def test_stable_at_extreme_margins(factory, precision) -> None:
 
 
 @given(z=st.floats(-700, 700), y=st.sampled_from([0.0, 1.0]), rate=st.floats(1e-4, 1))
-@settings(max_examples=300, deadline=None)
 def test_relative_accuracy_in_both_tails(z: float, y: float, rate: float) -> None:
     gradient, hessian = go.weighted_logloss_objective(rate).gradient_hessian([y], [z])
     c = 1 if y == 1 else 1 / rate
@@ -144,7 +143,6 @@ def test_equal_rates_by_row_are_one_rate() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans(), least=st.floats(1e-12, 1))
-@settings(max_examples=100, deadline=None)
 def test_intercept_of_rates_by_row_has_least_loss(seed: int, weighted: bool, least: float) -> None:
     rng = np.random.default_rng(seed)
     rates = least ** rng.random(30)

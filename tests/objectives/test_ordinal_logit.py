@@ -61,7 +61,7 @@ def test_loss_and_gradient_are_the_plain_formula(weighted) -> None:
     np.testing.assert_allclose(hessian, v * (low * (1 - low) + high * (1 - high)), atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     K=st.integers(2, 5), seed=st.integers(0, 10**6), spread=st.floats(0.01, 5), plain=st.booleans()
 )
@@ -127,7 +127,6 @@ def test_fixed_thresholds_are_the_log_odds_of_the_labels() -> None:
     np.testing.assert_allclose(frequencies, np.bincount(y.astype(int), w) / w.sum(), rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     theta=st.lists(st.floats(-60, 60), min_size=1, max_size=6, unique=True).map(sorted),
     f=st.lists(st.floats(-90, 90), min_size=1, max_size=8),
@@ -223,7 +222,6 @@ def test_thresholds_where_the_loss_is_flat_between_rows(y, f) -> None:
         assert np.isfinite(obj.gradient_hessian(y, f.astype(precision))).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     data=st.lists(
         st.tuples(st.integers(0, 3), st.floats(-150, 150), st.floats(1e-3, 1e3)),

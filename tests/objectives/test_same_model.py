@@ -15,6 +15,8 @@ from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.objectives import LOGIT
 
+pytestmark = pytest.mark.slow
+
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 

@@ -89,10 +89,12 @@ def test_it_is_short(stranger: Stranger) -> None:
     assert lines_of_code(stranger.module.__file__) <= stranger.most_lines
 
 
-@each
-@pytest.mark.parametrize("check", checks.CHECKS, ids=lambda check: check.__name__)
-def test_contract(check, stranger: Stranger) -> None:
-    check(stranger.row)
+@pytest.mark.parametrize(
+    ("check", "case"),
+    [checks.cell(check, stranger.row) for check in checks.CHECKS for stranger in STRANGERS],
+)
+def test_strangers_keep_the_contract(check, case: ObjectiveCase) -> None:
+    check(case)
 
 
 def natural(stranger: Stranger, margin: np.ndarray) -> np.ndarray:
@@ -249,13 +251,7 @@ def of_a_worker(rank: int, world: int, number: int) -> tuple[list[str], float, l
     return booster.get_dump(), booster.predict(xgb.DMatrix(X)).mean().item(), log["v"]["loss"]
 
 
-@pytest.fixture(scope="module")
-def pair():
-    workers = Workers(2)
-    yield workers
-    workers.close()
-
-
+@pytest.mark.xdist_group("workers")
 @each
 def test_two_workers_train_the_model_of_one(stranger: Stranger, pair: Workers) -> None:
     number = STRANGERS.index(stranger)

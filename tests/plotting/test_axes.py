@@ -12,6 +12,8 @@ import pytest
 
 from gbdt_objectives import plotting
 
+pytestmark = pytest.mark.slow
+
 DISPLAYS = ("ROCHullDisplay", "ReliabilityDisplay", "ThresholdDisplay")
 ROWS = [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]
 

@@ -11,6 +11,8 @@ from gbdt_objectives.calibration import roc_convex_hull
 from gbdt_objectives.estimators import ROCConvexHullCalibrator
 from gbdt_objectives.plotting import ROCHullDisplay
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("curve", "map")
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 

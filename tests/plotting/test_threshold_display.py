@@ -14,6 +14,8 @@ from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_wei
 from gbdt_objectives.plotting import ThresholdDisplay
 from gbdt_objectives.plotting.axes import short_names
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("histogram", "profile", "hull")
 
 

@@ -8,7 +8,7 @@ import warnings
 import lightgbm as lgb
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, softmax
@@ -16,6 +16,8 @@ from scipy.stats import chi2
 
 from gbdt_objectives import correct_probability, log_odds_shift
 from gbdt_objectives.priors import estimate_prior, prior_shift_test
+
+pytestmark = pytest.mark.slow
 
 FIVE = np.array([0.9, 0.8, 0.3, 0.6, 0.2])
 
@@ -82,7 +84,6 @@ def test_stops_on_the_change_relative_to_the_class() -> None:
 posteriors = hnp.arrays(np.float64, st.integers(5, 40), elements=st.floats(0.01, 0.99))
 
 
-@settings(deadline=None, max_examples=50)
 @given(p=posteriors, train_prior=st.floats(0.05, 0.95))
 def test_it_is_the_maximum_of_the_likelihood(p, train_prior) -> None:
     assume(np.ptp(p) > 1e-3)
@@ -364,7 +365,6 @@ def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
 # the test
 
 
-@settings(deadline=None, max_examples=50)
 @given(
     P=hnp.arrays(np.float64, (30, 3), elements=st.floats(0.05, 1)),
     pi0=hnp.arrays(np.float64, 3, elements=st.floats(0.1, 1)),

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from lightgbm import LGBMClassifier
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
@@ -147,7 +147,6 @@ def test_labels_of_minus_one_are_refused_with_rates_by_row() -> None:
     spread=st.floats(0, 20),
 )
 @example(seed=0, mean=0.5597610438366772, share=0.9999999999999999, spread=0.0)
-@settings(max_examples=200, deadline=None)
 def test_mean_rate_of_the_negatives_is_what_was_asked_for(seed, mean, share, spread) -> None:
     rng = np.random.default_rng(seed)
     y = np.append([0, 1], rng.random(100) < 0.3).astype(int)

