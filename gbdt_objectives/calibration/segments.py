@@ -17,6 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, bin_sums
 from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, label_1_rows
 from gbdt_objectives.calibration.table import table
@@ -67,6 +68,7 @@ class SegmentRatios:
         return f"SegmentRatios: {len(self.segment)} segments\n{table(**columns)}"
 
 
+@in_order
 def calibration_ratio_by_segment(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_thresholds
 from gbdt_objectives._marked import mark_of
+from gbdt_objectives._order import in_order
 from gbdt_objectives.plotting.axes import (
     BLUE,
     GRAY,
@@ -104,6 +105,7 @@ class ThresholdDisplay(metaclass=Display):
         return self.rows.labels
 
     @classmethod
+    @in_order
     def from_predictions(
         cls,
         y_true: ArrayLike,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, check_thresholds
+from gbdt_objectives._order import in_order
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds, threshold_labels
 from gbdt_objectives.thresholds.methods import (
@@ -30,6 +31,7 @@ from gbdt_objectives.thresholds.rows import read_scored_rows
     initial="leave it out, the best are found without",
     initial_coef="leave it out, the best are found without",
 )
+@in_order
 def optimize_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

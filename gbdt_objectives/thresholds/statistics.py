@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._order import in_order
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -156,6 +157,7 @@ class ThresholdStatistics:
             counts=np.zeros((len(low), K)),
         )
 
+    @in_order
     def add(
         self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdStatistics:
