@@ -1,4 +1,4 @@
-"""The order of arguments: labels before scores."""
+"""The order of arguments, said where two of them are swapped."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from gbdt_objectives._checks import is_dask
 P = ParamSpec("P")
 R = TypeVar("R")
 
+LABELS = ("y_true", "y")
+OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
-def labels_first(function: Callable[P, R]) -> Callable[P, R]:
-    """Say so where the first two arguments, labels and scores, are refused as they are swapped."""
+
+def in_order(function: Callable[P, R]) -> Callable[P, R]:
+    """Add to the error of a function that refuses its arguments that labels and others are swapped.
+
+    Only then are they looked at.
+    """
     parameters = list(signature(function).parameters)
-    label, score = [name for name in parameters if name != "self"][:2]
+    label = next(name for name in parameters if name in LABELS)
+    other = next(name for name in parameters if name in OTHERS)
+    first, second = sorted((label, other), key=parameters.index)
 
     @wraps(function)
     def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -26,36 +34,23 @@ def labels_first(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
             given = dict(zip(parameters, args, strict=False)) | kwargs
-            if are_scores(given.get(label)) and are_labels(given.get(score)):
-                error.args = (
-                    f"{error}; {label} looks like scores and {score} like labels: swap them, "
-                    f"{label} comes before {score}",
-                )
+            found = is_of_labels(given.get(label)), is_of_labels(given.get(other))
+            if found == (False, True):
+                said = str(error).rstrip(".")
+                error.args = (f"{said}; are they swapped? {first} comes before {second}",)
             raise
 
     return ordered
 
 
-def are_scores(values: Any) -> bool:
-    """Whether these can be no labels of rows: some have fractions, or there are columns."""
-    array = in_memory(values)
-    if array is None or array.dtype.kind not in "biuf":
-        return False
-    has_fractions = array.dtype.kind == "f" and bool((array != np.rint(array)).any())
-    return array.ndim == 2 or (array.ndim == 1 and has_fractions)
-
-
-def are_labels(values: Any) -> bool:
-    """Whether these can be labels of rows."""
-    array = in_memory(values)
-    return array is not None and array.ndim == 1 and array.size > 0 and not are_scores(array)
-
-
-def in_memory(values: Any) -> Any:
-    """An array of what is in memory; None for the rest."""
-    if is_dask(values):
+def is_of_labels(values: Any) -> bool | None:
+    """Whether it can be labels of rows, one column without fractions; None if it is no array."""
+    if values is None or is_dask(values):
         return None
     try:
-        return np.asarray(values)
-    except (TypeError, ValueError, RuntimeError):
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError):  # lists of several lengths, arrays of a device
         return None
+    if array.size == 0 or array.ndim not in (1, 2):
+        return None
+    return array.ndim == 1 and not (array.dtype.kind == "f" and (array != np.rint(array)).any())

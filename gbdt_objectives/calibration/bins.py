@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
@@ -52,6 +53,7 @@ class ReliabilityBins:
 
 
 @_names.arguments(bins="write n_bins=")
+@in_order
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -104,6 +106,7 @@ def reliability_bins(
 
 
 @_names.arguments(bins="write n_bins=")
+@in_order
 def expected_calibration_error(
     y_true: ArrayLike,
     probability: ArrayLike,

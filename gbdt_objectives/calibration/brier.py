@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, probability_rows
 
 
+@in_order
 def brier_score(
     y_true: ArrayLike,
     probability: ArrayLike,

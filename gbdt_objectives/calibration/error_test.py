@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, probability_rows
 
@@ -49,6 +50,7 @@ class CalibrationErrorTest:
     interval: Array
 
 
+@in_order
 def calibration_error_test(
     y_true: ArrayLike,
     probability: ArrayLike,

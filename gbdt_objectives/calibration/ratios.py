@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import total
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
@@ -18,6 +19,7 @@ from gbdt_objectives.calibration.rows import (
 )
 
 
+@in_order
 def calibration_ratio(
     y_true: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
@@ -77,6 +79,7 @@ def ratio_of_sums(sums: Array) -> float:
     return float(prediction / outcome)
 
 
+@in_order
 def normalized_entropy(
     y_true: ArrayLike,
     probability: ArrayLike,

@@ -17,6 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import check_column, total
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.calibration.bins import (
@@ -80,6 +81,7 @@ class SegmentRatios:
         return f"SegmentRatios: {len(self.segment)} segments\n{table(**columns)}"
 
 
+@in_order
 def calibration_ratio_by_segment(
     y_true: ArrayLike,
     probability: ArrayLike,

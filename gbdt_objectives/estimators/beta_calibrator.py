@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 from gbdt_objectives import _json
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.beta import fit_beta_map, log_probabilities
 from gbdt_objectives.calibration.rows import LabelledRows
@@ -88,7 +89,7 @@ class BetaCalibrator(LogOddsCalibrator):
                 "the fitted map is constant, a = b = 0: the score does not rise with the label, or "
                 "not beyond chance",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=users_level(),
             )
 
     def _map(self, z: Array) -> Array:

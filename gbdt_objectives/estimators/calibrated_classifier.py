@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
+from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.estimators._base import (
@@ -124,6 +125,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         self.calibrator = calibrator
         self.cv = cv
 
+    @in_order
     def fit(
         self,
         X: Any,

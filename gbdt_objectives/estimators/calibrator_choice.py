@@ -14,7 +14,7 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives._order import labels_first
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
@@ -56,7 +56,7 @@ class CalibratorChoice:
     log_loss: dict[str, float]
 
 
-@labels_first
+@in_order
 def choose_calibrator(
     y_true: ArrayLike,
     score: ArrayLike,

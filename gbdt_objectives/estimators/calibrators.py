@@ -16,7 +16,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.calibration.leaves import resolve_prior
@@ -39,6 +41,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     _fit: Callable[[LabelledRows], None]
     _probability: Callable[[Array], Array]
 
+    @in_order
     def fit(self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on out-of-fold scores, or on scores of rows the model was not trained on.
 
@@ -349,7 +352,7 @@ class LogitCalibrator(LogOddsCalibrator):
                 f"the fitted slope is {self.slope_:.3g}: the score does not rise with the label, "
                 "or not beyond chance",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=users_level(),
             )
 
     def _map(self, z: Array) -> Array:

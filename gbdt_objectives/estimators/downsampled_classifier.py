@@ -17,6 +17,7 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
@@ -199,6 +200,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         self.cv = cv
         self.random_state = random_state
 
+    @in_order
     def fit(
         self,
         X: Any,

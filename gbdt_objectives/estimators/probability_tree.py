@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._library import library_of
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
@@ -62,6 +63,7 @@ class LeafProbability:
         return total / len(self.probabilities)
 
 
+@in_order
 def leaf_probability(
     model: Any,
     X: Any,
@@ -246,6 +248,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     def _wrapped(self) -> Any:
         return DecisionTreeClassifier() if self.tree is None else self.tree
 
+    @in_order
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ProbabilityEstimationTree:

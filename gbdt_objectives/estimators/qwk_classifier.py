@@ -15,9 +15,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _names
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._library import booster_kind
+from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters._wrapped import (
     DEFAULTS,
     OWN_STOPPING,
@@ -215,6 +217,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @in_order
     def fit(
         self,
         X: Any,
@@ -383,7 +386,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
                 "nothing that holds on new rows",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=users_level(),
             )
         return fit_thresholds(self.method, rows, qwk_metric())
 

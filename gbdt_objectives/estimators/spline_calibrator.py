@@ -6,6 +6,7 @@ import warnings
 from typing import Any, ClassVar
 
 from gbdt_objectives import _json
+from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.calibration.spline import RisingSpline, fit_rising_spline
@@ -91,7 +92,7 @@ class SplineCalibrator(LogOddsCalibrator):
                 "the fitted map is constant: the score does not rise with the label, or not beyond "
                 "chance",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=users_level(),
             )
 
     def _map(self, z: Array) -> Array:

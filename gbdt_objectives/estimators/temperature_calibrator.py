@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.rows import weigh_rows
 from gbdt_objectives.calibration.temperature import fit_temperature
 
@@ -98,6 +99,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         self.bias = bias
         self.labels = labels
 
+    @in_order
     def fit(
         self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:

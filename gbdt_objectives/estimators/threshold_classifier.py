@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json, _names
 from gbdt_objectives._checks import Array, check_order, shown
+from gbdt_objectives._order import in_order
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
@@ -85,6 +86,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         self.metric = metric
         self.target_prior = target_prior
 
+    @in_order
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdClassifier:

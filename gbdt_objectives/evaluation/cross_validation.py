@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._folds import held_out_once
+from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.methods import (
@@ -116,6 +117,7 @@ def _listed(numbers: Array, width: int) -> str:
 
 
 @_names.arguments(n_splits="write cv=", folds="write cv=")
+@in_order
 def cross_validate_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

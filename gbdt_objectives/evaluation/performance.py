@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
+from gbdt_objectives._order import in_order
 from gbdt_objectives.estimators._base import (
     check_rows,
     check_several_classes,
@@ -135,6 +136,7 @@ class PerformanceDifference:
 
 
 @_names.arguments(scoring="write metric=")
+@in_order
 def estimate_performance(
     estimator: Any,
     X: Any,
@@ -256,6 +258,7 @@ def estimate_performance(
 
 
 @_names.arguments(scoring="write metric=")
+@in_order
 def compare_performance(
     first: Any,
     second: Any,

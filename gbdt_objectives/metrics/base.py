@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _boosters, _callers, _checks, _workers
 from gbdt_objectives._devices import to_host
 from gbdt_objectives._links import Link
+from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -49,6 +50,7 @@ class Metric:
     exact_method: ClassVar[str | None] = None
     input_space: InputSpace = "margin"
 
+    @in_order
     def __call__(
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:

@@ -31,6 +31,8 @@ def quadratic_weighted_kappa(
 ) -> float:
     """Agreement of two sets of ordered classes, corrected for chance, errors squared.
 
+    It is symmetric: ``y_true`` and ``y_pred`` may be swapped.
+
     ::
 
         kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij

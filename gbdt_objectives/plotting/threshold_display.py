@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._order import in_order
 from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting.axes import (
     BLUE,
@@ -106,6 +107,7 @@ class ThresholdDisplay(metaclass=Display):
         return self.rows.labels
 
     @classmethod
+    @in_order
     def from_predictions(
         cls,
         y_true: ArrayLike,

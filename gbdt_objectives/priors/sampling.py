@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
-from gbdt_objectives._order import labels_first
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
@@ -202,7 +202,7 @@ def kept_by_key(
     return kept
 
 
-@labels_first
+@in_order
 def pilot_keep_rates(
     y_true: ArrayLike,
     probability: ArrayLike,

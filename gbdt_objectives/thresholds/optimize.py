@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import RandomState
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds
@@ -33,6 +34,7 @@ from gbdt_objectives.thresholds.statistics import ThresholdStatistics
     initial="leave it out, the best are found without",
     initial_coef="leave it out, the best are found without",
 )
+@in_order
 def optimize_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

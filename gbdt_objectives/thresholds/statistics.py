@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
@@ -164,6 +165,7 @@ class ThresholdStatistics:
         )
 
     @staticmethod
+    @in_order
     def of(
         y_true: ArrayLike,
         score: ArrayLike,
@@ -195,7 +197,7 @@ class ThresholdStatistics:
         >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
         >>> statistics = ThresholdStatistics.of([0, 0, 1, 1, 2, 2], score)
         >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
-        (array([0.2 , 0.65]), 0.0)
+        (Thresholds([0.2, 0.65], labels=[0, 1, 2]), 0.0)
         """
         columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
         order = consecutive_labels(y_true) if labels is None else check_order(labels)
@@ -205,6 +207,7 @@ class ThresholdStatistics:
         check_enough_rows(found.rows, len(order))
         return found
 
+    @in_order
     def add(
         self, y_true: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdStatistics:

@@ -77,7 +77,7 @@ def test_certain_and_wrong_leaves_what_knows_the_order_only() -> None:
         ([0.1, 0.2], [1, 1], None, ValueError, "single class 1"),
         ([-2.0, 3.0, 0.1, 0.2], [0, 1, 1, 0], None, ValueError, "score must be in .0, 1."),
         ([0.1, 0.2], None, None, TypeError, "y_true must hold real numbers"),
-        ([0, 1], [0.1, 0.2], None, ValueError, "swap them, y_true comes before score"),
+        ([0, 1], [0.1, 0.2], None, ValueError, "are they swapped. y_true comes before score"),
         ([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1], None, ValueError, "cv = 5 folds need at least 5 rows"),
         (["a", "b"], [0, 1], None, TypeError, "real numbers"),
     ],
