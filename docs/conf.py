@@ -108,7 +108,7 @@ html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
 
 ROOMS = ("objectives", "metrics", "thresholds", "priors", "calibration", "estimators", "plotting",
          "adapters.xgboost", "adapters.lightgbm", "distributed.dask",
-         "distributed.spark")  # fmt: skip
+         "distributed.dask.experimental", "distributed.spark")  # fmt: skip
 """Modules of public names, some of which gbdt_objectives has as well."""
 
 logger = logging.getLogger(__name__)
