@@ -56,8 +56,6 @@ def on_workers(chunks: int) -> None:
     import dask
     from distributed import Client, LocalCluster
 
-    import gbdt_objectives.distributed.dask as many
-
     y, score = lazy_columns(chunks)
     seconds: dict[str, float] = {}
     with (
@@ -71,11 +69,11 @@ def on_workers(chunks: int) -> None:
         dask.compute(y.sum(), score.sum())
         middle = [clock() for clock in clocks]
         summed = max(client.run(peak_mb).values())
-        statistics = many.threshold_statistics(y, score, labels=range(6))
+        statistics = ThresholdStatistics.of(y, score, labels=range(6))
         end = [clock() for clock in clocks]
         for k, which in enumerate(("by the clock", "processor time of both workers")):
             seconds[f"one sum of each column, {which}"] = middle[k] - start[k]
-            seconds[f"threshold_statistics, {which}"] = end[k] - middle[k]
+            seconds[f"ThresholdStatistics.of, {which}"] = end[k] - middle[k]
         peak = max(client.run(peak_mb).values())
     placing = time.perf_counter()
     plugin, exact = statistics.thresholds(), statistics.thresholds(method="exact")

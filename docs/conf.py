@@ -107,7 +107,8 @@ html_theme_options = {
 }
 html_sidebars = {"docs/index": [], "CHANGELOG": [], "CONTRIBUTING": []}
 
-ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask", "distributed.spark")
+ENGINES = ("adapters.xgboost", "adapters.lightgbm", "distributed.dask",
+           "distributed.dask.experimental", "distributed.spark")  # fmt: skip
 """Modules of public names that are reached through a room."""
 
 logger = logging.getLogger(__name__)

@@ -1,18 +1,26 @@
-"""XGBoost on Spark: its own estimators of ``pyspark.ml``, trained on an Objective."""
+"""XGBoost on Spark: its own estimators of ``pyspark.ml``, trained on an Objective.
+
+XGBoost's estimators refuse a function as ``objective=``. They pass ``obj=``, which they do not
+document, on to ``xgboost.train`` on each worker. An Objective trains there as well, on the sums of
+all workers, but boosting starts at 0.5 instead of the objective's intercept, the metric is
+XGBoost's, and parameters that a custom objective ignores are not refused. So the functions here
+refuse ``obj=``, take ``objective`` and ``metric``, and see to all of that.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-import xgboost as xgb
 
 try:
     import pandas as pd
     import pyarrow  # noqa: F401  # by which Spark moves rows to Python
+    import xgboost as xgb
     from pyspark.sql.functions import col
     from xgboost.spark import SparkXGBClassifier, SparkXGBRegressor
 except ImportError as error:
@@ -23,7 +31,7 @@ except ImportError as error:
 from gbdt_objectives import _checks
 from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
-from gbdt_objectives._workers import WorkersDisagree, some_rows
+from gbdt_objectives._workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
@@ -325,13 +333,26 @@ def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:
 
 @contextmanager
 def _errors_of_workers() -> Iterator[None]:
-    """Our errors on a worker, which Spark wraps in its own, raised as on one machine."""
+    """Errors of Python on a worker, which Spark wraps in its own, raised as on one machine."""
     try:
         yield
     except Exception as error:
-        kinds = {kind.__name__: kind for kind in (WorkersDisagree, ValueError, TypeError)}
-        names = "|".join(kinds)
-        said = re.search(rf"^(?:gbdt_objectives\.\S*)?({names}): (.+)$", str(error), re.MULTILINE)
-        if said is None or "gbdt_objectives" not in str(error):
+        said = re.search(r"^.*?(Traceback \(most recent call last\):\n.*)", str(error), re.DOTALL)
+        if said is None:  # Spark's own, or raised here
             raise
-        raise kinds[said[1]](said[2]) from error
+        trace = re.split(r"\n\s*(?:at [\w.$]+\(|SQLSTATE: )", said[1])[0].rstrip()  # Java's follows
+        raise error_of(trace) from RuntimeError(f"on a worker\n\n{trace}")
+
+
+def error_of(trace: str) -> Exception:
+    """The error that a traceback ends with; RuntimeError where its type cannot be made here."""
+    last = trace[trace.rindex("Traceback (most recent") :]
+    found = re.search(r"\n([A-Za-z_][\w.]*)(?:: (.*))?\Z", last, re.DOTALL)
+    if found is None:
+        return RuntimeError(last)
+    module, _, name = found[1].rpartition(".")
+    kind = getattr(sys.modules.get(module or "builtins"), name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with suppress(TypeError):
+            return kind(found[2] or "")
+    return RuntimeError(f"{found[1]}: {found[2] or ''}")

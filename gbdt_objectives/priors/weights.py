@@ -87,17 +87,15 @@ def prior_weights(
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
     counts = count_labels("y", y)
-    order, weight = list(counts), np.array(list(counts.values()))
-    weight = label_weights(order, weight, target_prior, normalize)
-    of_label = dict(zip(order, weight.tolist(), strict=True))
+    weight = label_weights(list(counts), np.array([*counts.values()]), target_prior, normalize)
+    of_label = dict(zip(counts, weight.tolist(), strict=True))
     weights: Array = map_parts(partial(weights_of_rows, of_label), {"y": y}, np.float64)
     return weights
 
 
 def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
-    found, position = np.unique(np.asarray(y), return_inverse=True)
-    weights: Array = np.array([of_label[label] for label in found.tolist()])[position]
-    return weights
+    labels = np.asarray(y)
+    return np.fromiter(map(of_label.__getitem__, labels.tolist()), np.float64, len(labels))
 
 
 def label_weights(

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("library", ["pandas", "pyarrow", "pyspark"])
+@pytest.mark.parametrize("library", ["pandas", "pyarrow", "pyspark", "xgboost"])
 def test_it_names_the_command(library: str) -> None:
     code = f"import sys; sys.modules[{library!r}] = None\nimport gbdt_objectives.distributed.spark"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

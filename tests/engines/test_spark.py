@@ -6,9 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost as xgb
 
@@ -26,7 +28,7 @@ from pyspark.sql.functions import lit
 from xgboost.collective import Config
 from xgboost.spark import SparkXGBClassifierModel, SparkXGBRegressor, SparkXGBRegressorModel
 
-from gbdt_objectives.distributed.spark import spark_classifier, spark_regressor
+from gbdt_objectives.distributed.spark import error_of, spark_classifier, spark_regressor
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +135,56 @@ def test_a_partition_without_rows_and_one_without_weight(spark, rows) -> None:
         booster = model.fit(df).get_booster()
         booster.feature_names = FEATURES  # XGBoost loses them if its first worker has no rows
         assert booster.get_dump() == alone
+
+
+def own_loss(y: Any, margin: Any, weight: Any) -> Any:
+    raise OverflowError("too much\nin two lines")
+
+
+def test_errors_of_any_kind_are_told_without_java(spark, rows) -> None:
+    with pytest.raises(RuntimeError, match="^OverflowError: too much\nin two lines") as found:
+        spark_regressor(go.objective(own_loss), base_score=1.0, **given()).fit(in_two(spark, rows))
+    assert "Traceback" in str(found.value.__cause__)
+    assert "org.apache" not in str(found.value) + str(found.value.__cause__)
+
+
+def test_the_error_at_the_end_of_a_traceback() -> None:
+    head = 'Traceback (most recent call last):\n  File "a.py", line 1, in f\n    g()\n'
+    for text, kind, message in [
+        ("OverflowError: too large", OverflowError, "too large"),
+        ("ValueError", ValueError, ""),
+        ("KeyError: 'a'\n\nDuring handling of ...:\n\n" + head + "TypeError: b: c\n\nd", TypeError,
+         "b: c\n\nd"),
+        ("xgboost.core.XGBoostError: e", xgb.core.XGBoostError, "e"),
+        ("their.Own: f", RuntimeError, "their.Own: f"),
+        ("UnicodeDecodeError: g", RuntimeError, "UnicodeDecodeError: g"),
+    ]:  # fmt: skip
+        found = error_of(head + text)
+        assert (type(found), str(found)) == (kind, message)
+
+
+def test_statistics_of_a_data_frame(spark, rows) -> None:
+    """The recipe of docs/large_data.md."""
+    page = (Path(__file__).parents[2] / "docs" / "large_data.md").read_text()
+    recipe = page.split("```py\n")[1].split("```")[0]
+    rng = np.random.default_rng(0)
+    grade = rng.integers(1, 7, 3000)
+    frame = pd.DataFrame({"grade": grade, "score": grade + rng.normal(size=3000).round(2)})
+    frame["p"] = rng.beta(1, 9, 3000)
+    frame["click"] = (rng.random(3000) < frame["p"]).astype(int)
+    frame["country"] = rng.choice(["AT", "CH", "DE"], 3000)
+    printed: list[Any] = []
+    exec(recipe, {"df": spark.createDataFrame(frame).repartition(3), "print": printed.append})
+    thresholds, ratios = printed
+    np.testing.assert_allclose(  # sums in another order
+        thresholds, go.optimize_thresholds(frame["grade"], frame["score"]), rtol=1e-10
+    )
+    expected = go.calibration.calibration_ratio_by_segment(
+        frame["click"], frame["p"], frame["country"]
+    )
+    assert ratios.segment.tolist() == expected.segment.tolist()
+    for name in ("weight", "ratio", "low", "high", "p_value"):
+        np.testing.assert_allclose(getattr(ratios, name), getattr(expected, name), rtol=1e-10)
 
 
 def of_the_shard(margin: Any, data: Any) -> Any:
