@@ -188,9 +188,8 @@ def ranked_probability_score_metric(
 
         sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
 
-    Unlike logloss it knows the order: probability on a class near the true one costs less. For
-    a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
-    score.
+    Unlike logloss it knows the order: probability on a class near the true one costs less. For a
+    certain prediction it is the absolute difference of positions; for K = 2 it is the Brier score.
 
     Parameters
     ----------

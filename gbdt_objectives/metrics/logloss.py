@@ -67,12 +67,10 @@ def weighted_logloss_metric(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that was kept in the rows to be scored; 1 if none
-        were dropped.
+        r, the fraction of negatives that was kept in the rows to be scored; 1 if none were dropped.
     input_space : {"margin", "probability"}
-        What is scored: log-odds, as boosters hand out under a custom objective
-        (exact also where the probability rounds to 0 or 1), or probabilities, as under
-        a built-in one.
+        What is scored: log-odds, as boosters hand out under a custom objective (exact also where
+        the probability rounds to 0 or 1), or probabilities, as under a built-in one.
 
     Returns
     -------
@@ -111,7 +109,7 @@ class NormalizedEntropyMetric(WeightedLoglossMetric):
         if q in (0, 1):
             raise ValueError(
                 f"y_true holds the single class {q:g}, whose entropy is 0, and nothing can be "
-                "divided by it: evaluate on rows of both"
+                "divided by it: evaluate on rows of both classes"
             )
         entropy = -(q * math.log(q) + (1 - q) * math.log1p(-q))
         return float(total / n / entropy)
@@ -126,10 +124,9 @@ def normalized_entropy_metric(
 
         logloss / (-q log q - (1-q) log(1-q)),   q = sum w c y / sum w c
 
-    with the logloss and c of :func:`weighted_logloss_metric`. On one set of rows the
-    divisor is constant, so training stops where it would on the logloss, but the figure
-    means something (1 is no better than the base rate) and can be compared between data
-    sets.
+    with the logloss and c of :func:`weighted_logloss_metric`. On one set of rows the divisor is
+    constant, so training stops where it would on the logloss, but the figure means something (1 is
+    no better than the base rate) and can be compared between data sets.
 
     Parameters
     ----------
@@ -149,8 +146,7 @@ def normalized_entropy_metric(
 
     References
     ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
-    section 3.
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3.
 
     Examples
     --------

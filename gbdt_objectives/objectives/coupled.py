@@ -31,7 +31,7 @@ def check_finite_sums(F: float, G: float) -> None:
 
 def check_complete(loss: Loss, factory: str) -> None:
     """Raise if a loss with a reduce of its own would have to measure labels."""
-    if loss.needs_labels:
+    if loss.reduce is not None and loss.needs_labels:
         raise ValueError(
             "reduce is given, but not all that is measured on labels: with a reduce of your own "
             f"pass the labels of all workers, {factory}(y_true, reduce=reduce), or what they say, "
@@ -39,13 +39,12 @@ def check_complete(loss: Loss, factory: str) -> None:
         )
 
 
-def check_weights_have_labels(y_true: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-    if y_true is None and sample_weight is not None:
-        raise ValueError("sample_weight is given without y_true: it would be ignored")
-
-
-def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
-    """The labels and weights of the rows that count."""
+def read_training_labels(y_true: ArrayLike | None, sample_weight: ArrayLike | None) -> Rows | None:
+    """The labels and weights of the rows that count; None if no labels are given."""
+    if y_true is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight is given without y_true: it would be ignored")
+        return None
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     return Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

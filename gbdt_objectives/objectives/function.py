@@ -275,7 +275,7 @@ def _read_row_names(rows: object) -> list[str]:
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(
             'rows must be a dict of arrays, {"cost": cost}, or a list of names, ["cost"], found '
-            f"{_checks.shown(rows)}: of a DataFrame dict(frame)"
+            f"{_checks.shown(rows)}: pass dict(frame) for a DataFrame"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"the names in rows must differ, found {_checks.shown(names)}")

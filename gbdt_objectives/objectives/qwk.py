@@ -27,7 +27,6 @@ from gbdt_objectives.objectives.coupled import (
     check_finite_sums,
     check_prior_covers,
     check_reduce,
-    check_weights_have_labels,
     constant_labels,
     range_of_labels,
     read_training_labels,
@@ -248,12 +247,11 @@ def qwk_objective(
 
     References
     ----------
-    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced
-    this objective. Lin (1989), Biometrics 45, for the concordance correlation
-    coefficient, which kappa~ is when a and b are the sample's mean and variance.
-    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of
-    Irkutsk State University, Series Mathematics 23, 36-45: the optimum is the linear
-    map of E[y|x] that makes means and variances equal.
+    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced this
+    objective. Lin (1989), Biometrics 45, for the concordance correlation coefficient, which kappa~
+    is when a and b are the sample's mean and variance. Nedel'ko (2018), "On the maximization of
+    quadratic weighted kappa", Bulletin of Irkutsk State University, Series Mathematics 23, 36-45:
+    the optimum is the linear map of E[y|x] that makes means and variances equal.
 
     Examples
     --------
@@ -277,15 +275,14 @@ def qwk_objective(
         spread = _checks.number("spread", spread)
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
-    check_weights_have_labels(y_true, sample_weight)
+    rows = read_training_labels(y_true, sample_weight)
     a = b = None
     if target_prior is not None:
         if center is not None and spread is not None:
             raise ValueError("target_prior, center and spread are all given: leave one of them out")
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = moments_of("target_prior", Rows(prior_labels, w=prior))
-    if y_true is not None:
-        rows = read_training_labels(y_true, sample_weight)
+    if rows is not None:
         label_range = range_of_labels(rows.y, label_range)
         if target_prior is not None:
             check_prior_covers(rows.y, prior_labels)
@@ -296,15 +293,9 @@ def qwk_objective(
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
     loss = QWKLoss(
-        center=center,
-        spread=spread,
-        label_range=label_range,
-        scale=scale,
-        clip=clip,
-        reduce=reduce,
+        center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
-    if reduce is not None:
-        check_complete(loss, "qwk_objective")
+    check_complete(loss, "qwk_objective")
     return Objective(loss)
 
 
@@ -315,7 +306,7 @@ def moments_of(name: str, rows: Rows) -> tuple[float, float]:
 def label_moments(rows: Rows) -> list[float]:
     """The lowest and highest label, n, sum w d and sum w d^2 of the rows that count, with d = y -
     lowest, which is exact for integers."""
-    counted = rows.counted_labels
+    counted = rows.y if rows.w is None else rows.y[rows.w > 0]
     if not counted.shape[0]:
         return [math.inf, -math.inf, 0.0, 0.0, 0.0]
     low, high = rows.place.extremes(counted)

@@ -44,7 +44,6 @@ from gbdt_objectives.objectives.coupled import (
     check_finite_sums,
     check_prior_covers,
     check_reduce,
-    check_weights_have_labels,
     range_of_labels,
     read_training_labels,
 )
@@ -270,8 +269,18 @@ def kappa_objective(
     if label_range is not None:
         label_range = _checks.label_range("label_range", label_range)
     check_reduce(reduce)
-    check_weights_have_labels(y_true, sample_weight)
-    numerator = _cost(cost, label_range)
+    rows = read_training_labels(y_true, sample_weight)
+    if isinstance(cost, str):
+        if cost not in NAMED:
+            raise ValueError(
+                f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
+                f"matrix or a function, found {shown(cost)}"
+            )
+        numerator = NAMED[cost]
+    else:
+        numerator = (
+            _row_function("cost", cost) if callable(cost) else matrix_cost(cost, label_range)
+        )
     if isinstance(numerator, MatrixCost) and not clip:
         raise ValueError(
             "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
@@ -284,11 +293,9 @@ def kappa_objective(
         prior_labels, pi = _checks.prior("target_prior", target_prior)
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
         loss = loss.expecting("target_prior", prior_labels, pi)
-    if y_true is None:
-        if reduce is not None:
-            check_complete(loss, "kappa_objective")
+    if rows is None:
+        check_complete(loss, "kappa_objective")
         return Objective(loss)
-    rows = read_training_labels(y_true, sample_weight)
     loss.labels.check("y_true", rows.y)
     if isinstance(numerator, MatrixCost):
         within = numerator.label_range
@@ -301,19 +308,6 @@ def kappa_objective(
         check_prior_covers(rows.y, prior_labels)
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
     return Objective(loss)
-
-
-def _cost(cost: str | ArrayLike | RowFunction, label_range: LabelRange | None) -> RowFunction:
-    if isinstance(cost, str):
-        if cost not in NAMED:
-            raise ValueError(
-                f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
-                f"matrix or a function, found {shown(cost)}"
-            )
-        return NAMED[cost]
-    if callable(cost):
-        return _row_function("cost", cost)
-    return matrix_cost(cost, label_range)
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:
@@ -379,8 +373,7 @@ def ratio_objective(
     Raises
     ------
     TypeError
-        An argument that is no function of (y, p); while training, a function that returns no
-        tuple.
+        An argument that is no function of (y, p); while training, a function that returns no tuple.
     ValueError
         While training: values that are not finite, not one a row, or a denominator whose sum is
         not > 0.
