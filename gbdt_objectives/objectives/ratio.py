@@ -224,7 +224,7 @@ def kappa_objective(
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
         the constant p of least g(p): the mean label for the squared cost, the median for the
-        absolute one.
+        absolute one. Begin there, as ``train`` of the adapters does: nothing moves a bad start.
 
     Raises
     ------
@@ -233,10 +233,6 @@ def kappa_objective(
         or that lets one constant prediction cost nothing; labels as in :func:`qwk_objective`.
     TypeError
         Arguments of the wrong kind; a function that does not return two arrays.
-
-    Notes
-    -----
-    Begin at ``intercept``, as ``train`` of the adapters does: nothing moves a bad start.
 
     References
     ----------
