@@ -166,7 +166,7 @@ def refuse_estimator(name: str, link: Link, estimator: object) -> None:
     if classifier is None and (link.n_classes or not link.is_transformed):
         return  # margins, as of any custom objective
     if classifier == "xgboost" and link.is_transformed and link.n_classes == 2:
-        return  # whose logistic function is right
+        return  # XGBoost's logistic function is right
     wrong = {
         None: f"would return {link.margins} as predictions of",
         "lightgbm": "returns raw scores as probabilities under a custom objective such as",

@@ -138,7 +138,7 @@ class MetricLoss(Metric):
         return f"{self.metric.name}_loss"
 
     @property
-    def link(self) -> Link | None:  # type: ignore[override]  # as the name
+    def link(self) -> Link | None:  # type: ignore[override]  # depends on a field
         return self.metric.link
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:

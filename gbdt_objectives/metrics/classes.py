@@ -481,7 +481,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 
         kappa = 1 - sum_ij cost_ij O_ij / sum_ij cost_ij E_ij
 
-    O the (weighted) confusion counts, E those expected by chance.
+    with O the (weighted) confusion counts and E those expected by chance.
 
     Parameters
     ----------

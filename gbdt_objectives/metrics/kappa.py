@@ -6,14 +6,16 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._blocks import EXPRESSION_BYTES, dot
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -32,7 +34,7 @@ def quadratic_weighted_kappa(
         kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij
               = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
 
-    O the (weighted) confusion counts, E those expected by chance. The second form
+    with O the (weighted) confusion counts and E those expected by chance. The second form
     needs no confusion matrix.
 
     Parameters
@@ -79,7 +81,7 @@ def quadratic_weighted_kappa(
         y, p = positions("y_true", y_true, order), positions("y_pred", y_pred, order)
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
+    counts = slice(None) if w is None else w > 0  # weight 0: the row is not there
     return kappa_of_classes(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
 
 
@@ -89,30 +91,40 @@ def kappa_of_classes(rows: Rows, origin: float) -> float:
 
     ``origin``, the lowest class, keeps what is added up small.
     """
-    parts = rows.parts(lambda part: deviations(part, origin))
-    n, y, p, yy, pp, yp = parts[parts[:, 0] > 0].T
-    N = float(n.sum())
-    u, v = y - float(n @ y) / N, p - float(n @ p) / N
-    within = yy.sum() + pp.sum() + n @ (u * u) + n @ (v * v)
-    G = float(within) + N * (float(n @ y) / N - float(n @ p) / N) ** 2
+    N, Y, P, yy, pp, yp = merged(rows.parts(lambda part: deviations(part, origin)))
+    G = yy + pp + N * (Y - P) ** 2
     if not G > 0:
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
-    return 2 * float(yp.sum() + n @ (u * v)) / G
+    return 2 * yp / G
 
 
 def deviations(rows: Rows, origin: float) -> list[float]:
     """For the rows at hand: n, the means of y and p above ``origin``, and the sums of squares and
     products of the deviations from them."""
-    n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
-    if n == 0:
+
+    def of(part: Rows) -> list[float]:
+        n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w
+        if n == 0:
+            return [0.0] * 6
+        y, p = part.place.sum(u, w) / n, part.place.sum(v, w) / n
+        u -= y
+        v -= p
+        wu, wv = (u, v) if w is None else (w * u, w * v)
+        return [n, y, p, dot(wu, u), dot(wv, v), dot(wu, v)]
+
+    return merged(np.array([of(part) for part in rows.stretches(FLOAT64, EXPRESSION_BYTES)]))
+
+
+def merged(parts: Array) -> list[float]:
+    """The :func:`deviations` of all rows from those of their parts, (m, 6)."""
+    n, y, p, yy, pp, yp = parts[parts[:, 0] > 0].T
+    N = n.sum()
+    if N == 0:
         return [0.0] * 6
-    mean_y, mean_p = s_y / n, s_p / n
-
-    def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-        u, v = y - origin - mean_y, p - origin - mean_p
-        return u * u, v * v, u * v
-
-    return [n, mean_y, mean_p, *rows.own_sum(terms).tolist()]
+    Y, P = n @ y / N, n @ p / N
+    u, v = y - Y, p - P
+    sums = N, Y, P, yy.sum() + n @ (u * u), pp.sum() + n @ (v * v), yp.sum() + n @ (u * v)
+    return [float(value) for value in sums]
 
 
 def warn_undefined(reason: str) -> float:

@@ -63,7 +63,7 @@ class FunctionLoss(Loss):
     def value(self, rows: Rows) -> tuple[float, float]:
         own = 0.0
         if self.loss_function is None:
-            self.row_loss(None, None, None)  # which says so
+            self.row_loss(None, None, None)  # raises
         elif len(rows):
             own = float(self.loss_function(rows.y, rows.f, rows.w, **rows.named))
         total, n = rows.total([own, rows.count(rows.w)]).tolist()
