@@ -21,22 +21,18 @@ from gbdt_objectives._links import Link
 
 def refuse_objective(name: str, link: Link, stack: Stack) -> None:
     """Raise if the library that calls an objective would misinterpret it."""
-    _refuse_estimator(name, link, estimator_above(stack))
+    refuse_estimator(name, link, estimator_above(stack))
     _boosters.refuse_transform(name, link, stack)
 
 
-def refuse_alone(name: str, stack: Stack) -> None:
-    """Raise for an objective on one worker of several in LightGBM."""
-    _refuse_alone(
-        name,
-        stack,
-        "train a different model: train on one machine, with XGBoost, or on Dask within "
-        "lightgbm() of gbdt_objectives.distributed.dask.experimental, passing its objective and "
-        "callbacks",
-    )
+TRAIN_ELSEWHERE = (
+    "train a different model: train on one machine, with XGBoost, or on Dask within lightgbm() of "
+    "gbdt_objectives.distributed.dask.experimental, passing its objective and callbacks"
+)
 
 
-def _refuse_alone(name: str, stack: Stack, would: str) -> None:
+def refuse_alone(name: str, stack: Stack, would: str = TRAIN_ELSEWHERE) -> None:
+    """Raise on one worker of several in LightGBM, which has no sums over them for us."""
     if free_network(stack):
         raise ValueError(
             f"{name} is called in distributed LightGBM, where each worker would see the sums of "
@@ -85,7 +81,7 @@ def refuse_rendering(name: str, library: str, stack: Stack, *, reduces: bool) ->
     """Raise if the rendering for one library is called by the other, or if nothing ``reduces`` the
     metric, which would then be that of one worker's rows."""
     if library == "lightgbm" and not reduces:
-        _refuse_alone(name, stack, "stop in another round: measure on one machine, or with XGBoost")
+        refuse_alone(name, stack, "stop in another round: measure on one machine, or with XGBoost")
     caller = caller_of(stack)
     if caller is not None and caller != library:
         raise TypeError(f"{name}.{library} is called by {caller}: pass {_rendering(caller)}")
@@ -158,40 +154,32 @@ def estimator_above(stack: Stack) -> object:
     return None
 
 
-def _refuse_estimator(name: str, link: Link, estimator: object) -> None:
+def refuse_estimator(name: str, link: Link, estimator: object) -> None:
     """Raise for a plain estimator whose predictions would be misread."""
-    if link.is_label_unit:
-        _refuse_classifier_of_scores(name, link, estimator)
-        return
-    kind = "Classifier"
-    library = booster_kind(estimator, "Classifier")
+    classifier = booster_kind(estimator, "Classifier")
+    library = classifier or booster_kind(estimator, "Regressor")
     if library is None:
-        kind, library = "Regressor", booster_kind(estimator, "Regressor")
-        if library is None or link.n_classes or not link.is_transformed:
-            return  # margins, as of any custom objective
-    elif library == "xgboost" and link.is_transformed and link.n_classes == 2:
-        return  # whose logistic function is right
+        return
     prefix = {"lightgbm": "LGBM", "xgboost": "XGB"}[library]
+    if link.is_label_unit:
+        if classifier is None or not link.is_declared:
+            return
+        raise TypeError(
+            f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
+            f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
+            "its scores into classes with apply_thresholds"
+        )
+    if classifier is None and (link.n_classes or not link.is_transformed):
+        return  # margins, as of any custom objective
+    if classifier == "xgboost" and link.is_transformed and link.n_classes == 2:
+        return  # XGBoost's logistic function is right
     wrong = {
-        ("lightgbm", "Classifier"):
-            "returns raw scores as probabilities under a custom objective such as",
-        ("xgboost", "Classifier"):
-            "would take the logistic function or softmax of a margin for the probability of",
-    }.get((library, kind), f"would return {link.margins} as predictions of")  # fmt: skip
+        None: f"would return {link.margins} as predictions of",
+        "lightgbm": "returns raw scores as probabilities under a custom objective such as",
+        "xgboost": "would take the logistic function or softmax of a margin for the probability of",
+    }[classifier]
     kind = "Classifier" if link.n_classes else "Regressor"
     raise TypeError(
         f"{library}.{type(estimator).__name__} {wrong} {name}: import {prefix}{kind} from "
         f"gbdt_objectives.adapters.{library}"
-    )
-
-
-def _refuse_classifier_of_scores(name: str, link: Link, estimator: object) -> None:
-    library = booster_kind(estimator, "Classifier")
-    if library is None or not link.is_declared:
-        return
-    prefix = {"lightgbm": "LGBM", "xgboost": "XGB"}[library]
-    raise TypeError(
-        f"{name} trains a score in label units, which {prefix}Classifier would interpret as "
-        f"log-odds: import {prefix}Regressor from gbdt_objectives.adapters.{library}, and turn "
-        "its scores into classes with apply_thresholds"
     )

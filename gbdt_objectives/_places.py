@@ -86,7 +86,6 @@ class Device:
         return self.xp.astype(values, wanted, copy=False)
 
     def sum(self, terms: DeviceArray, w: DeviceArray | None) -> float:
-        """sum w terms, in float64; w None is 1 in all rows."""
         xp = self.xp
         terms = xp.astype(terms, xp.float64)
         total = xp.sum(terms if w is None else terms * xp.astype(w, xp.float64))
@@ -98,7 +97,6 @@ class Device:
         return float(total)
 
     def extremes(self, values: DeviceArray) -> tuple[float, float]:
-        """The least and the largest value, both NaN if one is."""
         return float(self.xp.min(values)), float(self.xp.max(values))
 
     def contains(self, domain: Domain, values: DeviceArray) -> bool:

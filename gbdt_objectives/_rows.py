@@ -110,10 +110,6 @@ class Rows:
                 named={name: cast(values[at], dtype) for name, values in self.named.items()},
             )
 
-    @property
-    def counted_labels(self) -> Any:
-        return self.y if self.w is None else self.y[self.w > 0]
-
 
 @dataclass(frozen=True, eq=False)
 class RowsOfParts(Rows):

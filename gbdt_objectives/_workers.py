@@ -225,7 +225,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     try:
         total = np.asarray(reduce(first))
     except Exception:
-        call.awaited = False  # by nobody who could still be told
+        call.awaited = False  # nobody can be told any more
         raise
     n, sum_h, sum_hh, failed = total[:HEAD]
     if failed:
@@ -365,7 +365,7 @@ def held_by(function: FunctionType) -> dict[str, Any]:
     reads."""
     held = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # of a cell that is still empty
+        with suppress(ValueError):  # a cell that is still empty
             held[name] = cell.cell_contents
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)

@@ -40,7 +40,7 @@ def check_returned(probe: Probe) -> None:
     for part, values in zip(("gradient", "hessian"), returned, strict=True):
         if np.ndim(values) == 0:
             raise Failure(
-                f"the {part} is a {type(values).__name__}, one number, but boosters need one of "
+                f"the {part} is a {type(values).__name__}, one number, but boosters need one for "
                 "each row: make it with objective(function), or return np.full_like(margin, ...)"
             )
         if not isinstance(values, np.ndarray):
@@ -79,12 +79,11 @@ def check_state(probe: Probe) -> None:
     half = ROWS // 2
     other = probe.of(np.arange(half))
     other.call(probe.y[:half], probe.f[half:].copy(), probe.w[:half])
-    for old, new in zip(first, probe.call(probe.y, probe.f, probe.w), strict=True):
-        if not np.array_equal(old, new):
-            raise Failure(
-                "two calls with the same rows differ: it keeps a state or is random, so folds and "
-                "grid searches influence each other"
-            )
+    if not all(map(np.array_equal, first, probe.call(probe.y, probe.f, probe.w))):
+        raise Failure(
+            "two calls with the same rows differ: it keeps a state or is random, so folds and grid "
+            "searches influence each other"
+        )
 
 
 def check_order(probe: Probe) -> None:
@@ -109,12 +108,11 @@ def check_memory_order(probe: Probe) -> None:
         raise Skipped("one margin per row")
     plain = probe.call(probe.y, np.ascontiguousarray(probe.f), None)
     fortran = probe.call(probe.y, np.asfortranarray(probe.f), None)
-    for a, b in zip(plain, fortran, strict=True):
-        if not np.array_equal(a, b):
-            raise Failure(
-                "margins in Fortran order, as LightGBM passes them, give other results than in C "
-                "order: classes and rows are mixed up; do not ravel or reshape the margin"
-            )
+    if not all(map(np.array_equal, plain, fortran)):
+        raise Failure(
+            "margins in Fortran order, as LightGBM passes them, give other results than in C "
+            "order: classes and rows are mixed up; do not ravel or reshape the margin"
+        )
 
 
 def check_gradient(probe: Probe) -> str | None:
@@ -297,8 +295,8 @@ def check_sign(probe: Probe) -> None:
                 f"the hessian is 0 where the gradient is {g[row]:.4g}, at y = {probe.y[row[0]]:g}, "
                 f"margin = {probe.f[row]:.4g}: such rows pull at a leaf and do not slow its step, "
                 "so XGBoost steps far past the optimum, and neither it nor LightGBM splits off a "
-                "leaf of them; return an upper bound of the second derivative instead, for Huber "
-                "weight * np.minimum(1, delta / np.abs(margin - y_true))"
+                "leaf of them; return an upper bound of the second derivative instead, for Huber's "
+                "loss weight * np.minimum(1, delta / np.abs(margin - y_true))"
             )
 
 
@@ -315,8 +313,12 @@ def check_leaf_step(probe: Probe) -> str | None:
         near = f.copy()
         near[column] += math.copysign(min(abs(step), 1e-2), step)
         growing.append(abs(float(probe.both(near)[0][column].sum())) > abs(g))
-        if probe.loss is not None and abs(step) > 1e-6:
-            check_downhill(probe, f, near, step, float(f[column][0]))
+        tried = probe.loss is not None and abs(step) > 1e-6
+        if tried and not _loss(probe, near, None) < _loss(probe, f, None):
+            raise Failure(
+                f"the step of a leaf at margin {f[column][0]:.4g}, {step:.4g}, goes uphill: "
+                "training makes the loss worse"
+            )
         end = f.copy()
         end[column] += step
         after = _slope(probe, end, column)
@@ -336,7 +338,7 @@ def check_leaf_step(probe: Probe) -> str | None:
     if passed > 1:
         return (
             f"the steps of some leaves overshoot, to a gradient {passed:.3g} times as large, as "
-            "exact hessians do where they are small; max_delta_step, or a bounded hessian, protects"
+            "exact hessians do where they are small: set max_delta_step, or use a bounded hessian"
         )
     return None
 
@@ -361,14 +363,6 @@ def _slope(probe: Probe, f: Array, column: Any) -> float:
         return float(probe.both(f)[0][column].sum())
     except ValueError:
         return math.nan
-
-
-def check_downhill(probe: Probe, f: Array, near: Array, step: float, margin: float) -> None:
-    if not _loss(probe, near, None) < _loss(probe, f, None):
-        raise Failure(
-            f"the step of a leaf at margin {margin:.4g}, {step:.4g}, goes uphill: training makes "
-            "the loss worse"
-        )
 
 
 def check_weights(probe: Probe) -> None:

@@ -62,7 +62,7 @@ def check_link(probe: Probe) -> str | None:
     predicted = f"which models predict as {_last(_prediction(link, f))}"
     k = next((k for k, other in enumerate(known) if _fits(other, y, f)), None)
     if k is None:
-        corrects = "right if the loss corrects for sampling or weights, or is not one of a mean"
+        corrects = "that is right if the loss corrects for sampling or weights, or fits no mean"
         return f"{found}, {predicted}: {corrects}" if link.is_declared else None
     remedy = (
         f"margins are {known[k].margins}, so declare link={known[k].name!r} in objective(), or "

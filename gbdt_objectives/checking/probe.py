@@ -124,7 +124,7 @@ def make_probe(
     if isinstance(obj, Loss):
         obj = Objective(obj)
     if not callable(obj) or isinstance(obj, type):
-        raise TypeError(f"obj must be an objective, a callable, found {shown(obj)}")
+        raise TypeError(f"obj must be an objective or another callable, found {shown(obj)}")
     _checks.check_called("obj", obj)
     if loss is not None and not callable(loss):
         raise TypeError(f"loss must be callable or None, found {shown(loss)}")

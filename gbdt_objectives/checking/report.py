@@ -45,7 +45,8 @@ class ObjectiveReport:
         return all(finding.status != "FAILED" for finding in self.findings)
 
     def __repr__(self) -> str:
-        lines = [f"  {f.check:<{self._width}}  {f.status:<10}  {f.message}" for f in self.findings]
+        width = max(len(finding.check) for finding in self.findings)
+        lines = [f"  {f.check:<{width}}  {f.status:<10}  {f.message}" for f in self.findings]
         return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
@@ -57,10 +58,6 @@ class ObjectiveReport:
             for f in self.findings
         )
         return f"<b>{escape(self.name)}</b>: {self._verdict}<table>{rows}</table>"
-
-    @property
-    def _width(self) -> int:
-        return max(len(finding.check) for finding in self.findings)
 
     @property
     def _verdict(self) -> str:

@@ -26,8 +26,8 @@ CLOSE = 1e-6
 """Relative tolerance of sums, which are float64."""
 
 COUPLED = (
-    "the gradient of a row depends on other rows: several workers refuse to train on it, as they "
-    "would not on ratio_objective(...), or on a Loss with totals"
+    "the gradient of a row depends on other rows: several workers refuse to train on it; for them "
+    "write it as ratio_objective(...), or as a Loss with totals"
 )
 
 
@@ -38,7 +38,7 @@ def check_workers(probe: Probe) -> str | None:
         raise Skipped("a function knows its own rows only: a Loss adds up everybody's")
     if target.whole:  # each worker adds the loss of its rows, and refuses coupled gradients
         return COUPLED if probe.couples_rows else None
-    expected, whole = _of_one(probe)
+    expected, whole = _computed(target, read_rows(target, probe.y, probe.f, probe.w))
     (found, first), (_, second) = _of_two(probe)
     if not np.isclose(found, expected, rtol=CLOSE, atol=CLOSE):
         raise Failure(
@@ -90,11 +90,6 @@ class RowsOfWorker(Rows):
         if said is None:
             raise Asked(np.asarray(own, np.float64))
         return said
-
-
-def _of_one(probe: Probe) -> Found:
-    """The finding of one machine that has all rows."""
-    return _computed(probe.target, read_rows(probe.target, probe.y, probe.f, probe.w))
 
 
 def _of_two(probe: Probe) -> list[Found]:

@@ -21,10 +21,9 @@ InputSpace = Literal["margin", "probability", "label"]
 class Metric:
     """A number that says how good predictions are: the base class of every metric.
 
-    Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary
-    scikit-learn metric. Boosters want other shapes: ``metric.xgboost`` is for
-    ``custom_metric=`` and ``eval_metric=`` of XGBoost, ``metric.lightgbm`` for
-    ``feval=`` and ``eval_metric=`` of LightGBM.
+    Called as ``metric(y_true, y_pred, sample_weight=None)`` it is an ordinary scikit-learn metric.
+    Boosters want other shapes: ``metric.xgboost`` is for ``custom_metric=`` and ``eval_metric=`` of
+    XGBoost, ``metric.lightgbm`` for ``feval=`` and ``eval_metric=`` of LightGBM.
 
     It is computed by numpy: arrays on a device, such as CuPy's, are refused, but what a booster
     hands out there is copied to the host.
@@ -108,8 +107,7 @@ class Metric:
     def loss(self) -> Metric:
         """The metric for places that only minimise: itself, or 1 - metric if greater is better.
 
-        Such places are early stopping in XGBoost's own estimators, and tuners without a
-        direction.
+        Such places are early stopping in XGBoost's own estimators, and tuners without a direction.
 
         Examples
         --------
@@ -143,7 +141,7 @@ class MetricLoss(Metric):
         return f"{self.metric.name}_loss"
 
     @property
-    def link(self) -> Link | None:  # type: ignore[override]  # as the name
+    def link(self) -> Link | None:  # type: ignore[override]  # depends on a field
         return self.metric.link
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:

@@ -50,7 +50,7 @@ class ClassProbabilityMetric(MeanMetric):
 
     def _read_columns(self, y_pred: ArrayLike) -> Array:
         p = _checks.real_array("y_pred", y_pred)
-        if several() and not p.size:  # of which XGBoost does not keep the shape
+        if several() and not p.size:  # XGBoost does not keep the shape
             p = p.reshape(0, self.n_classes or 2)
         if p.ndim != 2 or p.shape[1] < 2:
             raise ValueError(
@@ -63,7 +63,7 @@ class ClassProbabilityMetric(MeanMetric):
                 "match, as must num_class of the booster"
             )
         _checks.finite("y_pred", p)
-        if not p.size:  # of a worker without rows
+        if not p.size:  # a worker without rows
             return p
         unit = p.min() >= 0 and p.max() <= 1
         if self.input_space == "probability":
@@ -188,9 +188,8 @@ def ranked_probability_score_metric(
 
         sum w sum_k (P[Y <= k] - [y <= k])^2 / sum w,   k = 0..K-2
 
-    Unlike logloss it knows the order: probability on a class near the true one costs less. For
-    a certain prediction it is the absolute difference of positions; for K = 2 it is the Brier
-    score.
+    Unlike logloss it knows the order: probability on a class near the true one costs less. For a
+    certain prediction it is the absolute difference of positions; for K = 2 it is the Brier score.
 
     Parameters
     ----------

@@ -86,7 +86,8 @@ class ClassMetric(Metric):
         sample_weight: ArrayLike | None = None,
         labels: ArrayLike | None = None,  # not by keyword only: LightGBM fills all it can count
     ) -> float:
-        if labels is None and self.label_range is None and not _floats(y_pred):
+        unsaid = labels is None and self.label_range is None
+        if unsaid and _checks.as_array("y_pred", y_pred).dtype.kind != "f":
             labels = _checks.category_order("y_true", y_true)
         if labels is None:
             return super().__call__(y_true, y_pred, sample_weight)
@@ -103,8 +104,19 @@ class ClassMetric(Metric):
         return self.of_classes(Rows(y, p, w), 0, len(order) - 1)
 
     def _refuse_unclear(self, y_true: ArrayLike, y_pred: ArrayLike) -> None:
-        if self.label_range is None:
-            refuse_float_classes(y_true, y_pred)
+        if self.label_range is not None:
+            return
+        y, p = np.asarray(y_true), np.asarray(y_pred)
+        if p.dtype.kind != "f" or y.dtype.kind not in "iuf" or not (y.size and p.size):
+            return
+        low, high = y.min(), y.max()
+        outside = (p < low) | (p > high)
+        if outside.any() and (p == np.rint(p)).all():
+            raise ValueError(
+                f"y_pred holds whole numbers as floats, found {p[outside][0]:g} beyond the labels "
+                f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
+                "scores, pass label_range=(lowest, highest) to the metric"
+            )
 
     def agree_labels(self, labels: ArrayLike | None) -> Array | None:
         """The labels given, or those of ``label_range``; if there are both, they must be the
@@ -300,10 +312,6 @@ def matthews(counts: Array) -> Array:
     return np.where((t > 0).sum(axis=0) > 1, value, np.nan)
 
 
-def _floats(y_pred: ArrayLike) -> bool:
-    return _checks.as_array("y_pred", y_pred).dtype.kind == "f"
-
-
 def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
     """The lowest and highest class of everybody's rows."""
 
@@ -320,21 +328,6 @@ def range_of(rows: Rows, others: Sequence[Array]) -> tuple[int, int]:
             "y_true is empty on all workers: there must be at least one row that counts"
         )
     return int(parts[:, 0].min()), int(parts[:, 1].max())
-
-
-def refuse_float_classes(y_true: ArrayLike, y_pred: ArrayLike) -> None:
-    """Raise for predictions that may be scores, or classes that do not occur among the labels."""
-    y, p = np.asarray(y_true), np.asarray(y_pred)
-    if p.dtype.kind != "f" or y.dtype.kind not in "iuf" or not (y.size and p.size):
-        return
-    low, high = y.min(), y.max()
-    outside = (p < low) | (p > high)
-    if outside.any() and (p == np.rint(p)).all():
-        raise ValueError(
-            f"y_pred holds whole numbers as floats, found {p[outside][0]:g} beyond the labels "
-            f"{low:g} to {high:g}: convert them to integers if they are classes; if they are "
-            "scores, pass label_range=(lowest, highest) to the metric"
-        )
 
 
 def check_two_classes(name: str, class_weight: Array) -> None:
@@ -371,10 +364,6 @@ def _square(matrix: ArrayLike) -> Array:
         )
     _checks.finite("matrix", array)
     return array
-
-
-def _tuples(array: Array) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in array.tolist())
 
 
 def class_fields(
@@ -483,7 +472,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
-    return ExpectedCost(cost=_tuples(_square(matrix)))
+    return ExpectedCost(cost=tuple(map(tuple, _square(matrix).tolist())))
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
@@ -493,7 +482,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
 
         kappa = 1 - sum_ij cost_ij O_ij / sum_ij cost_ij E_ij
 
-    O the (weighted) confusion counts, E those expected by chance.
+    with O the (weighted) confusion counts and E those expected by chance.
 
     Parameters
     ----------
@@ -530,7 +519,7 @@ def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
             f"matrix must be 0 on the diagonal, found {shown(array.diagonal().tolist())}: "
             "agreement costs nothing"
         )
-    return WeightedKappa(cost=_tuples(array))
+    return WeightedKappa(cost=tuple(map(tuple, array.tolist())))
 
 
 def f_beta_metric(beta: float) -> ClassMetric:
@@ -650,17 +639,15 @@ def threshold_metric(
     Notes
     -----
     For classes they equal scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
-    ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``,
-    ``matthews_corrcoef`` and ``fbeta_score``, and are faster. But a metric that is 0/0 is NaN,
-    with scikit-learn's UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one
-    true class, and F-beta without any positive, true or predicted, which scikit-learn calls 0.
-    Matthews' coefficient is no ratio of sums, so its optimal thresholds are exact for two classes
-    only.
+    ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``, ``matthews_corrcoef`` and
+    ``fbeta_score``, and are faster. But a metric that is 0/0 is NaN, with scikit-learn's
+    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
+    without any positive, true or predicted, which scikit-learn calls 0. Matthews' coefficient is no
+    ratio of sums, so its optimal thresholds are exact for two classes only.
 
     References
     ----------
-    Gorodkin (2004), Computational Biology and Chemistry 28, for Matthews' coefficient of K
-    classes.
+    Gorodkin (2004), Computational Biology and Chemistry 28, for Matthews' coefficient of K classes.
 
     Examples
     --------
@@ -680,7 +667,7 @@ def threshold_metric(
         metric = NAMED[_checks.choice("metric", metric, tuple(NAMED))]
     if fields and metric.thresholds is not None and thresholds is None:
         raise ValueError(
-            f"metric {metric.name!r} has thresholds, {shown(metric.thresholds)}, of the "
+            f"metric {metric.name!r} has thresholds, {shown(metric.thresholds)}, for the "
             f"label_range {metric.label_range}: pass thresholds= for the new one, too"
         )
     return replace(metric, **fields) if fields else metric

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
+from gbdt_objectives._blocks import EXPRESSION_BYTES, dot
 from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, total
-from gbdt_objectives._rows import Rows
+from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
@@ -38,7 +39,7 @@ def quadratic_weighted_kappa(
         kappa = 1 - sum_ij (i-j)^2 O_ij / sum_ij (i-j)^2 E_ij
               = 1 - sum w (p-y)^2 / sum w ((p-mean y)^2 + var y)
 
-    O the (weighted) confusion counts, E those expected by chance. The second form
+    with O the (weighted) confusion counts and E those expected by chance. The second form
     needs no confusion matrix. Dask Series or Arrays are taken too.
 
     Parameters
@@ -119,17 +120,20 @@ class KappaSums:
 
     @staticmethod
     def of(rows: Rows, origin: float) -> KappaSums:
-        """Of the rows at hand."""
-        n, s_y, s_p = rows.own_sum(lambda y, p, xp: (1.0, y - origin, p - origin)).tolist()
+        """Measure the rows at hand, a stretch at a time."""
+        parts = rows.stretches(FLOAT64, EXPRESSION_BYTES)
+        return sum((KappaSums.of_stretch(part, origin) for part in parts), KappaSums())
+
+    @staticmethod
+    def of_stretch(part: Rows, origin: float) -> KappaSums:
+        n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w
         if n == 0:
             return KappaSums()
-        mean_y, mean_p = s_y / n, s_p / n
-
-        def terms(y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
-            u, v = y - origin - mean_y, p - origin - mean_p
-            return u * u, v * v, u * v
-
-        return KappaSums(origin, n, mean_y, mean_p, *rows.own_sum(terms).tolist())
+        y, p = part.place.sum(u, w) / n, part.place.sum(v, w) / n
+        u -= y
+        v -= p
+        wu, wv = (u, v) if w is None else (w * u, w * v)
+        return KappaSums(origin, n, y, p, dot(wu, u), dot(wv, v), dot(wu, v))
 
     def __add__(self, other: KappaSums) -> KappaSums:
         if not self.n or not other.n:

@@ -66,12 +66,10 @@ def weighted_logloss_metric(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1]
-        r, the fraction of negatives that was kept in the rows to be scored; 1 if none
-        were dropped.
+        r, the fraction of negatives that was kept in the rows to be scored; 1 if none were dropped.
     input_space : {"margin", "probability"}
-        What is scored: log-odds, as boosters hand out under a custom objective
-        (exact also where the probability rounds to 0 or 1), or probabilities, as under
-        a built-in one.
+        What is scored: log-odds, as boosters hand out under a custom objective (exact also where
+        the probability rounds to 0 or 1), or probabilities, as under a built-in one.
 
     Returns
     -------

@@ -29,8 +29,8 @@ class LossMetric(Metric):
         y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)
         if f.ndim not in (1, 2) or f.shape[1:] == (1,):  # with (n, 1) - (n,) a loss is (n, n)
             raise ValueError(
-                f"y_pred must be (n,), or (n, K) of K outputs, found shape {f.shape}: pass "
-                "y_pred.ravel() of one output"
+                f"y_pred must be (n,), or (n, K) for K outputs, found shape {f.shape}: pass "
+                "y_pred.ravel() if there is one output"
             )
         _checks.same_length("y_pred", f, "the labels", len(y))
         _checks.finite("y_pred", f)

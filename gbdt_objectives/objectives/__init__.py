@@ -2,11 +2,10 @@
 
 Conventions of this folder
 --------------------------
-n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape
-(n,). ``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w
-means the same as w copies of the row, also inside sums over all rows.
-``gradient``, ``hessian``: first derivative and diagonal of the second, one per
-row, shaped like the margin. ``loss``: the total over rows, not the mean.
+n rows. ``y_true``: labels, shape (n,). ``margin``: untransformed scores, shape (n,).
+``sample_weight``: shape (n,), >= 0, or None for all ones; a weight of w means the same as w copies
+of the row, also inside sums over all rows. ``gradient``, ``hessian``: first derivative and diagonal
+of the second, one per row, shaped like the margin. ``loss``: the total over rows, not the mean.
 """
 
 from gbdt_objectives._domain import BINARY, REAL, Classes, Interval, Values

@@ -228,8 +228,8 @@ class Objective:
 
     An instance is the same for the native and the scikit-learn interface of XGBoost and LightGBM.
     It is frozen, so it can be pickled, cloned, compared and shared. It reads and checks arguments,
-    applies weights and converts to float32. What the loss declares, such as ``link``, ``outputs``
-    and its parameters, are attributes here too.
+    applies weights and converts to float32. The parameters and declarations of the loss, such as
+    ``link`` and ``outputs`` (see :class:`Loss`), are attributes here too.
 
     Parameters
     ----------
@@ -241,10 +241,6 @@ class Objective:
     intercept : float, tuple of K floats or None
         Where boosting should start, in margin units; a tuple if there are several outputs. None
         if :meth:`measured` has not seen the labels yet, or if the loss has no such value.
-    link : Link
-        What a margin means, and so what models predict.
-    outputs : int
-        How many margins a row has: 1, of shape (n,), or K, of shape (n, K).
     rows : int or None
         Number of training rows that it is for, if it holds a value of each; None for any.
     is_by_row : bool
@@ -319,14 +315,14 @@ class Objective:
         names = [name for name, _ in self.equations.named]
         if set(rows) != set(names):
             raise ValueError(
-                f"{self.equations.name} needs of each row {names}, found {list(rows)}: give these, "
-                "all of them"
+                f"{self.equations.name} needs of each row {names}, found {list(rows)}: give all of "
+                "these, and no others"
             )
         read = {name: read_row_values(name, rows[name]) for name in names}
         if len({len(values) for values in read.values()}) > 1:
             raise ValueError(
-                "the values of the rows must be of the same rows, found "
-                + ", ".join(f"{name} of {len(values)}" for name, values in read.items())
+                "the values in rows must be for the same rows, found "
+                + ", ".join(f"{name} for {len(values)}" for name, values in read.items())
             )
         return self._naming(tuple(read.items()))
 
@@ -342,9 +338,9 @@ class Objective:
         for name, values in self.equations.named:
             if values is None:
                 raise ValueError(
-                    f"{self.equations.name} needs {name} of each row, which it has by name only: "
-                    f"with a drop-in estimator fit(X, y, {name}={name}); elsewhere make it with "
-                    f"the values, rows={{{name!r}: {name}}}, or of a Loss give it them, "
+                    f"{self.equations.name} needs {name} of each row, but has only its name: call "
+                    f"fit(X, y, {name}={name}) of a drop-in estimator; elsewhere make it with the "
+                    f"values, rows={{{name!r}: {name}}}, or for a Loss use "
                     f"objective.with_rows({{{name!r}: {name}}})"
                 )
             if len(values) != n:
@@ -471,8 +467,7 @@ class Objective:
             If it is on a device, and the objective takes such arrays, margins are sent there.
         sample_weight : array-like of shape (n,), optional
         start : float, or array-like of shape (K,) for K outputs
-            Added to every margin, so that a booster that starts at 0 trains as if it
-            started there.
+            Added to every margin, so that a booster that starts at 0 trains as if it started there.
 
         Returns
         -------
@@ -577,7 +572,7 @@ def check_link(link: Link, outputs: int) -> None:
         )
     if link.takes_several and link.n_classes not in (None, outputs):
         raise ValueError(
-            f"link={link.name!r} is of {link.n_classes} classes, found outputs={outputs}: they "
+            f"link={link.name!r} is for {link.n_classes} classes, found outputs={outputs}: they "
             "must be the same"
         )
     if outputs > 1 and not link.takes_several and link.is_transformed:

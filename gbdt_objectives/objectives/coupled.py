@@ -31,7 +31,7 @@ def check_finite_sums(F: float, G: float) -> None:
 
 def check_complete(loss: Loss, factory: str) -> None:
     """Raise if a loss with a reduce of its own would have to measure labels."""
-    if loss.needs_labels:
+    if loss.reduce is not None and loss.needs_labels:
         raise ValueError(
             "reduce is given, but not all that is measured on labels: with a reduce of your own "
             f"pass the labels of all workers, {factory}(y_true, reduce=reduce), or what they say, "

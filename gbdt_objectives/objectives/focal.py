@@ -205,7 +205,7 @@ def other_margins(y: Any, z: Any, xp: Any) -> tuple[Any, Any, Any]:
     """
     z = xp.stack([z[:, k] for k in range(z.shape[1])])
     own = xp.asarray(xp.stack([y == k for k in range(z.shape[0])]), dtype=z.dtype)
-    r = z - own * (xp.finfo(z.dtype).max / 4)  # of which exp is 0
+    r = z - own * (xp.finfo(z.dtype).max / 4)  # its exp is 0
     largest = xp.max(r, axis=0)
     r -= largest
     r = xp.exp(r)

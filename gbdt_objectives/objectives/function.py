@@ -63,7 +63,7 @@ class FunctionLoss(Loss):
     def value(self, rows: Rows) -> tuple[float, float]:
         own = 0.0
         if self.loss_function is None:
-            self.row_loss(None, None, None)  # which says so
+            self.row_loss(None, None, None)  # raises
         elif len(rows):
             own = float(self.loss_function(rows.y, rows.f, rows.w, **rows.named))
         total, n = rows.total([own, rows.count(rows.w)]).tolist()
@@ -275,7 +275,7 @@ def _read_row_names(rows: object) -> list[str]:
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(
             'rows must be a dict of arrays, {"cost": cost}, or a list of names, ["cost"], found '
-            f"{_checks.shown(rows)}: of a DataFrame dict(frame)"
+            f"{_checks.shown(rows)}: pass dict(frame) for a DataFrame"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"the names in rows must differ, found {_checks.shown(names)}")

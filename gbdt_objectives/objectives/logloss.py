@@ -230,8 +230,7 @@ def weighted_logloss_objective(
     Returns
     -------
     Objective
-        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels
-        are 0 and 1.
+        Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 and 1.
 
     Raises
     ------
@@ -255,7 +254,7 @@ def weighted_logloss_objective(
     >>> gradient
     array([-0.5,  5. ], dtype=float32)
     """
-    check_hessian(hessian)
+    _checks.choice("hessian", hessian, ("exact", "bounded"))
     r = _checks.keep_rate(NAME, negative_keep_rate)
     return Objective(LoglossLoss(negative_weight=1 / r, hessian=hessian))
 
@@ -304,10 +303,9 @@ def offset_logloss_objective(
     or as many other rows, cannot be noticed. Rates may depend on the features, not on the label
     (see :func:`pilot_keep_rates`).
 
-    The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y.
-    Evaluation sets need no rates: their margins are the population's log-odds. If their
-    negatives were sampled too, give these weights of 1/r and measure
-    ``weighted_logloss_metric(1)``.
+    The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y. Evaluation
+    sets need no rates: their margins are the population's log-odds. If their negatives were sampled
+    too, give these weights of 1/r and measure ``weighted_logloss_metric(1)``.
 
     References
     ----------
@@ -330,13 +328,9 @@ def offset_logloss_objective(
     >>> gradient.round(3)
     array([-0.833,  0.5  ], dtype=float32)
     """
-    check_hessian(hessian)
+    _checks.choice("hessian", hessian, ("exact", "bounded"))
     if np.ndim(negative_keep_rate) == 0:
         r = _checks.keep_rate(NAME, negative_keep_rate)
         return Objective(LoglossLoss(offset=-math.log(r), hessian=hessian))
     rates = _checks.keep_rates(NAME, negative_keep_rate)
     return Objective(LoglossLoss(named=(("offset", Offsets(-np.log(rates))),), hessian=hessian))
-
-
-def check_hessian(hessian: str) -> None:
-    _checks.choice("hessian", hessian, ("exact", "bounded"))

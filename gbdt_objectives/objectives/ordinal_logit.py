@@ -213,7 +213,7 @@ def place(rows: Rows) -> list[Part]:
             classes = part.y.astype(
                 np.uint8 if rows.y.size and part.y.max(initial=0) < 256 else np.intp
             )
-            order = np.argsort(classes, kind="stable")  # of small integers: a radix sort
+            order = np.argsort(classes, kind="stable")  # a radix sort, as integers are small
             ends = np.cumsum(np.bincount(classes)).tolist()
             rows.memo[k] = order, ends, None if part.w is None else part.w[order]
         order, ends, w = rows.memo[k]
@@ -319,7 +319,9 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
     """Derivatives of the loss by the thresholds: the first, the matrix of the second and, for
     Chebyshev's step, the third of the sums, the third of -W log(1 - exp(-d)) by the distance d of
     two thresholds, and its size beside the second."""
-    slope, curve, bend = (sums[1:, :3] + sums[:-1, 3:]).T  # of the classes above and below each
+    slope, curve, bend = (
+        sums[1:, :3] + sums[:-1, 3:]
+    ).T  # the class above each threshold and the one below
     gap = np.diff(theta)
     wide = 2 * np.sinh(np.minimum(gap / 2, 300))
     first = W[1:-1] * np.exp(-gap / 2) / wide

@@ -261,12 +261,11 @@ def qwk_objective(
 
     References
     ----------
-    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced
-    this objective. Lin (1989), Biometrics 45, for the concordance correlation
-    coefficient, which kappa~ is when a and b are the sample's mean and variance.
-    Nedel'ko (2018), "On the maximization of quadratic weighted kappa", Bulletin of
-    Irkutsk State University, Series Mathematics 23, 36-45: the optimum is the linear
-    map of E[y|x] that makes means and variances equal.
+    rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced this
+    objective. Lin (1989), Biometrics 45, for the concordance correlation coefficient, which kappa~
+    is when a and b are the sample's mean and variance. Nedel'ko (2018), "On the maximization of
+    quadratic weighted kappa", Bulletin of Irkutsk State University, Series Mathematics 23, 36-45:
+    the optimum is the linear map of E[y|x] that makes means and variances equal.
 
     Examples
     --------
@@ -307,15 +306,9 @@ def qwk_objective(
         _checks.in_label_range("a label of target_prior", prior_labels[prior > 0], label_range)
     _check_moments(center, spread, label_range)
     loss = QWKLoss(
-        center=center,
-        spread=spread,
-        label_range=label_range,
-        scale=scale,
-        clip=clip,
-        reduce=reduce,
+        center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
-    if reduce is not None:
-        check_complete(loss, "qwk_objective")
+    check_complete(loss, "qwk_objective")
     return Objective(loss)
 
 
@@ -333,7 +326,7 @@ class LabelMoments:
     @staticmethod
     def of(rows: Rows) -> LabelMoments:
         """Of the rows at hand."""
-        counted = rows.counted_labels
+        counted = rows.y if rows.w is None else rows.y[rows.w > 0]
         if not counted.shape[0]:
             return LabelMoments()
         low, high = rows.place.extremes(counted)

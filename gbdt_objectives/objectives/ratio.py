@@ -228,7 +228,7 @@ def kappa_objective(
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Its ``intercept`` is
         the constant p of least g(p): the mean label for the squared cost, the median for the
-        absolute one.
+        absolute one. Begin there, as ``train`` of the adapters does: nothing moves a bad start.
 
     Raises
     ------
@@ -237,10 +237,6 @@ def kappa_objective(
         or that lets one constant prediction cost nothing; labels as in :func:`qwk_objective`.
     TypeError
         Arguments of the wrong kind; a function that does not return two arrays.
-
-    Notes
-    -----
-    Begin at ``intercept``, as ``train`` of the adapters does: nothing moves a bad start.
 
     References
     ----------
@@ -273,7 +269,17 @@ def kappa_objective(
         label_range = _checks.label_range("label_range", label_range)
     check_reduce(reduce)
     check_weights_have_labels(y_true, sample_weight)
-    numerator = _cost(cost, label_range)
+    if isinstance(cost, str):
+        if cost not in NAMED:
+            raise ValueError(
+                f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
+                f"matrix or a function, found {shown(cost)}"
+            )
+        numerator = NAMED[cost]
+    else:
+        numerator = (
+            _row_function("cost", cost) if callable(cost) else matrix_cost(cost, label_range)
+        )
     if isinstance(numerator, MatrixCost) and not clip:
         raise ValueError(
             "clip=False, but a cost matrix says nothing about predictions beyond its classes: "
@@ -288,8 +294,7 @@ def kappa_objective(
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
         loss = loss.expecting("target_prior", prior_labels, pi)
     if y_true is None:
-        if reduce is not None:
-            check_complete(loss, "kappa_objective")
+        check_complete(loss, "kappa_objective")
         return Objective(loss)
     of_matrix = isinstance(numerator, MatrixCost)
     measure = partial(
@@ -319,19 +324,6 @@ def training_weights(
         domain.check("y_true", rows.y)
     check_training_labels(rows.y, label_range, prior_labels)
     return LabelWeights.of(rows.y, rows.w)
-
-
-def _cost(cost: str | ArrayLike | RowFunction, label_range: LabelRange | None) -> RowFunction:
-    if isinstance(cost, str):
-        if cost not in NAMED:
-            raise ValueError(
-                f"cost must be 'squared' (quadratic kappa), 'absolute' (linear kappa), a (K, K) "
-                f"matrix or a function, found {shown(cost)}"
-            )
-        return NAMED[cost]
-    if callable(cost):
-        return _row_function("cost", cost)
-    return matrix_cost(cost, label_range)
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:
@@ -397,8 +389,7 @@ def ratio_objective(
     Raises
     ------
     TypeError
-        An argument that is no function of (y, p); while training, a function that returns no
-        tuple.
+        An argument that is no function of (y, p); while training, a function that returns no tuple.
     ValueError
         While training: values that are not finite, not one a row, or a denominator whose sum is
         not > 0.

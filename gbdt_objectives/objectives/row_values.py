@@ -56,8 +56,8 @@ class RowValues:
     def remedy(self, name: str) -> str:
         """The remedy for another number of rows, in messages."""
         return (
-            "it of each training row, in their order. Where scikit-learn holds rows out, name it, "
-            f"objective(function, rows=[{name!r}]), and pass it to fit, which splits it: "
+            "its value for each training row, in their order. Where scikit-learn holds rows out, "
+            f"name it, objective(function, rows=[{name!r}]), and pass it to fit, which splits it: "
             f"GridSearchCV(...).fit(X, y, {name}={name}), cross_val_score(..., "
             f"params={{{name!r}: {name}}}). Elsewhere objective.take(positions) is for some of the "
             "rows, and cv() takes them itself"
@@ -72,7 +72,7 @@ class RowValues:
         if at.ndim != 1 or at.size == 0 or at.dtype.kind not in "iu":
             raise TypeError(
                 f"positions must be whole numbers, at least one, found dtype {at.dtype} and shape "
-                f"{at.shape}: of a mask take numpy.flatnonzero(mask)"
+                f"{at.shape}: pass numpy.flatnonzero(mask) for a mask"
             )
         if at.min() < 0 or at.max() >= len(self):
             raise ValueError(

@@ -425,7 +425,7 @@ def test_bad_arguments_of_fit(lib: Library) -> None:
     two = regressor(lib, go.objective(distances, rows=["group", "target"]))
     with pytest.raises(ValueError, match=r"needs of each row \['group', 'target'\], found \['gr"):
         two.fit(X, Y, group=COST)
-    with pytest.raises(ValueError, match=r"the same rows, found group of 600, target of 599"):
+    with pytest.raises(ValueError, match=r"the same rows, found group for 600, target for 599"):
         two.fit(X, Y, group=COST, target=COST[:-1])
     with pytest.raises(ValueError, match=r"fit.. got cost, but .* has it already.*without_rows"):
         regressor(lib, BOUND).fit(X, Y, cost=COST)

@@ -495,7 +495,7 @@ def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ((3,), TypeError, "obj must be an objective, a callable, found 3"),
+        ((3,), TypeError, "obj must be an objective or another callable, found 3"),
         ((Callable,), TypeError, "obj must be an objective"),
         ((go.qwk_objective,), TypeError, r"the function qwk_objective itself: call it"),
         ((lambda f: f,), TypeError, "found 1 parameters"),

@@ -244,7 +244,7 @@ def declaring(**attributes: Any) -> type[Loss]:
         ({"hessian": "exakt"}, "hessian of DeclaredObjective must be one of 'exact'"),
         ({"link": 3}, "link of DeclaredObjective must be a Link, found 3"),
         ({"link": softmax(3)}, "link='softmax' is for K margins a row, found one"),
-        ({"link": softmax(3), "outputs": 2}, "is of 3 classes, found outputs=2"),
+        ({"link": softmax(3), "outputs": 2}, "is for 3 classes, found outputs=2"),
         ({"link": LOG, "outputs": 3}, "is for one margin a row, found outputs=3"),
         (
             {"outputs": 3, "given": {"intercept": 0.5}},

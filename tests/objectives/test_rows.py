@@ -88,7 +88,7 @@ def test_an_objective_of_some_of_its_rows() -> None:
     for positions, error, message in (
         ([4], ValueError, "positions must be from 0 to 3, .* found 4 to 4"),
         ([-1, 0], ValueError, "positions must be from 0 to 3"),
-        ([True, False], TypeError, r"of a mask take numpy\.flatnonzero"),
+        ([True, False], TypeError, r"numpy\.flatnonzero\(mask\) for a mask"),
         ([], TypeError, "at least one"),
         ([0.0], TypeError, "positions must be whole numbers"),
         (2, TypeError, "positions must be whole numbers"),
@@ -138,7 +138,7 @@ def test_values_of_any_number_type() -> None:
         ({}, TypeError, "rows must be a dict of arrays"),
         ([], TypeError, "rows must be a dict of arrays"),
         ("cost", TypeError, r"or a list of names, \[\"cost\"\], found 'cost'"),
-        (pd.DataFrame({"cost": COST}), TypeError, r"of a DataFrame dict\(frame\)"),
+        (pd.DataFrame({"cost": COST}), TypeError, r"dict\(frame\) for a DataFrame"),
         ([COST], TypeError, "rows must be a dict of arrays"),
         ({0: COST}, TypeError, "rows must be a dict of arrays"),
         (["cost", "cost"], ValueError, "the names in rows must differ"),
@@ -153,7 +153,7 @@ def test_rows_that_do_not_fit() -> None:
     def two(y_true, margin, sample_weight, *, cost, group):
         return margin, margin
 
-    with pytest.raises(ValueError, match="of the same rows, found cost of 4, group of 3"):
+    with pytest.raises(ValueError, match="for the same rows, found cost for 4, group for 3"):
         go.objective(two, rows={"cost": COST, "group": COST[:3]})
     with pytest.raises(TypeError, match=r"missing a required .*'cost'.*is named in rows={\"cost\""):
         go.objective(costly)
