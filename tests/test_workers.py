@@ -283,6 +283,33 @@ def test_changed_labels_are_noticed(pair: Workers) -> None:
     all_raise(results, "ValueError", "have changed since an objective was measured")
 
 
+# --- an objective called by a function of the user's own
+
+
+def wrapping_all_labels(margin: Any, data: xgb.DMatrix) -> Any:
+    return go.qwk_objective(rows()[1])(margin, data)
+
+
+def wrapping_the_shard(margin: Any, data: xgb.DMatrix) -> Any:
+    return go.qwk_objective(data.get_label())(margin, data)
+
+
+def fit_wrapped(rank: int, world: int, objective: Any) -> Any:
+    data = matrix(*rows(), share(rank, world))
+    return xgb.train({**PARAMS, "base_score": 1.5}, data, 3, obj=objective).get_dump()
+
+
+def test_a_wrapped_objective_sums_over_workers(pair: Workers) -> None:
+    assert (
+        pair.run(fit_wrapped, wrapping_all_labels) == [fit_wrapped(0, 1, wrapping_all_labels)] * 2
+    )
+
+
+def test_a_wrapped_objective_of_the_shard_is_refused(pair: Workers) -> None:
+    results = pair.run(fit_wrapped, wrapping_the_shard)
+    all_raise(results, "WorkersDisagree", "")
+
+
 # --- metrics
 
 

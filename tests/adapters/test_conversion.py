@@ -19,7 +19,7 @@ from scipy.special import logit
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
-from tests.adapters.test_links import CASES as LINKS, X as LINK_ROWS
+from tests.adapters.test_natural_units import CASES as LINKS, X as LINK_ROWS
 from tests.contract import squared_error
 
 pytestmark = pytest.mark.slow

@@ -22,6 +22,7 @@ from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
 from gbdt_objectives.checking.report import Failure, Skipped
 from tests.contract import OBJECTIVES, OPTIONS
+from tests.objectives.checks import marked
 
 # Right ones, in every form
 
@@ -116,17 +117,12 @@ def test_a_function_without_a_module_passes() -> None:
     assert failed == {"copies"}
 
 
-def of_ours() -> list:
-    """Once a loss, at labels and margins of its own; all of its options at labels and margins of
-    the table are in the contract, tests/objectives."""
-    cases = [case for case in OBJECTIVES if not case.of_positions and case.name not in OPTIONS]
-    return [
-        pytest.param(case, id=case.name, marks=[pytest.mark.slow] * ("user-loss" in case.name))
-        for case in cases
-    ]
+OURS = [case for case in OBJECTIVES if not case.of_positions and case.name not in OPTIONS]
+"""Once a loss, at labels and margins of its own; the contract, tests/objectives, has all of its
+options at those of the table."""
 
 
-@pytest.mark.parametrize("case", of_ours())
+@pytest.mark.parametrize("case", [marked(case) for case in OURS])
 def test_ours_pass(case) -> None:
     report = check_objective(case.objective)
     assert report.passed

@@ -19,7 +19,7 @@ import xgboost as xgb
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor, train
-from tests.adapters.test_links import poisson
+from tests.adapters.test_natural_units import poisson
 from tests.distributed import faults
 from tests.distributed.faults import within
 

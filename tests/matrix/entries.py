@@ -224,6 +224,11 @@ def ask(rank: int, world: int, name: str, entry: str, where: str) -> float:
     return max(errors)
 
 
+def ask_all(rank: int, world: int, name: str, cells: list[tuple[str, str]]) -> list[float]:
+    """The errors of several entry points and places, in trainings one after the other."""
+    return [ask(rank, world, name, entry, where) for entry, where in cells]
+
+
 def compare(name: str, entries: list[str], f: Array, data: xgb.DMatrix) -> Any:
     """A user's own objective that raises where an answer is not numpy's; for an engine from which
     nothing else comes back."""

@@ -1,7 +1,7 @@
 """What once went wrong in silence and is no cell of the matrix, or more than one.
 
 Gradients, mean losses and metrics of several workers are cells of ``test_engines`` and
-``test_dask``, the log link and classifiers on Dask cells of ``test_doors`` and ``test_dask``.
+``test_dask``, the log link and classifiers on Dask cells of ``test_objectives`` and ``test_dask``.
 """
 
 from __future__ import annotations

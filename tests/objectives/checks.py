@@ -425,8 +425,14 @@ CHECKS = [
 ]
 
 
+def marked(case: ObjectiveCase) -> Any:
+    """The parameter of a test, which the inner loop leaves out where jax compiles."""
+    marks = [pytest.mark.slow] if case.name.startswith("user-loss") else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
 def cell(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> Any:
-    """The parameters of a test, which the inner loop leaves out where it trains or compiles."""
+    """Those of a check, which it leaves out where four models are trained, too."""
     slow = check is check_four_interfaces_give_one_model or case.name.startswith("user-loss")
     marks = [pytest.mark.slow] if slow else []
     return pytest.param(check, case, id=f"{check.__name__}-{case}", marks=marks)

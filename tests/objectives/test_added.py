@@ -249,18 +249,6 @@ def test_a_domain_is_declared_for_any_label_that_the_row_of_the_table_refuses() 
         checks.check_refuses_bad_input(replace(FOCAL, refused=()))
 
 
-def test_nothing_is_trained_without_a_declaration() -> None:
-    with pytest.raises(TypeError, match="NoDomain must declare hessian and labels"):
-
-        class NoDomain(Loss):
-            hessian = "exact"
-
-    with pytest.raises(TypeError, match="NoKind must declare hessian and labels"):
-
-        class NoKind(Loss):
-            labels = BINARY
-
-
 @pytest.mark.parametrize("wrong", [Focal, np.exp, None], ids=["class", "function", "nothing"])
 def test_an_objective_is_made_of_an_instance(wrong) -> None:
     with pytest.raises(TypeError, match="equations must be a Loss, found .*: make an instance of"):
@@ -275,68 +263,3 @@ def test_a_loss_without_checks_never_sees_what_is_not_finite(bad: float) -> None
             call([0, bad], [0, 0])
         with pytest.raises(ValueError, match="margin must be finite"):
             call([0, 1], [0, bad])
-
-
-@pytest.mark.parametrize(
-    ("domain", "good", "bad", "message"),
-    [
-        (REAL, [-1e200, 0.5], np.inf, "y_true must be finite, found inf at row 1"),
-        (Interval(0, 3), [0, 3], 3.5, "y_true must be >= 0 and <= 3, found 3.5 at row 1"),
-        (Interval(high=0), [-1e200, 0], 1, "y_true must be <= 0, found 1.0 at row 1"),
-        (Interval(low=0), [0, 5], np.inf, "y_true must be finite, found inf at row 1"),
-        (Values((1, 2, 4)), [1, 4], 3, r"one of \(1, 2, 4\), found 3.0 at row 1"),
-        (Values((1, 2, 4)), [1, 4], np.nan, r"one of \(1, 2, 4\), found nan at row 1"),
-        (BINARY, [0, 1], 2, r"0 \(negative\) or 1 \(positive\), found 2.0 at row 1"),
-    ],
-)
-def test_domains(domain, good, bad, message) -> None:
-    domain.check("y_true", np.array(good, float))
-    wrong = np.array([good[0], bad], float)
-    assert not domain.contains(wrong)
-    assert domain.contains(np.array(good, float)) or max(np.abs(good)) > 1e150
-    with pytest.raises(ValueError, match=message):
-        domain.check("y_true", wrong)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cubic(Loss):
-    """f^3/6 - y f, whose hessian is the margin itself."""
-
-    hessian = "exact"
-    labels = REAL
-
-    def row_loss(self, y, f, xp):
-        return f**3 / 6 - y * f
-
-    def gradient_hessian(self, y, f, totals, xp):
-        return f**2 / 2 - y, f
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_margin_may_be_returned_as_the_hessian(dtype) -> None:
-    """Its memory is that of the margins, which is not written to."""
-    margin = np.array([1, 2, 3], dtype)
-    cubic = Objective(Cubic())
-    _, hessian = cubic(np.ones(3), margin)
-    np.testing.assert_array_equal(hessian, [1, 2, 3])
-    _, hessian = cubic.bind(np.ones(3), start=1.0)(margin - 1)
-    np.testing.assert_array_equal(hessian, [1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("returned", "message"),
-    [
-        (lambda y, f: ((f - y) * np.nan, f), "the gradient of BadObjective must be finite, found"),
-        (lambda y, f: (f - y, f * np.inf), "the hessian of BadObjective must be finite, found inf"),
-        (lambda y, f: ((f - y).sum(), f), r"gradient for each .* found a gradient of shape \(\)"),
-        (lambda y, f: (f - y, f[:2]), r"shape \(3,\), found a hessian of shape \(2,\)"),
-        (lambda y, f: (1e300 * (f - y), f), "more than boosters' float32 holds: divide the loss"),
-    ],
-)
-def test_what_a_loss_returns_is_checked(returned, message) -> None:
-    class Bad(Cubic):
-        def gradient_hessian(self, y, f, totals, xp):
-            return returned(y.astype(float), f)
-
-    with pytest.raises(ValueError, match=message):
-        Objective(Bad())(np.zeros(3), np.array([1.0, 2.0, 3.0]))

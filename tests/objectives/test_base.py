@@ -1,6 +1,7 @@
-"""Bad data: an error that names argument, value and remedy, through both boosters' training.
+"""The shell of objectives: what it refuses, with argument, value and remedy, also in training.
 
-What every objective refuses is in the contract; here is what is special to one or to a booster.
+What every objective refuses is in the contract; here is what is special to one or to a booster, and
+what a loss must declare and return.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
+from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import softmax
-from gbdt_objectives.objectives import LOG, REAL, Loss
+from gbdt_objectives.objectives import LOG, REAL, Loss, Objective
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
@@ -268,3 +270,59 @@ def test_a_loss_whose_hooks_take_something_else() -> None:
 def test_a_class_in_place_of_a_loss() -> None:
     with pytest.raises(TypeError, match="make an instance of it"):
         go.objective(HalfSquared)
+
+
+def test_nothing_is_trained_without_a_declaration() -> None:
+    with pytest.raises(TypeError, match="NoDomain must declare hessian and labels"):
+
+        class NoDomain(Loss):
+            hessian = "exact"
+
+    with pytest.raises(TypeError, match="NoKind must declare hessian and labels"):
+
+        class NoKind(Loss):
+            labels = BINARY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cubic(Loss):
+    """f^3/6 - y f, whose hessian is the margin itself."""
+
+    hessian = "exact"
+    labels = REAL
+
+    def row_loss(self, y, f, xp):
+        return f**3 / 6 - y * f
+
+    def gradient_hessian(self, y, f, totals, xp):
+        return f**2 / 2 - y, f
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_margin_may_be_returned_as_the_hessian(dtype) -> None:
+    """Its memory is that of the margins, which is not written to."""
+    margin = np.array([1, 2, 3], dtype)
+    cubic = Objective(Cubic())
+    _, hessian = cubic(np.ones(3), margin)
+    np.testing.assert_array_equal(hessian, [1, 2, 3])
+    _, hessian = cubic.bind(np.ones(3), start=1.0)(margin - 1)
+    np.testing.assert_array_equal(hessian, [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda y, f: ((f - y) * np.nan, f), "the gradient of BadObjective must be finite, found"),
+        (lambda y, f: (f - y, f * np.inf), "the hessian of BadObjective must be finite, found inf"),
+        (lambda y, f: ((f - y).sum(), f), r"gradient for each .* found a gradient of shape \(\)"),
+        (lambda y, f: (f - y, f[:2]), r"shape \(3,\), found a hessian of shape \(2,\)"),
+        (lambda y, f: (1e300 * (f - y), f), "more than boosters' float32 holds: divide the loss"),
+    ],
+)
+def test_what_a_loss_returns_is_checked(returned, message) -> None:
+    class Bad(Cubic):
+        def gradient_hessian(self, y, f, totals, xp):
+            return returned(y.astype(float), f)
+
+    with pytest.raises(ValueError, match=message):
+        Objective(Bad())(np.zeros(3), np.array([1.0, 2.0, 3.0]))

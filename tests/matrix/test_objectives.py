@@ -11,18 +11,6 @@ from gbdt_objectives import _boosters, _callers
 from tests.matrix.tables import DOORS, GROUP, ROWS, WEIGHT, Door, Row, patch_train, right_or_refused
 
 
-def cells(doors: list[Door], *, patched: bool) -> list[Any]:
-    """A test for each row and door."""
-    found = []
-    for row in ROWS:
-        for door in doors:
-            if row.name == "undeclared" and door.name == "native-multi:softprob":
-                continue  # the table's function is one of a single margin
-            name = f"{row}-{door}{'-patched' * patched}"
-            found.append(pytest.param(row, door, patched, id=name))
-    return found
-
-
 def check(row: Row, door: Door, folder: Any) -> None:
     found = right_or_refused(lambda: door.enter(row, folder))
     if found is None:
@@ -31,27 +19,36 @@ def check(row: Row, door: Door, folder: Any) -> None:
         found.check(row)
 
 
-@pytest.mark.parametrize(
-    ("row", "door", "patched"),
-    cells(DOORS, patched=False) + cells([door for door in DOORS if door.fits], patched=True),
-)
-def test_an_objective_predicts_what_it_aims_at_or_is_refused(
-    row, door, patched, tmp_path, monkeypatch
-) -> None:
-    if patched:
-        patch_train(monkeypatch)
-    check(row, door, tmp_path)
+def check_all(door: Door, folder: Any) -> None:
+    """Every row of the table; the function of "undeclared" is one of a single margin."""
+    wrong = {}
+    for row in ROWS:
+        if row.name != "undeclared" or door.name != "native-multi:softprob":
+            try:
+                check(row, door, folder)
+            except AssertionError as error:
+                wrong[row.name] = error
+    assert not wrong
 
 
-@pytest.mark.parametrize(
-    ("row", "door", "patched"), cells([door for door in DOORS if door.told], patched=False)
-)
+@pytest.mark.parametrize("door", DOORS, ids=repr)
+def test_an_objective_predicts_what_it_aims_at_or_is_refused(door, tmp_path) -> None:
+    check_all(door, tmp_path)
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if door.fits], ids=repr)
+def test_the_same_under_a_patched_train(door, tmp_path, monkeypatch) -> None:
+    patch_train(monkeypatch)
+    check_all(door, tmp_path)
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if door.told], ids=repr)
 def test_what_the_booster_says_of_itself_is_enough_where_it_can_tell(
-    row, door, patched, tmp_path, monkeypatch
+    door, tmp_path, monkeypatch
 ) -> None:
     """Frames of ``fit`` are a second line of defence."""
     monkeypatch.setattr(_callers, "refuse_objective", _boosters.refuse_transform)
-    check(row, door, tmp_path)
+    check_all(door, tmp_path)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=repr)
