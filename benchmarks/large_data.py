@@ -86,7 +86,7 @@ def on_workers(chunks: int) -> None:
     rows = chunks * CHUNK
     report(f"peak of a worker, MB, {rows:,} rows", peak, 200)
     ratio = (end[1] - middle[1]) / (middle[1] - start[1])
-    report("threshold_statistics / one sum of each column, processor time", ratio, 10)
+    report("ThresholdStatistics.of / one sum of each column, processor time", ratio, 10)
     report("most QWK that bins can have cost, e-5", bound * 1e5, 8)
     print(f"bins {len(statistics.score):,}; plug-in {plugin.round(4)}; exact {exact.round(4)}")
 

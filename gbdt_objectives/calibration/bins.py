@@ -17,10 +17,10 @@ from gbdt_objectives.calibration.rows import (
     LabelledRows,
     check_no_columns,
     group_ties,
-    keep_rates,
     label_1_columns,
     label_1_rows,
     probability_rows,
+    read_sampled_rows,
     standing_rows,
 )
 from gbdt_objectives.calibration.table import table
@@ -230,7 +230,7 @@ def count_predictions(columns: dict[str, Any], rate: float | None = None) -> Pre
     Arrays have each prediction on its own; those of Dask share bins if they are many.
     """
     if not any_dask(columns):
-        return PredictionCounts.of(read_standing_rows(rate, **columns))
+        return PredictionCounts.of(standing_rows(*read_sampled_rows(rate, **columns)))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
     found = total(partial(add_predictions, empty, rate), columns)
     weight = found.counts.sum(axis=1)
@@ -240,20 +240,8 @@ def count_predictions(columns: dict[str, Any], rate: float | None = None) -> Pre
 def add_predictions(
     empty: ThresholdStatistics, rate: float | None, **columns: Any
 ) -> ThresholdStatistics:
-    rows = read_standing_rows(rate, **columns)
+    rows = standing_rows(*read_sampled_rows(rate, **columns))
     return empty.add(rows.y, rows.p, rows.w)
-
-
-def read_standing_rows(
-    rate: float | None,
-    y_true: Any,
-    probability: Any,
-    sample_weight: Any,
-    negative_keep_rate: Any = None,
-) -> LabelledRows:
-    rows = label_1_rows(y_true, probability, sample_weight)
-    given = negative_keep_rate if rate is None else rate
-    return standing_rows(rows, keep_rates(given, rows.given)[rows.kept])
 
 
 def uniform_sums(n_bins: int, y_true: Any, probability: Any, sample_weight: Any) -> Array:

@@ -95,6 +95,18 @@ def label_1_rows(
     return probability_rows(y_true, probability, None, sample_weight)
 
 
+def read_sampled_rows(
+    rate: float | None,
+    y_true: Any,
+    probability: Any,
+    sample_weight: Any,
+    negative_keep_rate: Any = None,
+) -> tuple[LabelledRows, Array]:
+    """Rows with probabilities (n,), and the rate r of each, ``rate`` or its own."""
+    own = label_1_rows(y_true, probability, sample_weight)
+    return own, keep_rates(negative_keep_rate if rate is None else rate, own.given)[own.kept]
+
+
 def downsampled_rows(
     rows: LabelledRows, negative_keep_rate: ArrayLike | None
 ) -> tuple[LabelledRows, Array]:

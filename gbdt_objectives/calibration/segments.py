@@ -28,9 +28,8 @@ from gbdt_objectives.calibration.bins import (
 )
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
-    keep_rates,
     label_1_columns,
-    label_1_rows,
+    read_sampled_rows,
     standing_rows,
 )
 from gbdt_objectives.calibration.table import table
@@ -346,9 +345,8 @@ class SegmentRule:
         negative_keep_rate: Any = None,
         **segments: Any,
     ) -> SegmentStatistics:
-        own = label_1_rows(y_true, probability, sample_weight)
-        given = negative_keep_rate if self.rate is None else self.rate
-        r = keep_rates(given, own.given)[own.kept]
+        columns = y_true, probability, sample_weight, negative_keep_rate
+        own, r = read_sampled_rows(self.rate, *columns)
         v = standing_rows(own, r).w
         stands = np.ones(len(r))
         if self.similar is not None:
@@ -358,20 +356,20 @@ class SegmentRule:
         if negative_keep_rate is not None:
             occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
             kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
-        columns: list[ColumnSums] = []
+        found: list[ColumnSums] = []
         if self.ends is not None:
             b, B = np.searchsorted(self.ends, own.p), len(self.ends) + 1
             low, high = np.ones(B), np.zeros(B)
             np.minimum.at(low, b, own.p)
             np.maximum.at(high, b, own.p)
             sums = segment_sums(own, v, stands, b, B)
-            columns.append(BinSums("segments", "prediction", list(range(B)), [], sums, low, high))
+            found.append(BinSums("segments", "prediction", list(range(B)), [], sums, low, high))
         for argument, name in self.names.items():
-            found, g, ordered = distinct_segments(segments[argument], own.given, argument)
-            values = list(found) if found.dtype.kind in "mM" else found.tolist()
+            distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
+            values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
             sums = segment_sums(own, v, stands, g[own.kept], len(values))
             filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
-            columns.append(
+            found.append(
                 ColumnSums(
                     argument,
                     name,
@@ -380,7 +378,7 @@ class SegmentRule:
                     sums[:, filled],
                 )
             )
-        return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(columns), kinds)
+        return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
 
 
 @dataclass(frozen=True, eq=False)

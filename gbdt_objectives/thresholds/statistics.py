@@ -226,8 +226,6 @@ class ThresholdStatistics:
             Labels that are not in ``labels``, scores that are not finite, bad weights.
         """
         columns = [y_true, score, *([] if sample_weight is None else [sample_weight])]
-        for name, column in zip(("y_true", "score", "sample_weight"), columns, strict=False):
-            _checks.not_dask(name, column)
         if all(np.shape(column) == (0,) for column in columns):
             return self
         s = _checks.vector("score", score).astype(np.float64)
