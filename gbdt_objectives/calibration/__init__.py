@@ -16,10 +16,6 @@ from gbdt_objectives.calibration.bins import (
     reliability_bins,
 )
 from gbdt_objectives.calibration.brier import brier_score
-from gbdt_objectives.calibration.error_test import (
-    CalibrationErrorTest,
-    calibration_error_test,
-)
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
 from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
@@ -27,6 +23,10 @@ from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,
     calibration_ratio_by_segment,
+)
+from gbdt_objectives.calibration.significance import (
+    CalibrationErrorTest,
+    calibration_error_test,
 )
 from gbdt_objectives.calibration.smoothing import empirical_probability
 

@@ -86,7 +86,7 @@ def check_state(probe: Probe) -> None:
         )
 
 
-def check_order(probe: Probe) -> None:
+def check_row_order(probe: Probe) -> None:
     """Permuted rows give permuted results."""
     order = np.random.default_rng(1).permutation(ROWS)
     w = probe.w if probe.takes_weights else None
@@ -502,7 +502,7 @@ def check_scale(probe: Probe) -> str | None:
 CHECKS: dict[str, Callable[[Probe], str | None]] = {
     "inputs": check_inputs,
     "state": check_state,
-    "order of rows": check_order,
+    "order of rows": check_row_order,
     "memory order": check_memory_order,
     "gradient": check_gradient,
     "hessian": check_hessian,

@@ -173,7 +173,7 @@ class RatioMetric(ClassMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExpectedCost(RatioMetric):
+class MeanCost(RatioMetric):
     """Mean cost per row."""
 
     greater_is_better: ClassVar[bool] = False
@@ -472,7 +472,7 @@ def cost_metric(matrix: ArrayLike) -> ClassMetric:
     >>> missed_is_worse(y, [0, 1, 1, 1, 1])
     0.4
     """
-    return ExpectedCost(cost=tuple(map(tuple, _square(matrix).tolist())))
+    return MeanCost(cost=tuple(map(tuple, _square(matrix).tolist())))
 
 
 def kappa_cost_metric(matrix: ArrayLike) -> ClassMetric:
@@ -574,7 +574,7 @@ NAMED: dict[str, ClassMetric] = {
     "linear": WeightedKappa(cost="absolute"),
     "kappa": WeightedKappa(cost="zero_one"),
     "accuracy": Accuracy(),
-    "mae": ExpectedCost(cost="absolute"),
+    "mae": MeanCost(cost="absolute"),
     "macro_recall": MacroRecall(),
     "matthews": MatthewsMetric(),
     "f1": FBeta(beta=1.0),

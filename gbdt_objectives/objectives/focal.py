@@ -25,7 +25,7 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, Loss, Objective
 from gbdt_objectives.objectives.logloss import (
     both_classes,
-    class_weights,
+    class_totals,
     largest_exponent,
     softplus,
 )
@@ -76,7 +76,7 @@ class FocalLoss(Loss):
             return self
         from scipy.optimize import brentq
 
-        negative, positive = both_classes(class_weights(rows, 2))
+        negative, positive = both_classes(class_totals(rows, 2))
         odds = float(np.log(positive / negative))
         far = abs(odds + self._log_class_odds) + 1  # as the log-odds rise at least as fast as z
         best = brentq(lambda z: float(self._log_odds(np.array(z))) - odds, -far, far, xtol=1e-12)
@@ -147,7 +147,7 @@ class MulticlassFocalLoss(Loss):
             return self
         from scipy.optimize import root
 
-        counted = np.array(class_weights(rows, self.n_classes))
+        counted = np.array(class_totals(rows, self.n_classes))
         occurs = counted > 0
         if occurs.sum() < 2:
             raise ValueError(

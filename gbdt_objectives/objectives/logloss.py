@@ -69,7 +69,7 @@ class LoglossLoss(Loss):
         """Fill in the intercept, the constant margin of least loss."""
         if self.intercept is not None:
             return self
-        negative, positive = both_classes(class_weights(rows, 2))
+        negative, positive = both_classes(class_totals(rows, 2))
         if self.named:
             return replace(self, intercept=best_constant(rows, positive, negative))
         best = math.log(positive / (self.negative_weight * negative)) - self.offset
@@ -147,7 +147,7 @@ class LoglossLoss(Loss):
         return write
 
 
-def class_weights(rows: Rows, K: int) -> list[float]:
+def class_totals(rows: Rows, K: int) -> list[float]:
     """The weight of each of the classes 0 to K-1 in everybody's rows."""
     found: list[float] = rows.sum(lambda y, f, xp, **named: [y == k for k in range(K)]).tolist()
     return found

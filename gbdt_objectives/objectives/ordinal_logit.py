@@ -32,7 +32,7 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import (
     LARGEST_EXPONENT,
-    class_weights,
+    class_totals,
     softplus,
 )
 
@@ -131,19 +131,19 @@ class OrdinalLogitLoss(Loss):
         """Fill in the thresholds: the log-odds of the classes below each if they are to be fixed;
         those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
-            W = np.array(class_weights(rows, self.n_classes))
+            W = np.array(class_totals(rows, self.n_classes))
             present = present_classes(W)
             theta = with_absent(log_odds(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
             exactly = replace(rows, f=rows.f.astype(np.float64), memo={})
-            theta = fit_thresholds(exactly, self.n_classes)
+            theta = likeliest_thresholds(exactly, self.n_classes)
         else:
             return self
         return replace(self, thresholds=tuple(theta.tolist()))
 
     def totals(self, rows: Rows) -> Array | None:
         """The thresholds of least loss at these margins, if they are refitted."""
-        return fit_thresholds(rows, self.n_classes) if self.thresholds == "refit" else None
+        return likeliest_thresholds(rows, self.n_classes) if self.thresholds == "refit" else None
 
     def around(self, y: Any, totals: Array | None, dtype: Any) -> tuple[Array, Array]:
         """l and u, the thresholds below and above the class of each row."""
@@ -165,7 +165,7 @@ class OrdinalLogitLoss(Loss):
             below, above = (x.clip(-LARGEST_EXPONENT[8], 1e300) for x in (low - f, f - high))
             return softplus(below) + softplus(above), 1.0
 
-        W = class_weights(rows, self.n_classes)
+        W = class_totals(rows, self.n_classes)
         losses, n = rows.sum(terms).tolist()
         ends = [-math.inf, *(self.thresholds if theta is None else theta), math.inf]
         gaps = [apart(low, high) for low, high in pairwise(ends)]
@@ -233,7 +233,7 @@ Total = Callable[[Any], Array]
 """A function that adds up own sums over everybody."""
 
 
-def fit_thresholds(rows: Rows, n_classes: int) -> Array:
+def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     """theta_1 to theta_{K-1} of least loss at these margins, over everybody's rows.
 
     They are fitted to samples of each class first, which mostly leaves one pass over all rows.

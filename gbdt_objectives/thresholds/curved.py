@@ -56,7 +56,7 @@ class Curve:
 def curved_thresholds(rows: ScoredRows) -> Array:
     """Plug-in thresholds on the line, unless a curve predicts held-out classes better."""
     label_curve = rows.label_curve
-    if len(rows.score) < 2 * FOLDS or not score_rises(label_curve):
+    if len(rows.score) < 2 * FOLDS or not curve_rises(label_curve):
         return plugin_thresholds(label_curve)
     s, N, S = pool_folds(rows)
     K = len(rows.labels)
@@ -71,7 +71,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
 
 
-def score_rises(curve: LabelCurve) -> bool:
+def curve_rises(curve: LabelCurve) -> bool:
     """Whether plug-in thresholds can be fitted."""
     spread = float(curve.score[-1]) - float(curve.score[0])
     return 0 < spread < np.inf and any(line.rises for line in fit_lines(curve))

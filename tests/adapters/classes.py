@@ -11,7 +11,7 @@ from gbdt_objectives._domain import BINARY, Values
 from gbdt_objectives._links import score
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import Loss, Objective
-from gbdt_objectives.objectives.logloss import class_weights
+from gbdt_objectives.objectives.logloss import class_totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class ScaledLoss(Loss):
     def measured(self, rows):
         if self.intercept is not None:
             return self
-        negative, positive = class_weights(rows, 2)
+        negative, positive = class_totals(rows, 2)
         mean = positive / (negative + positive)
         return replace(self, intercept=float(logit(mean) / self.scale))
 
@@ -78,7 +78,7 @@ class SoftmaxLoss(Loss):
     def measured(self, rows):
         if self.intercept is not None:
             return self
-        count = np.array(class_weights(rows, self.n_classes))
+        count = np.array(class_totals(rows, self.n_classes))
         intercept = np.log(np.maximum(count, 0.5) / count.sum())
         return replace(self, intercept=tuple(intercept.tolist()))
 
