@@ -30,7 +30,7 @@ INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 def uniform_of_key(key: ArrayLike, seed: int) -> Array:
     """A number in [0, 1) for each key, float64 (n,), that depends on it and the seed alone."""
-    start = mix(np.array([_checks.whole_number("seed", seed, 0) & (2**64 - 1)], np.uint64))
+    start = mix(np.array([seed & (2**64 - 1)], np.uint64))
     uniform: Array = (mix(mix(key_bits(key) + INCREMENT) ^ start) >> np.uint64(11)) * 2.0**-53
     return uniform
 

@@ -89,18 +89,19 @@ def negative_downsample(
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
+@_names.arguments(seed="write random_state=, a whole number")
 def negative_downsample_by_key(
     y: ArrayLike,
     key: ArrayLike,
     negative_keep_rate: float | ArrayLike,
     *,
-    seed: int = 0,
-) -> NDArray[np.bool_]:
-    """Which rows are in a sample of every positive and the negatives whose key's hash is low.
+    random_state: int = 0,
+) -> NDArray[np.int64]:
+    """Positions of every positive and of the negatives whose key's hash is low.
 
     ::
 
-        kept where y = 1 or hash(key, seed) < negative_keep_rate,   hash in [0, 1)
+        kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
     The fate of a row depends on its key alone, not on the other rows, their order or the
     machine: numpy, pandas and Dask keep the same rows, and a row that comes again later is kept
@@ -113,8 +114,9 @@ def negative_downsample_by_key(
     negatives with different keys, more where keys are repeated. :func:`measured_keep_rates`
     gives what was kept.
 
-    Dask Series or Arrays are taken too: the mask is one like ``y``, and computed lazily. Whether
-    both labels occur, and are kept, is then seen by :func:`measured_keep_rates` only.
+    Dask Series or Arrays are taken too. They have no positions: the result is then a column of
+    booleans like ``y``, computed lazily, for ``frame[kept]``. Whether both labels occur, and are
+    kept, is then seen by :func:`measured_keep_rates` only.
 
     Parameters
     ----------
@@ -125,13 +127,14 @@ def negative_downsample_by_key(
         value; the string "5" is another key than the integer 5.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
         As in :func:`negative_downsample`.
-    seed : int >= 0
-        Another seed gives another, independent sample.
+    random_state : int >= 0
+        Another number gives another, independent sample. It is part of the hash, so generators are
+        not taken.
 
     Returns
     -------
-    ndarray of bool of shape (n,)
-        A mask: ``X[mask]``, ``y[mask]`` for arrays, frames and series.
+    ndarray of int64
+        Row positions in ascending order (``.iloc`` in pandas).
 
     Raises
     ------
@@ -142,9 +145,9 @@ def negative_downsample_by_key(
     Notes
     -----
     The hash is SplitMix64's output function, applied to the integer plus its increment, and
-    again to that xor the hashed seed; its upper 53 bits over 2^53 are the number in [0, 1).
-    Strings become integers by the first 8 bytes of BLAKE2b. It is part of the interface and will
-    not change.
+    again to that xor the hashed ``random_state``; its upper 53 bits over 2^53 are the number in
+    [0, 1). Strings become integers by the first 8 bytes of BLAKE2b. It is part of the interface
+    and will not change.
 
     References
     ----------
@@ -156,29 +159,29 @@ def negative_downsample_by_key(
     >>> from gbdt_objectives.priors import negative_downsample_by_key
     >>> user = np.arange(100_000)
     >>> y = (user % 1000 == 0).astype(int)
-    >>> mask = negative_downsample_by_key(y, user, 0.02)
-    >>> int(y[mask].sum()), int(mask.sum())
+    >>> rows = negative_downsample_by_key(y, user, 0.02)
+    >>> int(y[rows].sum()), len(rows)
     (100, 2124)
-    >>> part = slice(40_000, 60_000)
-    >>> bool((negative_downsample_by_key(y[part], user[part], 0.02) == mask[part]).all())
+    >>> later = negative_downsample_by_key(y[40_000:], user[40_000:], 0.02)
+    >>> bool((later + 40_000 == rows[rows >= 40_000]).all())
     True
     """
-    seed = _checks.whole_number("seed", seed, 0)
+    seed = _checks.whole_number("random_state", random_state, 0)
     columns, rate = {"y": y, "key": key}, None
     if np.ndim(negative_keep_rate) == 0:
         rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     else:
         columns["negative_keep_rate"] = negative_keep_rate
-    kept: NDArray[np.bool_] = map_parts(partial(kept_by_key, seed, rate), columns, bool)
+    kept: Any = map_parts(partial(kept_by_key, seed, rate), columns, bool)
     if is_dask(kept):
-        return kept
+        return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
     for label, rows in ((0, int((labels == 0).sum())), (1, int((labels == 1).sum()))):
         if rows == 0:
             raise ValueError(f"y has no row of the label {label}: every label must occur")
     if not kept[labels == 0].any():
         raise ValueError("y has negatives, of which the sample has none: raise its rate")
-    return kept
+    return np.flatnonzero(kept)
 
 
 def kept_by_key(
