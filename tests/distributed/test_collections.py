@@ -396,7 +396,7 @@ def test_prior_weights_and_keys_are_lazy() -> None:
             expected = go.priors.negative_downsample_by_key(
                 columns["y"], key, whole_rate, random_state=3
             )
-            assert np.flatnonzero(found).tolist() == expected.tolist()
+            assert np.flatnonzero(np.asarray(found)).tolist() == expected.tolist()
     frame = dd.from_pandas(pd.DataFrame({"y": columns["y"], "key": key}), npartitions=4)
     mask = go.priors.negative_downsample_by_key(frame["y"], frame["key"], 0.3)
     kept = frame[mask]
