@@ -101,7 +101,8 @@ REFUSED = "user-loss-coupled"
 
 def test_every_objective_trains_the_model_of_one_machine(workers: Workers) -> None:
     numbers = [k for name, k in TOGETHER.items() if name != REFUSED]
-    results, one = workers.run(fit, numbers), fit(0, 1, numbers)
+    results = workers.run(fit, numbers, deadline=300, timeout=120)  # some twenty trainings
+    one = fit(0, 1, numbers)
     for result in results:
         assert not isinstance(result, Failed), result.trace
         for k, (dump, margin) in one.items():
@@ -117,7 +118,7 @@ def test_every_objective_trains_the_model_of_one_machine(workers: Workers) -> No
 def test_a_users_loss_that_couples_rows_is_refused(pair: Workers) -> None:
     if REFUSED not in TOGETHER:
         pytest.skip("jax is not installed")
-    results = pair.run(fit, [TOGETHER[REFUSED]])
+    results = pair.run(fit, [TOGETHER[REFUSED]], deadline=300, timeout=120)  # jax compiles
     all_raise(results, "ValueError", "for a row depends on other rows")
 
 

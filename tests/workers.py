@@ -17,6 +17,9 @@ from typing import Any
 
 from xgboost.tracker import RabitTracker
 
+START = 300
+"""Seconds in which a process must have imported everything; the machine may be busy."""
+
 DEADLINE = 60
 """Seconds in which a case must be done, whatever happens."""
 
@@ -75,7 +78,7 @@ class Workers:
         """What each worker returned, or how it :class:`Failed`."""
         for here, _ in self._pairs:
             here.send((case, arguments, self.world))
-        ready = [self._receive(rank, DEADLINE) for rank in range(self.world)]
+        ready = [self._receive(rank, START) for rank in range(self.world)]
         assert ready == ["ready"] * self.world, ready
         tracker = RabitTracker(host_ip="127.0.0.1", n_workers=self.world, timeout=DEADLINE)
         tracker.start()

@@ -219,7 +219,8 @@ def test_paired_differences_and_their_errors():
 
 
 def test_published_run_writes_everything(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(config, "read", lambda scale: SMALL)
+    few_rounds = replace(SMALL, training=replace(SMALL.training, most_rounds=8, patience=3))
+    monkeypatch.setattr(config, "read", lambda scale: few_rounds)
     assert experiment.main(["published", "--quick", "--output", str(tmp_path)]) == 0
     assert ", not judged" in capsys.readouterr().out
     names = {f"{part}{kind}.csv" for part in ("simulated", "weighting")

@@ -15,7 +15,6 @@ from gbdt_objectives.evaluation import estimate_performance
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "within 0.03 of nominal" in capsys.readouterr().out

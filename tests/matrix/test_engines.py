@@ -33,7 +33,7 @@ def test_in_one_process(name: str) -> None:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_on_two_workers(pair: Workers, name: str) -> None:
-    for errors in pair.run(ask_all, name, CELLS):
+    for errors in pair.run(ask_all, name, CELLS, deadline=300, timeout=120):
         assert not isinstance(errors, Failed), errors.trace
         assert len(errors) == len(CELLS)
         for cell, error in zip(CELLS, errors, strict=True):
