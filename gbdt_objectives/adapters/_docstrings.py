@@ -1,15 +1,25 @@
-"""What ``help`` says of train and cv: written once, with the words of each library."""
+"""What ``help`` says in both libraries: written once, with the words of each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
+Documented = TypeVar("Documented", bound=Callable[..., Any])
+
+XGBOOST = {
+    "library": "xgboost", "title": "XGBoost", "kind": "XGB", "data": "xgboost.DMatrix",
+    "params": '{"max_depth": 2}', "margin": "output_margin", "place": "``base_score``",
+}  # fmt: skip
+LIGHTGBM = {
+    "library": "lightgbm", "title": "LightGBM", "kind": "LGBM", "data": "lightgbm.Dataset",
+    "params": '{"num_leaves": 4, "verbose": -1}', "margin": "raw_score",
+    "place": "the leaves of the first tree",
+}  # fmt: skip
 
 TRAIN = """
 
-Boosting starts at the objective's intercept, which goes into {intercept},
+Boosting starts at the objective's intercept, which goes into {place},
 and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the conventions.
 
 Parameters
@@ -101,12 +111,81 @@ Examples
 True
 """
 
+REGRESSOR = """
 
-def documented(text: str, **words: str) -> Callable[[F], F]:
-    """Add one of these texts to a function's docstring, which says its purpose."""
+With an ``objective`` such as ``qwk_objective()``, measured in each ``fit`` unless it is already,
+boosting starts at its intercept, which goes into {place}.
+With a ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric``{of_fit}, early stopping
+(by ``early_stopping_rounds`` or the callback ``{callback}``)
+looks at this metric alone, on the last evaluation set and in the metric's own direction, and the
+model holds the best rounds only. Without either it is {title}'s own estimator.{own}
 
-    def document(function: F) -> F:
-        function.__doc__ = f"{function.__doc__}{text.format(**words)}"
-        return function
+Parameters
+----------
+objective : str, callable or Objective
+    An Objective must predict numbers: its link is "identity" or "log", whose models predict
+    means, or is not declared. For probabilities use :class:`{kind}Classifier`. What {title}
+    would silently ignore under it is refused. ``fit`` takes what ``objective(function,
+    rows=["cost"])``, or ``named`` of your own ``Loss``, names as further arguments, ``cost=``.
+**kwargs
+    Parameters of ``{library}.{kind}Regressor``.
+
+Examples
+--------
+>>> import numpy as np
+>>> from gbdt_objectives import extended_qwk_metric, qwk_objective
+>>> from gbdt_objectives.adapters.{library} import {kind}Regressor
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
+>>> model = {kind}Regressor(objective=qwk_objective(), early_stopping_rounds=10,
+...     {parameters})
+>>> model = model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])],
+...     {arguments})
+>>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round().tolist()
+[1.0, 3.0]
+"""
+
+CLASSIFIER = """
+
+With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the log-odds of
+the labels, which go into {place}, and ``predict_proba`` gives the probabilities
+that the objective aims at. ``eval_metric`` does what :class:`{kind}Regressor` says. Without either
+it is {title}'s own estimator.
+
+An objective with the link "score", such as ``focal_objective(2)`` or
+``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
+fitted to the training rows. {labels}, and a class that does not
+occur keeps its column. ``predict`` gives the most probable class, and margins with
+``{margin}=True``. A metric for early stopping is ``loss_metric(objective)``.{own}
+
+Parameters
+----------
+objective : str, callable or Objective
+    An Objective must have class probabilities; for label units use :class:`{kind}Regressor`.
+    What {title} would silently ignore under it is refused.
+**kwargs
+    Parameters of ``{library}.{kind}Classifier``.
+
+Examples
+--------
+>>> import numpy as np
+>>> from gbdt_objectives import offset_logloss_objective
+>>> from gbdt_objectives.adapters.{library} import {kind}Classifier
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
+>>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
+>>> model = {kind}Classifier(objective=offset_logloss_objective(0.1), n_estimators=50,
+...     {parameters}).fit(X[keep], y[keep])
+>>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
+True
+"""
+
+
+def documented(text: str, **words: str) -> Callable[[Documented], Documented]:
+    """Add one of these texts to the docstring of a function or class, which says its purpose."""
+
+    def document(thing: Documented) -> Documented:
+        thing.__doc__ = f"{thing.__doc__}{text.format(**words)}"
+        return thing
 
     return document

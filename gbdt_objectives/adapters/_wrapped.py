@@ -12,10 +12,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
-from gbdt_objectives.adapters._estimators import (
-    evaluation_arguments,
-    set_temporarily,
-)
+from gbdt_objectives.adapters._estimators import evaluation_arguments, set_temporarily
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -37,26 +34,15 @@ CORRECTABLE_OBJECTIVES = {
 """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
 
 OWN_STOPPING = (
-    "early_stopping_rounds",
-    "early_stopping_round",
-    "early_stopping",
-    "n_iter_no_change",
-)
+    "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+)  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
 REWEIGHTING = {
-    "class_weight": None,
-    "class_weights": None,
-    "auto_class_weights": None,
-    "priors": None,
-    "class_prior": None,
-    "fit_prior": True,
-    "sampling_strategy": None,
-    "scale_pos_weight": 1,
-    "is_unbalance": False,
-    "pos_bagging_fraction": 1,
-    "neg_bagging_fraction": 1,
-}
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
 """Parameters that move the log-odds by themselves, with the value, besides None, that does not."""
 
 
@@ -95,7 +81,7 @@ def check_correctable(estimator: Any) -> None:
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
-    """Raise unless it predicts probabilities, and so log-odds, of the rows it is trained on."""
+    """Raise unless it predicts probabilities, and so log-odds, for the rows it is trained on."""
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)

@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
+from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
 from gbdt_objectives.adapters._train import Folds, Library
@@ -27,16 +27,10 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-WORDS = {
-    "library": "lightgbm", "title": "LightGBM", "data": "lightgbm.Dataset",
-    "params": '{"num_leaves": 4, "verbose": -1}',
-}  # fmt: skip
-"""What train and cv say in their docstrings."""
-
 
 @documented(
-    TRAIN, **WORDS, row_starts="an ``init_score``", margin="raw_score",
-    intercept="the leaves of the first tree", refused="``boosting='rf'``.",
+    TRAIN, **LIGHTGBM, row_starts="an ``init_score``",
+    refused="``boosting='rf'``.",
     shared="\n    Threads may share it, if their ``params`` agree on how it is binned.",
     rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
     booster="""
@@ -66,7 +60,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="dict", column="valid ",
+    CV, **LIGHTGBM, history="dict", column="valid ",
     kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
     LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
     boosters="""

@@ -18,7 +18,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._docstrings import CV, TRAIN, documented
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
 from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
 from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
@@ -26,16 +26,9 @@ from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
-WORDS = {
-    "library": "xgboost", "title": "XGBoost", "data": "xgboost.DMatrix",
-    "params": '{"max_depth": 2}',
-}  # fmt: skip
-"""What train and cv say in their docstrings."""
-
 
 @documented(
-    TRAIN, **WORDS, row_starts="a ``base_margin``", shared="", margin="output_margin",
-    intercept="``base_score`` (or the first trees, for several outputs)",
+    TRAIN, **XGBOOST, row_starts="a ``base_margin``", shared="",
     refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
     "    replaces the objective's intercept.",
     rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
@@ -69,7 +62,7 @@ def train(
 
 
 @documented(
-    CV, **WORDS, history="pandas.DataFrame or dict", boosters="", column="test-",
+    CV, **XGBOOST, history="pandas.DataFrame or dict", boosters="", column="test-",
     kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
 )  # fmt: skip
 def cv(
