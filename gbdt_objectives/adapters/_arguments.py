@@ -122,7 +122,6 @@ def _check_objective_is_said(function: str, params: Mapping[str, Any], objective
 
 
 def check_data(name: str, data: object, kind: type) -> None:
-    """Raise unless it is the library's own data set."""
     if not isinstance(data, kind):
         if type(data).__name__ in ("DaskDMatrix", "DaskQuantileDMatrix"):
             raise TypeError(
@@ -138,7 +137,6 @@ def check_data(name: str, data: object, kind: type) -> None:
 
 
 def check_objective(objective: object) -> None:
-    """Raise unless it is an objective of this package."""
     if isinstance(objective, Objective):
         return
     _checks.check_called("objective", objective)

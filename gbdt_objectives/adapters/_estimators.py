@@ -86,7 +86,6 @@ class Fitting:
         self.check()
 
     def fit(self) -> Any:
-        """The estimator, fitted."""
         objective, estimator = self.objective, self.estimator
         if objective is None:
             self.run()
@@ -124,11 +123,10 @@ class Fitting:
         """Turn all labels into class positions."""
         self.classes = classes
         self.given["y"] = class_positions("y", self.given["y"], classes)
-        sets = {
-            name: (X, class_positions(f"y of {name}", y, classes))
+        self.set_evaluation_sets([
+            (X, class_positions(f"y of {name}", y, classes))
             for name, (X, y) in self.evaluation_sets().items()
-        }
-        self.set_evaluation_sets(list(sets.values()))
+        ])  # fmt: skip
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -207,7 +205,6 @@ class Fitting:
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
-        """The class of each row, (n,)."""
         return estimator.classes_[p.argmax(axis=1)]
 
     @staticmethod
@@ -382,12 +379,12 @@ def request_rows(kind: type[Estimator]) -> None:
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
 
     def set_fit_request(self: Any, **requests: Any) -> Any:
-        """Choose what metadata routing passes on to ``fit``; as in scikit-learn."""
+        """Choose what metadata routing passes on to ``fit``, as scikit-learn does."""
         names = [*generated.keys, *row_names(self.objective)]
         return type(generated)("fit", names).__get__(self, type(self))(**requests)
 
     def get_metadata_routing(self: Any) -> Any:
-        """What metadata routing passes on to ``fit``; as in scikit-learn."""
+        """What metadata routing passes on to ``fit``, in scikit-learn's form."""
         routing = routing_of(self)
         for name in row_names(self.objective):
             if name not in routing.fit.requests:

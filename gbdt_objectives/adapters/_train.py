@@ -1,4 +1,4 @@
-"""train and cv, as both libraries do them."""
+"""train and cv, in the steps that both libraries share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ class Library:
 
 
 def train(library: Library, request: Request) -> Any:
-    """A booster, trained on the objective."""
     datasets = _arguments.check_arguments(request, library.data, library.instead)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
@@ -88,7 +87,6 @@ def find_callbacks(
 
 
 def cv(library: Library, request: Request) -> Any:
-    """The history of a cross-validation, as the library gives it."""
     _arguments.check_arguments(request, library.data, library.instead)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")

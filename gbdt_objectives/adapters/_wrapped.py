@@ -110,7 +110,7 @@ def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
 
 
 def _adapter(kind: str, module: str) -> Any:
-    """A module of a library's adapter, which imports the library."""
+    """A module of a library's adapter, imported with the library itself."""
     return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 
@@ -152,10 +152,8 @@ def fit(
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours.
-
-    Stopped on the metric of the rows held out, if there are any.
-    """
+    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
+    stops on the metric of the rows held out, if there are any."""
     if objective is not None:
         estimator.set_params(objective=objective)
     fitting = _adapter(kind, "estimators").Fitting

@@ -16,10 +16,8 @@ from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.lightgbm import parameters as table
-from gbdt_objectives.adapters.lightgbm._train import continues, explain_errors, finish
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
+from gbdt_objectives.adapters.lightgbm import _train, parameters as table, stopping
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -34,8 +32,6 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 
 
 class Fitting(_estimators.Fitting):
-    """One fit of an estimator of LightGBM."""
-
     library = "lightgbm"
     model = lgb.LGBMModel
     fitted = "_objective"
@@ -66,7 +62,7 @@ class Fitting(_estimators.Fitting):
         self.parameters |= {default: found[alias] for alias, default in written.items()}
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
-        stops_early = any_stops_early(self.given.get("callbacks", ()))
+        stops_early = stopping.any_stops_early(self.given.get("callbacks", ()))
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
             _estimators.refuse_built_in_metrics(metrics, objective, "LightGBM")
@@ -82,7 +78,7 @@ class Fitting(_estimators.Fitting):
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""
-        callbacks = direct_callbacks(self.given.get("callbacks"), metric)
+        callbacks = stopping.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
         for name in ALIASES["early_stopping_round"]:
             rounds = found.get(name)
@@ -90,8 +86,9 @@ class Fitting(_estimators.Fitting):
                 continue
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, rounds) > 0:
-                callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-        if any_stops_early(callbacks):
+                whole = _checks.whole_number(name, rounds, 1)
+                callbacks.append(stopping.StopEarly(metric, whole))
+        if stopping.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
@@ -130,10 +127,10 @@ class Fitting(_estimators.Fitting):
                 raise ValueError(
                     f"{name} is given, but an init_score would be missing from the predictions: "
                     "leave it out, boosting starts at the objective's intercept, which stays in "
-                    "the model; for a start that differs by row use train of "
-                    "gbdt_objectives.adapters.lightgbm"
+                    "the model; for a start that differs by row use "
+                    "gbdt_objectives.adapters.lightgbm.train"
                 )
-        if continues(self.given, objective):
+        if _train.continues(self.given, objective):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 
@@ -147,7 +144,7 @@ class Fitting(_estimators.Fitting):
         if self.classes is not None:
             estimator._n_classes = 1  # LightGBM makes it num_class
         try:
-            with explain_errors():
+            with _train.explain_errors():
                 yield
         except BaseException:
             vars(estimator).update(earlier)  # to match the booster, which is the earlier one
@@ -156,7 +153,7 @@ class Fitting(_estimators.Fitting):
             estimator._classes, estimator._n_classes = self.classes, len(self.classes)
             estimator._class_weight = None
 
-    finish = staticmethod(finish)
+    finish = staticmethod(_train.finish)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -182,7 +179,7 @@ def _check_names(names: list[Any]) -> None:
     """Raise for a name that LightGBM would drop without a word, to stop on its default alone."""
     for name in names:
         for one in name.split(",") if isinstance(name, str) else ():
-            if not knows_metric(one.strip()):
+            if not table.knows_metric(one.strip()):
                 raise ValueError(
                     f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
                     f"measure its default alone: {_estimators.sounding_like(one)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -285,19 +285,14 @@ def start_measured(
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
-    if base_score is not None:
-        start = margin(_checks.number("base_score", _as_number(base_score)), objective)
-    else:
+    if base_score is None:
         start = float(start_margin(objective))
+    else:
+        if isinstance(base_score, str):  # XGBoost takes numbers written as strings
+            with suppress(ValueError):
+                base_score = float(base_score)
+        start = margin(_checks.number("base_score", base_score), objective)
     return StartedObjective(objective, start), {"base_score": prediction(start, named)}
-
-
-def _as_number(value: Any) -> Any:
-    """XGBoost takes numbers written as strings."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def start_at_margins(
@@ -310,8 +305,8 @@ def start_at_margins(
             "base_score and base_margin are both given: XGBoost would ignore the first; leave "
             "one of them out"
         )
-    base_score = prediction(0.0, named) if objective.outputs == 1 else 0.0
-    return StartedObjective(objective, starts), {"base_score": base_score}
+    zero = prediction(0.0, named) if objective.outputs == 1 else 0.0
+    return StartedObjective(objective, starts), {"base_score": zero}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:

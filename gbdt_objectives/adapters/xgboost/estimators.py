@@ -30,8 +30,6 @@ OWN = {
 
 
 class Fitting(_estimators.Fitting):
-    """One fit of an estimator of XGBoost."""
-
     library = "xgboost"
     model = xgb.XGBModel
     fitted = "objective_"
