@@ -31,10 +31,8 @@ def check_installed(library: str) -> None:
 
 
 def check_loaded() -> None:
-    """Raise ImportError if a booster is loaded that is too old; never imports one.
-
-    For objectives, which a booster may call without our adapters: cheap enough for every round.
-    """
+    """Raise ImportError if a booster is loaded that is too old; import none. Objectives call it in
+    every round, which a booster may run without our adapters: it is cheap enough."""
     for library in FLOORS:
         module = sys.modules.get(library)
         if module is not None and _accepted.get(library) is not module:
@@ -54,10 +52,8 @@ def _check(library: str, module: ModuleType) -> None:
 
 
 def _key(version: str) -> tuple[list[int], bool]:
-    """What sorts versions: 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1.
-
-    Anything that does not start as a version does counts as new.
-    """
+    """A key that sorts 2.9 < 2.10rc1, 2.10-dev < 2.10 = 2.10.0+cuda = 2.10.0.post1 < 2.10.1.
+    What does not start like a version counts as new."""
     parts = re.match(r"\d+(?:\.\d+)*", version)
     if parts is None:
         return [sys.maxsize], True

@@ -1,48 +1,42 @@
 """Where objectives and metrics meet a booster: ``adapters.xgboost`` and ``adapters.lightgbm``.
 
 Both have ``train``, ``cv``, ``shift_intercept`` and ``imbalance_shift``, with the same arguments
-and meaning, and the library's estimators, made drop-in.
+and meaning, and drop-in replacements of the library's estimators.
 
 Conventions
 -----------
-Start: boosting starts at the objective's intercept, evaluation sets too, and the intercept is
-inside the model. An objective that was made without labels, such as ``qwk_objective()``, is
-measured on the training rows, per fit and per fold. In ``train`` a start per row, XGBoost's
-``base_margin`` or LightGBM's ``init_score``, replaces the intercept: all data sets need one, and
-the model's own intercept is then 0.
+Start: boosting starts at the objective's intercept, on evaluation sets too, and the model holds
+it. An objective that was made without labels, such as ``qwk_objective()``, is measured on the
+training rows of each fit and fold. A start per row, XGBoost's ``base_margin`` or LightGBM's
+``init_score``, replaces the intercept in ``train``: all data sets need one, and the model's own
+intercept is then 0.
 
-Stop: early stopping is on the given metric, on the last evaluation set, in the metric's own
+Stop: early stopping looks at the given metric on the last evaluation set, in the metric's own
 direction, and the model holds the rounds up to the best one only. A metric of classes, such as
 ``qwk_metric()``, does not move while all rows are in one class; such rounds at the beginning use
-up no patience, and a best round among the first few gives a warning.
+up no patience. A best round among the first few gives a warning.
 
-Predict: in natural units, the label's for an identity link, the mean for "log", the probability of
-label 1 for "logit" and of each class for "softmax", also after saving and loading without this
-package. Of an objective with the link "score", such as ``focal_objective(2)``, a booster predicts
-the score itself, the margin, (n,) or for K outputs (n, K). Its probabilities are
-``objective.class_probability(margin)``, after ``objective = objective.fitted(y,
-booster.predict(training_rows))`` if it fits thresholds, as ``ordinal_logit_objective(K)`` does. The
-classifiers do both: their ``objective_`` is fitted.
+Predict: a booster predicts in natural units, also after saving and loading without this package:
+label units for an identity link, the mean for "log", the probability of label 1 for "logit" and
+of each class for "softmax". With the link "score", as of ``focal_objective(2)``, it predicts the
+margin (the untransformed score), (n,) or for K outputs (n, K), and
+``objective.class_probability(margin)`` gives the probabilities. An objective that fits
+thresholds, as ``ordinal_logit_objective(K)`` does, needs ``objective = objective.fitted(y,
+booster.predict(training_rows))`` before. The classifiers do both: their ``objective_`` is fitted.
 
 Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model``, starts
-at its margins, whatever it was trained on: they are the same numbers, which now mean what the
-objective says. The model may be a booster, a fitted estimator or a path.
+at its margins, whatever it was trained on: the numbers stay, and mean what the objective says. The
+model may be a booster, a fitted estimator or a path.
 
-Outputs: an objective with K outputs sets ``num_class``; another one is refused. Its intercepts,
-one for each output, are in the first K trees.
+Outputs: an objective with K outputs sets ``num_class``, and any other value is refused. Its
+intercepts, one for each output, are in the first K trees.
 
-Refuse: what the library would silently ignore or misinterpret under a custom objective.
+Refuse: the adapters refuse what the library would ignore or misread under a custom objective.
 
-Negatives kept at rates that differ by row: after ``rows = negative_downsample(y, rates)`` train
-on ``data`` of these rows with ``offset_logloss_objective(rates[rows])``. The model predicts the
-population's probabilities without knowing the rates. ``evals`` are measured as the population:
-leave their rows as they are, or, if these were sampled too, give their negatives weights of 1/r;
-the metric is ``weighted_logloss_metric(1)``.
-
-Values by row, such rates and the ``rows`` of ``objective(function, rows={"cost": cost})``, are
-those of the training rows, in their order. ``cv`` splits them. Where scikit-learn splits, give
-them to ``fit`` of a drop-in estimator with ``objective(function, rows=["cost"])``:
-``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``, also with metadata routing, where they are
+Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
+cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
+splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit`` of a drop-in
+estimator: ``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``. With metadata routing they are
 requested without ``set_fit_request``.
 """
 
@@ -72,16 +66,14 @@ BoosterT = TypeVar("BoosterT")
 def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     """A copy of a trained booster whose every margin is larger by ``delta``, for good.
 
-    The shift is inside the saved model: it survives saving, loading and pickling. The result
-    is checked by predicting; of the SHAP values only the bias moves. What cannot be
-    represented is refused.
+    The shift is inside the saved model: it survives saving, loading and pickling. The result is
+    checked by predicting. ``docs/intercept.md`` says where in the model it is.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster
-        Trained: identity, logistic or softmax link. That of an estimator is
-        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM). Not with XGBoost's vector leaves,
-        nor with LightGBM's ``reg_sqrt`` or one model for each class against the rest.
+        Trained, with an identity, logistic or softmax link. An estimator has it as
+        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
     delta : float, or array of shape (K,) for K outputs
         In margin units: label units, or log-odds (for softmax up to a constant), for instance
         from ``log_odds_shift`` or :func:`imbalance_shift`.
@@ -89,7 +81,7 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     Returns
     -------
     Booster
-        Of the same kind.
+        A booster of the same library.
 
     Raises
     ------
@@ -97,22 +89,11 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
         If it is not a booster, or ``delta`` is not a number for a model with one output.
     ValueError
         If ``delta`` does not have one element per output, or the shift cannot be represented:
-        the margin is neither in label units nor log-odds (counts, survival, ranking), or there
-        is no leaf where one is needed.
+        the margin is neither in label units nor log-odds (counts, survival, ranking,
+        ``reg_sqrt``, one model for each class against the rest), or no leaf can hold it (no
+        trees, XGBoost's vector leaves).
     RuntimeError
         If the edited model does not predict what it should.
-
-    Notes
-    -----
-    In XGBoost it moves ``base_score`` as far as possible, which does not act on rows predicted with
-    a ``base_margin`` of their own. What a logistic ``base_score`` cannot hold (beyond probability
-    1e-6, and float32 close to 1), and any shift of several outputs, goes into the leaves of each
-    output's first tree, which slices and predictions that leave the first round out miss.
-
-    In LightGBM it is in these leaves, of every tree in a random forest, which averages them; it is
-    lost when predicting with ``start_iteration`` > 0. With the parameter ``sigmoid`` the log-odds
-    are sigmoid * raw score, and the raw score moves by delta / sigmoid. The raw score and the SHAP
-    values of a random forest are sums over its trees, and move by one delta per tree.
 
     Examples
     --------
@@ -136,53 +117,31 @@ def imbalance_shift(
 ) -> LogOddsShift:
     """What to add to a model's log-odds to undo what was done against imbalance.
 
-    Without X it is read from the parameters of a booster, which multiply the odds of the
-    positive class by a constant::
-
-        scale_pos_weight                          c      shift  -log c
-        is_unbalance (LightGBM)                          shift  -log(negatives / positives)
-        neg_, pos_bagging_fraction (LightGBM)     b, a   shift  log(b / a)
-
-    In LightGBM they add up, bagging fractions only if ``bagging_freq`` > 0. Exact for a model that
-    has converged, whose trees have learnt the weights; LightGBM starts at the mean of all rows, so
-    that after few rounds the shift of bagging fractions is too large. It reads the parameters, not
-    the intercept: after shifting, the result is the same again.
-
-    A model does not know of weights given per row, ``class_weight``, or rows left out or
-    repeated before training. With X and y, a sample of the population that the probabilities
-    are to be of, the shift is inferred, from any classifier: it is the one d that brings the
-    mean prediction to the mean outcome, ::
-
-        sum w sigmoid(z + d) = sum w y,    z the model's log-odds
-
-    After shifting, it is 0. It assumes that nothing but the balance of the classes is wrong, and
-    rows that the model was not trained on; ``docs/rare_events.md`` says what to do if more is.
+    Without X the shift is read from the booster's parameters, which multiply the odds of the
+    positive class. With X and y, a sample of the population, it is inferred from the predictions
+    of any classifier: it is the d with sum w sigmoid(z + d) = sum w y, where z are the model's
+    log-odds and w the weights. ``docs/rare_events.md`` says which of the two to use, and what
+    each assumes.
 
     Parameters
     ----------
     booster : xgboost.Booster or lightgbm.Booster; with X also a fitted classifier
-        Trained on the library's own binary objective; also after saving and loading. Custom
-        objectives and LightGBM's ``cross_entropy`` ignore these parameters. With X: any whose
-        margin is log-odds, or a classifier of two classes with ``predict_proba``.
+        Without X it was trained on the library's own binary objective. With X its margin is
+        log-odds, or it is a classifier of two classes with ``predict_proba``.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
-        Rows of the population, neither weighted nor downsampled. A DMatrix may have a
-        ``base_margin``, and knows which values are missing.
+        Rows of the population that the model was not trained on, neither weighted nor
+        downsampled. A DMatrix may have a ``base_margin``, and knows which values are missing.
     y : array-like of shape (n,), optional
-        With X: its labels, 0 and 1 or those of the classifier. Without X, as ``y=``: the
-        training labels, 0 and 1; needed for ``is_unbalance`` only, which weights the classes by
-        their counts: the model does not store them.
+        With X: its labels, 0 and 1 or those of the classifier. Without X, as ``y=``: the training
+        labels, 0 and 1, which only ``is_unbalance`` needs.
     sample_weight : array-like of shape (n,), optional
         Makes the rows of X stand for the population; w means the same as w copies of the row.
 
     Returns
     -------
     LogOddsShift
-        In log-odds, for :func:`shift_intercept` or ``correct_margin``. Where it is inferred,
-        its attribute ``standard_error`` is that of d, for independent rows: ::
-
-            sqrt(sum w^2 (y - p)^2) / sum w p (1 - p),    p = sigmoid(z + d)
-
-        In it a row counts as one, however much it weighs.
+        In log-odds, for :func:`shift_intercept` or ``correct_margin``. An inferred one has a
+        ``standard_error``, for independent rows.
 
     Raises
     ------
@@ -209,12 +168,10 @@ def imbalance_shift(
     >>> params = {"objective": "binary:logistic", "scale_pos_weight": 3, "base_score": 0.5}
     >>> data = xgb.DMatrix(np.zeros((4, 1)), label=[0, 0, 0, 1])
     >>> booster = xgb.train(params, data, 20)
-    >>> booster.predict(data).round(3)[0].item()
-    0.5
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
 
-    Of positives weighted by 20 per row, unknown to the model:
+    Here each positive weighs 20, which the model does not know:
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((20_000, 1))

@@ -40,7 +40,7 @@ WRAPPED = "write objective=gbdt_objectives.objective(function)"
 """What to do with a gradient function of one's own."""
 
 ABSENT: Any = None
-"""Default of ``objective``, which is needed: for a message that says what to write."""
+"""The default of ``objective``, which is needed: without it a message says what to write."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,8 @@ class Request:
 def check_arguments(
     request: Request, kind: type, instead_here: Mapping[str, str]
 ) -> dict[str, Any]:
-    """All data sets by the names that messages give them; raise for anything that the booster
-    would misread or silently ignore.
-
-    ``kind`` is the library's class of data.
-    """
+    """All data sets, of the library's class ``kind``, by the names that messages give them. Raise
+    for anything that the booster would misread or silently ignore."""
     function, params, others = request.function, request.params, request.others
     objective, metric, evals = request.objective, request.metric, request.evals
     rounds = request.early_stopping_rounds
@@ -109,32 +106,29 @@ def _is_function(value: object) -> bool:
 
 
 def _check_objective_is_said(function: str, params: Mapping[str, Any], objective: object) -> None:
-    """Raise for an objective in params, where the libraries' own train has it, and none beside."""
-    if objective is not None or params.get("objective") is None:
+    """Raise if objective= is missing but params has one, as for the libraries' own train."""
+    found = params.get("objective")
+    if objective is not None or found is None:
         return
-    found = params["objective"]
+    instead = WRAPPED if _is_function(found) else f"pass it to {function}(), objective="
     if isinstance(found, str):
         instead = (
             "for an objective of the library call its own function; for one of gbdt_objectives "
             f"pass objective= to {function}(), such as qwk_objective()"
         )
-    else:
-        instead = WRAPPED if _is_function(found) else f"pass it to {function}(), objective="
     raise TypeError(
         f"params['objective'] is {_checks.shown(found)} and objective= is missing: {instead}"
     )
 
 
 def check_data(name: str, data: object, kind: type) -> None:
-    """Raise unless it is the library's own data set."""
     if not isinstance(data, kind):
-        library = kind.__module__.split(".")[0]
         if type(data).__name__ in ("DaskDMatrix", "DaskQuantileDMatrix"):
             raise TypeError(
                 f"{name} is a {type(data).__name__}, of many machines: use train of "
                 "gbdt_objectives.distributed.dask, train(client, params, data, ...)"
             )
-        place, arguments = f"{library}.{kind.__name__}", "X, label=y"
+        place, arguments = f"{kind.__module__.split('.')[0]}.{kind.__name__}", "X, label=y"
         if kind.__name__ == "DaskDMatrix":
             place, arguments = "xgboost.dask.DaskDMatrix", "client, X, y"
         raise TypeError(
@@ -143,7 +137,6 @@ def check_data(name: str, data: object, kind: type) -> None:
 
 
 def check_objective(objective: object) -> None:
-    """Raise unless it is an objective of this package."""
     if isinstance(objective, Objective):
         return
     _checks.check_called("objective", objective)
@@ -158,19 +151,17 @@ def check_objective(objective: object) -> None:
 def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
     """Raise if ``num_class``, by any of its names, is not the objective's number of outputs."""
     K = objective.outputs
+    why = (
+        f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
+        "the objective for as many classes"
+    )
     if K == 1:
-        refuse(
-            params, names, (0, 1),
+        why = (
             "the objective has one margin per row; leave it out, or train an objective with as "
             "many outputs (a function of your own with the library's own train(), as "
-            "gbdt_objectives.objective(function))",
-        )  # fmt: skip
-    else:
-        refuse(
-            params, names, (K,),
-            f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or "
-            "make the objective for as many classes",
-        )  # fmt: skip
+            "gbdt_objectives.objective(function))"
+        )
+    refuse(params, names, (0, 1) if K == 1 else (K,), why)
 
 
 def several_outputs(objective: Objective) -> dict[str, int]:
@@ -192,7 +183,7 @@ def check_metric(metric: object, objective: object) -> None:
             f"{_checks.shown(metric)}: nothing else knows the direction in which to stop"
         )
     if not isinstance(objective, Objective):
-        return  # a function of the library's own form, of which only its author knows more
+        return  # a function of the library's own form, whose margins only its author knows
     link = objective.link
     fits = metric.link is None or metric.link.reads(link)
     if metric.input_space == "probability":
@@ -203,8 +194,7 @@ def check_metric(metric: object, objective: object) -> None:
             f"metric {metric.name!r} takes probabilities, but boosters pass margins under a custom "
             f"objective: {fitting}"
         )
-    if not fits:
-        assert metric.link is not None
+    if metric.link is not None and not fits:
         raise ValueError(
             f"metric {metric.name!r} takes {metric.link.margins}, but {objective!r} trains "
             f"{link.margins}: {link.metric}"
@@ -241,21 +231,19 @@ def check_held_out(
     labels: Callable[[int | None], Any],
     name: str | None = None,
 ) -> None:
-    """Raise if what early stopping looks at, the last of ``evals`` (data, name) or the one of this
-    name, is missing or the training data; warn if it seems to be a copy of that.
+    """Raise if what early stopping looks at is missing or the training data; warn if it seems to
+    be a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
 
-    ``labels`` returns those of evals[k], or of the training data (None).
+    ``labels`` returns the labels of evals[k], or of the training data (None).
     """
     seen = [pair for pair in evals if name in (None, pair[1])]
-    if evals and not seen:
+    if not seen:
         raise ValueError(
             f"early stopping is to look at {name!r}, but the evaluation sets are "
             f"{', '.join(repr(its_name) for _, its_name in evals)}: give one of these names"
-        )
-    if not seen:
-        raise ValueError(
-            "early stopping needs held-out rows: pass them in evals= of train or eval_set= of fit, "
-            "or leave early stopping out"
+            if evals
+            else "early stopping needs held-out rows: pass them in evals= of train or eval_set= "
+            "of fit, or leave early stopping out"
         )
     dataset, its_name = seen[-1]
     if dataset is data:
@@ -274,7 +262,7 @@ def check_held_out(
 
 
 def _same_labels(a: Any, b: Any) -> bool:
-    """Whether both are labels in memory, as many and equal."""
+    """Whether both are labels in memory, equally many and equal."""
     if a is None or b is None or hasattr(a, "__dask_graph__"):
         return False
     first, second = np.ravel(to_host(a)), np.ravel(to_host(b))
@@ -302,6 +290,14 @@ def refuse(
             )
 
 
+NO_MARGIN = "whose margin is neither in label units nor log-odds: a shift would not mean anything"
+NO_LOG_ODDS = "whose model has no log-odds of a positive class for a shift to correct"
+
+
+def refuse_objective(name: str, why: str) -> NoReturn:
+    raise ValueError(f"the booster's objective is {name!r}, {why}")
+
+
 def read_shift(delta: ArrayLike, outputs: int) -> Array:
     """What to add to the margin of each output, shape (K,)."""
     if outputs == 1:
@@ -325,22 +321,8 @@ def check_moved(found: Array, expected: Array, tolerance: Array) -> None:
         )
 
 
-def refuse_margin(objective: str) -> NoReturn:
-    raise ValueError(
-        f"the booster's objective is {objective!r}, whose margin is neither in label units nor "
-        "log-odds: a shift would not mean anything"
-    )
-
-
-def refuse_no_log_odds(objective: str) -> NoReturn:
-    raise ValueError(
-        f"the booster's objective is {objective!r}: its model has no log-odds of a positive class "
-        "for a shift to correct"
-    )
-
-
 def same(value: object, allowed: tuple[object, ...]) -> bool:
-    """Whether it is one of ``allowed``, in any spelling that boosters accept: "false" is 0."""
+    """Whether it is one of ``allowed``, in any spelling that boosters accept, as "false" for 0."""
 
     def plain(x: object) -> str:
         text = str(x).strip().lower()
@@ -363,7 +345,7 @@ def _check_evals(evals: object, *, parses_names: bool) -> None:
     for name in names:
         if not name:
             raise ValueError("a name in evals is empty: name what it holds, such as 'held_out'")
-        if parses_names and set(name) & set(" \t\n:-"):  # XGBoost, its own report
+        if parses_names and set(name) & set(" \t\n:-"):  # XGBoost parses its own report
             raise ValueError(
                 f"a name in evals must not contain a blank, ':' or '-', found "
                 f"{_checks.shown(name)}: write 'held_out' for 'held out'"

@@ -54,16 +54,16 @@ class Fitting:
     parameters : dict
         What to set on the estimator while the library's own fit runs.
     classes : ndarray or None
-        The classes of labels that a score is trained on; the library sees their positions.
+        The classes, if a score is trained on them; the library then sees their positions.
     """
 
     library: Library
     model: Any
-    """The library's class whose fit and predict know of no classes."""
+    """The library's class whose fit and predict know nothing about classes."""
     fitted: str
     """The attribute of an estimator for its fitted objective."""
     evaluation_set: str
-    """What messages call one, a format of its number."""
+    """What messages call an evaluation set, a format of its number."""
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
     metrics_in_fit: bool
@@ -74,9 +74,9 @@ class Fitting:
         self.is_classifier = isinstance(estimator, ClassifierMixin)
         in_fit = self.metrics_in_fit
         check_places(estimator, in_fit)
-        objective = own_objective(estimator, classifier=self.is_classifier)
+        own = own_objective(estimator, classifier=self.is_classifier)
         args, kwargs = _by_keyword(library_fit, args, kwargs)
-        self.objective, self.given = read_arguments(objective, library_fit, *args, **kwargs)
+        self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
         self.metrics = read_metrics(asked, estimator, classifier=self.is_classifier)
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
@@ -86,7 +86,6 @@ class Fitting:
         self.check()
 
     def fit(self) -> Any:
-        """The estimator, fitted."""
         objective, estimator = self.objective, self.estimator
         if objective is None:
             self.run()
@@ -124,11 +123,10 @@ class Fitting:
         """Turn all labels into class positions."""
         self.classes = classes
         self.given["y"] = class_positions("y", self.given["y"], classes)
-        sets = {
-            name: (X, class_positions(f"y of {name}", y, classes))
+        self.set_evaluation_sets([
+            (X, class_positions(f"y of {name}", y, classes))
             for name, (X, y) in self.evaluation_sets().items()
-        }
-        self.set_evaluation_sets(list(sets.values()))
+        ])  # fmt: skip
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -161,20 +159,17 @@ class Fitting:
         return {self.evaluation_set.format(k): (X, y) for k, (X, y) in enumerate(pairs)}
 
     def set_evaluation_sets(self, pairs: list[tuple[Any, Any]]) -> None:
-        """Replace them by these; none by none."""
+        """Replace the evaluation sets by these, if there are any."""
         if pairs:
             self.given.pop("eval_set", None)
             self.given |= evaluation_arguments(self.library_fit, pairs)
 
     def check_held_out(self, prefix: str, name: str | None = None) -> None:
         """Raise or warn if the evaluation set on which fit is to stop early is not held out."""
+        X, y = self.given["X"], self.given["y"]
         pairs = list(self.evaluation_sets().values())
-
-        def labels(k: int | None) -> Any:
-            return self.given["y"] if k is None else pairs[k][1]
-
         sets = [(X, f"{prefix}_{k}") for k, (X, _) in enumerate(pairs)]
-        _arguments.check_held_out(sets, self.given["X"], labels, name)
+        _arguments.check_held_out(sets, X, lambda k: y if k is None else pairs[k][1], name)
 
     def _fit_to_margins(
         self, objective: Objective, y: Array, w: Array | None, asked: dict[str, Any]
@@ -210,10 +205,7 @@ class Fitting:
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
-        """The class of each row, (n,)."""
         return estimator.classes_[p.argmax(axis=1)]
-
-    # What differs.
 
     @staticmethod
     def reads(fitted: object) -> bool:
@@ -221,7 +213,7 @@ class Fitting:
         return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
 
     def check(self) -> None:
-        """Refuse what the library would ignore or misread, and tell it all else in its words."""
+        """Refuse what the library would ignore or misread; say the rest in its parameters."""
         raise NotImplementedError
 
     def find_classes(self, objective: Objective) -> Array:
@@ -238,7 +230,7 @@ class Fitting:
         return classes
 
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
-        """Where boosting starts, which the parameters say."""
+        """The objective as the library calls it; ``parameters`` say where boosting starts."""
         raise NotImplementedError
 
     def around(self) -> AbstractContextManager[None]:
@@ -266,21 +258,17 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
         if not issubclass(kind, ClassifierMixin):
             return kind
 
-        @copy_signature(library.predict)
-        def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-            library_predict = super(kind, self).predict
-            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
-            if p is None:
-                return library_predict(X, *args, **kwargs)
-            return fitting.most_probable(self, p)
+        def predicting(name: str, answer: Callable[[Any, Any], Any]) -> Any:
+            @copy_signature(getattr(library, name))
+            def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+                library_predict = getattr(super(kind, self), name)
+                p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
+                return library_predict(X, *args, **kwargs) if p is None else answer(self, p)
 
-        @copy_signature(library.predict_proba)
-        def predict_proba(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-            library_predict = super(kind, self).predict_proba
-            p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
-            return library_predict(X, *args, **kwargs) if p is None else p
+            return predict
 
-        kind.predict, kind.predict_proba = predict, predict_proba
+        kind.predict = predicting("predict", fitting.most_probable)
+        kind.predict_proba = predicting("predict_proba", lambda self, p: p)
         return kind
 
     return extend
@@ -296,7 +284,8 @@ def evaluation_arguments(library_fit: Any, pairs: list[tuple[Any, Any]]) -> dict
 def _by_keyword(
     library_fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What must follow X and y by name: XGBoost takes it by position, too, and warns."""
+    """Name the arguments after X and y that have names only: XGBoost takes them by position, too,
+    and warns."""
     call = signature(library_fit).parameters
     names = [n for n in list(call)[2 : len(args)] if call[n].kind is Parameter.KEYWORD_ONLY]
     if not names or len(args) > len(names) + 2 or kwargs.keys() & set(names):
@@ -308,7 +297,7 @@ def _by_keyword(
 def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
     """Give a fit the signature and docstring of the library's, which scikit-learn inspects."""
     decorator: Any = wraps(library_fit)
-    return lambda fit: decorator(fit)
+    return decorator  # type: ignore[no-any-return]
 
 
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -317,14 +306,13 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
     if not any(p.kind is Parameter.VAR_KEYWORD for p in call.parameters.values()):
         for name in kwargs:
             if name not in call.parameters:
-                estimator = fit.__self__
-                of_rows = getattr(estimator.objective, "whole", False)
+                estimator, named = fit.__self__, ""
+                if getattr(estimator.objective, "whole", False):
+                    named = f"; values by row are named, objective(function, rows=[{name!r}])"
                 raise TypeError(
                     f"{fit.__name__}() has no argument {name!r}, only "
                     f"{', '.join(call.parameters)}: a parameter goes to the estimator, "
-                    f"{type(estimator).__name__}({name}=...)"
-                    + f"; values by row are named, objective(function, rows=[{name!r}])"
-                    * of_rows
+                    f"{type(estimator).__name__}({name}=...){named}"
                 )
     found = call.bind(*args, **kwargs).arguments
     for name, parameter in call.parameters.items():
@@ -334,7 +322,7 @@ def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
 
 
 def whole_numbers(y: Any) -> Any:
-    """Labels of dtype object as integers, where they are; any others as they are."""
+    """Labels of dtype object that are integers, as integers; any others as they are."""
     if getattr(getattr(y, "dtype", None), "kind", None) != "O":
         return y
     plain = np.array(np.asarray(y).tolist())
@@ -361,8 +349,14 @@ def read_arguments(
             f"fit() got {', '.join(rows)}, but the objective has it already: make it with the "
             "names only, objective.without_rows()"
         )
+    X = given["X"]
     for name, values in rows.items():
-        check_same_index(name, values, given["X"])
+        pandas = hasattr(values, "iloc") and hasattr(X, "iloc")
+        if pandas and not X.index.equals(values.index):
+            raise ValueError(
+                f"{name} and X have different indexes, but rows are taken in their order: pass "
+                f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
+            )
     if given.get("y") is None:
         raise ValueError(
             f"This {type(fit.__self__).__name__} estimator requires y to be passed, but the target "
@@ -377,15 +371,6 @@ def read_arguments(
     return objective.with_rows(rows) if rows else objective, given
 
 
-def check_same_index(name: str, values: Any, X: Any) -> None:
-    """Raise if two pandas objects, which are taken row by row, have another index each."""
-    if hasattr(values, "iloc") and hasattr(X, "iloc") and not X.index.equals(values.index):
-        raise ValueError(
-            f"{name} and X have another index each, but rows are taken in their order: pass "
-            f"{name}.loc[X.index], or {name}.to_numpy() if they are in the same order"
-        )
-
-
 def request_rows(kind: type[Estimator]) -> None:
     """Let scikit-learn's metadata routing know what the objective's rows name: it is requested
     for fit, and set_fit_request takes it."""
@@ -394,12 +379,12 @@ def request_rows(kind: type[Estimator]) -> None:
     generated, routing_of = getattr_static(kind, "set_fit_request"), kind.get_metadata_routing
 
     def set_fit_request(self: Any, **requests: Any) -> Any:
-        """Choose what metadata routing passes on to ``fit``; as in scikit-learn."""
+        """Choose what metadata routing passes on to ``fit``, as scikit-learn does."""
         names = [*generated.keys, *row_names(self.objective)]
         return type(generated)("fit", names).__get__(self, type(self))(**requests)
 
     def get_metadata_routing(self: Any) -> Any:
-        """What metadata routing passes on to ``fit``; as in scikit-learn."""
+        """What metadata routing passes on to ``fit``, in scikit-learn's form."""
         routing = routing_of(self)
         for name in row_names(self.objective):
             if name not in routing.fit.requests:
@@ -411,8 +396,8 @@ def request_rows(kind: type[Estimator]) -> None:
 
 
 def row_names(objective: object) -> tuple[str, ...]:
-    """What a user's equations need of each row, by name: not values of a kind of their own, such
-    as rates, for which the objective alone has a name."""
+    """The names of what a user's equations need for each row. Values of a kind of their own, such
+    as rates, do not count: only the objective has a name for them."""
     named = objective.named if isinstance(objective, Objective) else ()
     users = all(values is None or type(values) is RowValues for _, values in named)
     return tuple(name for name, _ in named) if users else ()
@@ -420,9 +405,8 @@ def row_names(objective: object) -> tuple[str, ...]:
 
 def check_places(estimator: Any, metrics_in_fit: bool) -> None:
     """Raise for an objective, its part, or a metric under a parameter that libraries ignore."""
-    metrics, where = "eval_metric", "write eval_metric= of the estimator"
-    if metrics_in_fit:
-        metrics, where = "", "pass it to fit, eval_metric="
+    metrics = "" if metrics_in_fit else "eval_metric"
+    where = "pass it to fit, eval_metric=" if metrics_in_fit else "write eval_metric="
     for name, value in estimator.get_params(deep=False).items():
         if name.startswith("objective__"):  # which the libraries ignore
             raise ValueError(
@@ -473,7 +457,7 @@ def read_metrics(value: object, estimator: Any, *, classifier: bool) -> list[Any
 
 
 def _read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
-    """A Metric if it is one of ours; raises if its input would be wrong."""
+    """A Metric if it is one of ours; raise if its input would be wrong."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
         raise TypeError(
@@ -569,7 +553,7 @@ def sounding_like(name: str) -> str:
 
 
 def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
-    """Early stopping was asked for, but no metric was named."""
+    """Raise for early stopping without a named metric."""
     raise ValueError(
         "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
         f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "

@@ -21,7 +21,7 @@ SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=tr
 
 
 def check_training_labels(y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-    """Raise for what is meant as a sample, but has no features."""
+    """Raise for arguments that are meant as a sample, but have no features."""
     if sample_weight is not None:
         raise ValueError(f"sample_weight is for a sample, but X is missing: {SPELLING}")
     if y is None:

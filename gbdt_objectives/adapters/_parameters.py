@@ -39,9 +39,9 @@ class Table:
     refused: Refused
     """Neutral values, and why any other is refused and what to do instead."""
     refused_with: RefusedWith
-    """The same for what is refused only if all these others have one of these values."""
+    """What is refused only if all these other parameters have one of these values."""
     refused_stopping: Refused
-    """The same for what is refused only together with early stopping."""
+    """What is refused only together with early stopping."""
     foreign: Mapping[str, str]
     """Names that are not parameters of the library at all, and what to do instead."""
 

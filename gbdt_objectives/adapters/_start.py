@@ -27,7 +27,7 @@ def start_margin(objective: Objective) -> Start:
 
 
 def start_of_rows(objective: Objective, rows: int) -> Array:
-    """The same for each row, (n,) or (n, K)."""
+    """Where boosting starts in each row, (n,) or (n, K)."""
     start = start_margin(objective)
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 
@@ -83,16 +83,14 @@ class StartedObjective:
             return self._bound(margin)
 
     def of(self, data: Any) -> StartedObjective:
-        """That of a data set, of which a cross-validation has many."""
+        """The started objective of a data set: a cross-validation has one for each fold."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StartedObjective:
         return self  # LightGBM copies its parameters
 
     def _check_start(self, margin: Array) -> None:
-        if self.start is None:
-            return
-        if margin.size == 0:  # a worker may have no rows
+        if self.start is None or margin.size == 0:  # a worker may have no rows
             return
         check_margin_shape(self.objective, margin)
         expected = np.broadcast_to(np.asarray(self.start, np.float64), margin.shape)
@@ -110,16 +108,15 @@ def lost_start(found: str) -> RuntimeError:
     return RuntimeError(
         f"{found}: the start was lost. LightGBM drops the init_score of a subset that it builds, "
         "or rebuilds when params differ from the Dataset's: set it on the whole Dataset, and give "
-        "both the same params. Nor may another training with init_model share the Dataset at the "
-        "same time"
+        "both the same params. Do not train with init_model on this Dataset at the same time"
     )
 
 
 def shift_metric(rendered: Callable[..., Any], shift: Callable[[Any], Start]) -> Callable[..., Any]:
-    """A rendered metric of a booster's margins plus what the objective adds to them."""
+    """A rendered metric that sees a booster's margins plus what the objective adds to them."""
 
     def measure(margin: Array, data: Any, sample_weight: None = None) -> Any:
-        moved = margin + shift(data) if len(margin) else margin  # of no rows it is flat
+        moved = margin + shift(data) if len(margin) else margin  # without rows it is flat
         return rendered(moved, data)
 
     return measure

@@ -1,4 +1,4 @@
-"""train and cv, as both libraries do them."""
+"""train and cv, in the steps that both libraries share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Library:
     instead: Mapping[str, str]
     """Other libraries' arguments of train, and what to write."""
     stops: Any
-    """What stops early; ``data`` of it names the set it looks at, None is the last one."""
+    """The class that stops early; its ``data`` names the set it looks at, None for the last."""
     stop: Callable[[Metric, int], Any]
     """A callback of ours that stops after so many rounds."""
     direct: Callable[[Sequence[Any], Metric], list[Any]]
@@ -39,8 +39,8 @@ class Library:
     hold: Callable[[Request, Sequence[Any]], AbstractContextManager[list[Any]]]
     """Hold the data while the library trains; gives callbacks that it needs for that."""
     place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
-    """(request, objective, params, data sets) -> the objective of a training on the first of them,
-    and the parameters with which boosting starts where it should."""
+    """(request, objective, params, data sets) -> the objective of a training on the first data
+    set, and the parameters with which boosting starts where it should."""
     fold_rows: Callable[[Request], Callable[[Any], Array]]
     """Which rows the training data of a fold are."""
     run: Callable[..., Any]
@@ -51,21 +51,16 @@ class Library:
 
 
 def train(library: Library, request: Request) -> Any:
-    """A booster, trained on the objective."""
     datasets = _arguments.check_arguments(request, library.data, library.instead)
     params, objective, evals = request.params, request.objective, request.evals
     with library.hold(request, list(datasets.values())) as own:
         with _workers.together(objective):
-            labels = [library.labels(dataset, name) for name, dataset in datasets.items()]
-            callbacks = find_callbacks(
-                library, request, lambda k: labels[0 if k is None else k + 1]
-            )
+            y, *ys = [library.labels(dataset, name) for name, dataset in datasets.items()]
+            callbacks = find_callbacks(library, request, lambda k: y if k is None else ys[k])
             started, start = library.place(request, objective, params, datasets)
             _workers.agree()
-        names = [name for _, name in evals]
-        with _workers.together(
-            (request.metric, names, request.num_boost_round, request.early_stopping_rounds)
-        ):
+        stop = request.metric, [name for _, name in evals], request.early_stopping_rounds
+        with _workers.together((*stop, request.num_boost_round)):
             _workers.agree()
         booster = library.run(request, [*own, *callbacks], started, start)
     return library.finish(booster, objective, started.shift)
@@ -74,9 +69,9 @@ def train(library: Library, request: Request) -> Any:
 def find_callbacks(
     library: Library, request: Request, labels: Callable[[int | None], Any]
 ) -> list[Any]:
-    """The user's callbacks and early stopping, on the metric; parameters that fit them.
+    """The user's callbacks, and early stopping on the metric; the parameters are checked.
 
-    ``labels`` are those of evals[k], or of the training data (None).
+    ``labels`` returns the labels of evals[k], or of the training data (None).
     """
     metric, rounds = request.metric, request.early_stopping_rounds
     callbacks = list(request.others.pop("callbacks", None) or ())
@@ -92,7 +87,6 @@ def find_callbacks(
 
 
 def cv(library: Library, request: Request) -> Any:
-    """The history of a cross-validation, as the library gives it."""
     _arguments.check_arguments(request, library.data, library.instead)
     with library.hold(request, [request.data]) as own:
         library.labels(request.data, "data")

@@ -12,10 +12,7 @@ from scipy.special import logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import booster_kind
-from gbdt_objectives.adapters._estimators import (
-    evaluation_arguments,
-    set_temporarily,
-)
+from gbdt_objectives.adapters._estimators import evaluation_arguments, set_temporarily
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -37,26 +34,15 @@ CORRECTABLE_OBJECTIVES = {
 """What a classifier's ``objective`` may be for a shift of the log-odds to be right."""
 
 OWN_STOPPING = (
-    "early_stopping_rounds",
-    "early_stopping_round",
-    "early_stopping",
-    "n_iter_no_change",
-)
+    "early_stopping_rounds", "early_stopping_round", "early_stopping", "n_iter_no_change",
+)  # fmt: skip
 """Parameters that give an estimator early stopping of its own."""
 
 REWEIGHTING = {
-    "class_weight": None,
-    "class_weights": None,
-    "auto_class_weights": None,
-    "priors": None,
-    "class_prior": None,
-    "fit_prior": True,
-    "sampling_strategy": None,
-    "scale_pos_weight": 1,
-    "is_unbalance": False,
-    "pos_bagging_fraction": 1,
-    "neg_bagging_fraction": 1,
-}
+    "class_weight": None, "class_weights": None, "auto_class_weights": None, "priors": None,
+    "class_prior": None, "fit_prior": True, "sampling_strategy": None, "scale_pos_weight": 1,
+    "is_unbalance": False, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
 """Parameters that move the log-odds by themselves, with the value, besides None, that does not."""
 
 
@@ -95,7 +81,7 @@ def check_correctable(estimator: Any) -> None:
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
-    """Raise unless it predicts probabilities, and so log-odds, of the rows it is trained on."""
+    """Raise unless it predicts probabilities, and so log-odds, for the rows it is trained on."""
     parameters = booster.get_params()
     for name in names:
         value = parameters.get(name)
@@ -124,7 +110,7 @@ def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
 
 
 def _adapter(kind: str, module: str) -> Any:
-    """A module of a library's adapter, which imports the library."""
+    """A module of a library's adapter, imported with the library itself."""
     return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 
@@ -166,10 +152,8 @@ def fit(
     held_out: Data | None,
     stopping_rounds: int | None,
 ) -> Any:
-    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours.
-
-    Stopped on the metric of the rows held out, if there are any.
-    """
+    """A booster's estimator, fitted on the objective (None: its own) as if it were one of ours. It
+    stops on the metric of the rows held out, if there are any."""
     if objective is not None:
         estimator.set_params(objective=objective)
     fitting = _adapter(kind, "estimators").Fitting

@@ -109,7 +109,7 @@ def test_misuse(lib: Library, rare):
     with pytest.raises(TypeError, match="from an estimator take"):
         go.adapters.imbalance_shift(estimator)
     squares = lib.built_in({"scale_pos_weight": 5} if lib is XGB else {}, data, 2)
-    with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
+    with pytest.raises(ValueError, match="whose model has no log-odds of a positive class"):
         go.adapters.imbalance_shift(squares)
 
 
@@ -415,7 +415,7 @@ def test_misuse_of_samples(lib: Library, rare):
     with pytest.raises(TypeError, match=r"or pass a sample of the population, imbalance_shift\("):
         go.adapters.imbalance_shift(estimator, y=y)
     squares = lib.built_in({}, lib.data(X, y), 2)
-    with pytest.raises(ValueError, match="its model has no log-odds of a positive class"):
+    with pytest.raises(ValueError, match="whose model has no log-odds of a positive class"):
         go.adapters.imbalance_shift(squares, X, y)
     if lib is LGB:
         with pytest.raises(TypeError, match="found a Dataset: LightGBM predicts on arrays"):

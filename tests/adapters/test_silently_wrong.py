@@ -364,7 +364,7 @@ def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal)
 @pytest.mark.parametrize(
     ("contradiction", "message"),
     [
-        ({"maximize": False}, "with maximize=False, but of extended_qwk greater is better"),
+        ({"maximize": False}, "with maximize=False, but a greater extended_qwk is better"),
         ({"metric_name": "rmse"}, "on 'rmse', but the metric is 'extended_qwk'"),
     ],
     ids=str,

@@ -17,17 +17,28 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
+from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
 from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
 from gbdt_objectives.adapters._train import Folds, Library
-from gbdt_objectives.adapters.lightgbm import parameters
+from gbdt_objectives.adapters.lightgbm import parameters, stopping
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
+@documented(
+    TRAIN, **LIGHTGBM, row_starts="an ``init_score``",
+    refused="``boosting='rf'``.",
+    shared="\n    Threads may share it, if their ``params`` agree on how it is binned.",
+    rows="[[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]", kwargs="``callbacks`` and ``init_model``.",
+    booster="""
+    Predict from the first iteration on: ``start_iteration`` > 0 leaves the intercept out.
+    Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
+    converters accept it and ``refit`` works: on squared error, or on plain logloss without the
+    objective's rate. With the link "score" it has no such name, and LightGBM refuses to refit.""",
+)  # fmt: skip
 def train(
     params: Mapping[str, Any],
     data: lgb.Dataset,
@@ -39,74 +50,23 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> lgb.Booster:
-    """Drop-in for ``lightgbm.train`` that starts, stops and predicts correctly.
-
-    Boosting starts at the objective's intercept, which ends up in the leaves of the first
-    tree, and stops on ``metric`` in its own direction. :mod:`gbdt_objectives.adapters` has the
-    conventions, and how to train on negatives kept at rates that differ by row.
-
-    Parameters
-    ----------
-    params : mapping
-        LightGBM's parameters. What LightGBM would silently ignore or misinterpret is
-        refused, as is ``boosting="rf"``.
-    data : lightgbm.Dataset
-        Training data with labels. If it has an ``init_score``, training starts there
-        and the model's own intercept is 0; then all ``evals`` need one.
-        Threads may share it, if their ``params`` agree on how it is binned.
-    num_boost_round : int
-        Maximum number of rounds.
-    objective : Objective
-        E.g. ``qwk_objective(y)``.
-    metric : Metric, optional
-        E.g. ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
-    evals : sequence of (Dataset, str)
-        What to evaluate ``metric`` on.
-    early_stopping_rounds : int, optional
-        Stop on the last of ``evals`` after this many rounds without improvement, and keep
-        the rounds up to the best one only; needs ``metric``.
-    **kwargs
-        Passed to ``lightgbm.train``: ``callbacks``, ``init_model``, of any objective: its margins
-        are kept.
-
-    Returns
-    -------
-    lightgbm.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
-        for a log link, the probability of label 1 for logloss (``raw_score=True`` for margins),
-        also after saving and loading without this package. Of a link "score" it gives the margin,
-        (n,) or (n, K), for ``objective.class_probability``. Predict from the first iteration on:
-        ``start_iteration`` > 0 leaves the intercept out.
-        Its objective is called ``regression``, ``poisson``, ``binary`` or ``multiclass``, so that
-        converters accept it and ``refit`` works: on squared error, or on plain logloss without the
-        objective's rate. Of a link "score" there is neither: LightGBM would refit on the squared
-        error of the score, and refuses.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments of the wrong kind, contradictory starts, refused parameters, and
-        whatever the objective finds wrong with the data.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.adapters.lightgbm import train
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> params = {"num_leaves": 4, "verbose": -1}
-    >>> booster = train(params, lgb.Dataset(X, y), 50, objective=qwk_objective(y))
-    >>> booster.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
-    array([1., 3.])
-    """
-    booster: lgb.Booster = _train.train(LIBRARY, Request(
+    """Drop-in for ``lightgbm.train`` that starts, stops and predicts correctly."""
+    request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
-    ))  # fmt: skip
+    )  # fmt: skip
+    booster: lgb.Booster = _train.train(LIBRARY, request)
     return booster
 
 
+@documented(
+    CV, **LIGHTGBM, history="dict", column="valid ",
+    kwargs="""``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
+    LightGBM stratifies by label by default; labels with fractions need ``stratified=False``.""",
+    boosters="""
+    The boosters of ``return_cvbooster=True`` are like those of :func:`train`, with the intercept
+    inside and the best rounds only.""",
+)  # fmt: skip
 def cv(
     params: Mapping[str, Any],
     data: lgb.Dataset,
@@ -117,48 +77,7 @@ def cv(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
-
-    Per fold, boosting starts at the objective's intercept, and an objective that was made
-    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
-    with values of its own for each row of ``data`` is split with them. Early stopping is on the
-    mean of ``metric`` over the folds' validation rows.
-
-    Parameters
-    ----------
-    params, num_boost_round, objective, metric, early_stopping_rounds
-        As in :func:`train`; ``metric`` is needed.
-    data : lightgbm.Dataset
-        With labels.
-    **kwargs
-        Passed to ``lightgbm.cv``: ``nfold``, ``folds``, ``seed``, ``return_cvbooster``, ...
-        LightGBM stratifies by label by default; labels with fractions need
-        ``stratified=False``.
-
-    Returns
-    -------
-    dict
-        As ``lightgbm.cv``: mean and standard deviation of the metric per round. The
-        boosters of ``return_cvbooster=True`` are like those of :func:`train`, with the
-        intercept inside and the best rounds only.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`train`.
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
-    >>> from gbdt_objectives.adapters.lightgbm import cv
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> history = cv({"num_leaves": 4, "verbose": -1}, lgb.Dataset(X, y), 20,
-    ...              objective=qwk_objective(), metric=extended_qwk_metric(), nfold=3)
-    >>> history["valid extended_qwk-mean"][-1] > 0.8
-    True
-    """
+    """``lightgbm.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
     history: dict[str, Any] = _train.cv(LIBRARY, Request(
         "cv", params, data, num_boost_round, objective, metric, (), early_stopping_rounds, kwargs,
     ))  # fmt: skip
@@ -203,15 +122,15 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
     parameters.check(
         params,
         request.objective,
-        stops_early=any_stops_early(callbacks),
+        stops_early=stopping.any_stops_early(callbacks),
         from_file=any(d.data is None or in_file(d) for d in datasets),
     )
 
 
 @contextmanager
 def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any]]:
-    """In one thread at a time, until the first round; the predictions of ``init_model`` that
-    LightGBM leaves on data as init_score are removed."""
+    """Let one thread at a time work until its first round. LightGBM leaves the predictions of
+    ``init_model`` on the data, as init_score: they are removed at the end."""
     if request.others.pop("keep_training_booster", False):
         raise ValueError(
             "keep_training_booster=True is refused: training ends when the intercept is written "
@@ -242,7 +161,7 @@ def hold(request: Request, datasets: Sequence[lgb.Dataset]) -> Iterator[list[Any
 
 
 def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
-    """Whether training continues an earlier model, ``given["init_model"]``, which is read then."""
+    """Whether training continues an earlier model, ``given["init_model"]``; if so, it is read."""
     model = given.get("init_model")
     if model is None:
         return False
@@ -252,7 +171,7 @@ def continues(given: MutableMapping[str, Any], objective: Objective) -> bool:
 
 
 def read_booster(model: Any) -> lgb.Booster:
-    """A model in any form: LightGBM itself ignores what is none, and starts at 0."""
+    """A model in any form. LightGBM itself ignores what is not a model, and starts at 0."""
     if isinstance(model, lgb.LGBMModel):
         return model.booster_
     if isinstance(model, lgb.Booster):
@@ -266,8 +185,6 @@ def read_booster(model: Any) -> lgb.Booster:
 
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
-    """LightGBM's folds know their rows."""
-
     def rows(fold: lgb.Dataset) -> Array:
         request.objective.check_rows(request.data.num_data(), "data")
         return np.asarray(fold.used_indices)
@@ -278,13 +195,8 @@ def fold_rows(request: Request) -> Callable[[Any], Array]:
 _construction = RLock()
 
 
-def _renew_construction() -> None:
-    global _construction
-    _construction = RLock()
-
-
 if hasattr(os, "register_at_fork"):  # a child has none of the threads that could release it
-    os.register_at_fork(after_in_child=_renew_construction)
+    os.register_at_fork(after_in_child=lambda: globals().update(_construction=RLock()))
 
 
 @contextmanager
@@ -317,7 +229,8 @@ def place(
     params: Mapping[str, Any],
     datasets: Mapping[str, lgb.Dataset],
 ) -> tuple[StartedObjective, dict[str, Any]]:
-    """The objective, with the init_score of the first Dataset or to shift all margins."""
+    """The objective of one training, which starts at the first Dataset's init_score if it has one
+    and shifts all margins by its intercept if not."""
     scores = {name: init_score(d, objective.outputs) for name, d in datasets.items()}
     has_score = {name: score is not None for name, score in scores.items()}
     _arguments.check_same_starts("init_score", has_score)
@@ -330,8 +243,8 @@ def place(
 
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
-    """A complete model: the best rounds only, the intercept, and the name of LightGBM's objective
-    with the same prediction transform, without which it could not be converted.
+    """A complete model: the best rounds only, with the intercept and the name of LightGBM's
+    objective of the same prediction transform, which converters need.
 
     It is a new booster: one that was trained on a custom objective keeps "none" in its
     parameters, and refuses to refit, whatever model is loaded into it.
@@ -377,8 +290,8 @@ def labels(dataset: lgb.Dataset, name: str) -> Any:
 
 
 def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
-    """The user's own, (n,) or (n, K): not what an earlier init_model left there, nor the zeros to
-    which LightGBM resets that. A start of 0 in every row is the same as none."""
+    """The user's own init_score, (n,) or (n, K). What an earlier init_model left there does not
+    count, nor do the zeros to which LightGBM resets that: a start of 0 in every row is no start."""
     if getattr(dataset, "_predictor", None) is not None:
         return None
     waits = dataset.used_indices is not None and not _constructed(dataset)
@@ -402,7 +315,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Rewrite LightGBM's failed internal check in the user's terms."""
+    """Say in the user's terms which internal check of LightGBM failed."""
     try:
         yield
     except lgb.basic.LightGBMError as error:
@@ -416,16 +329,7 @@ def explain_errors() -> Iterator[None]:
 
 
 LIBRARY = Library(
-    data=lgb.Dataset,
-    instead=parameters.INSTEAD,
-    stops=StopEarly,
-    stop=StopEarly,
-    direct=direct_callbacks,
-    check=check,
-    labels=labels,
-    hold=hold,
-    place=place,
-    fold_rows=fold_rows,
-    run=run,
-    finish=finish,
-)
+    data=lgb.Dataset, instead=parameters.INSTEAD, stops=stopping.StopEarly,
+    stop=stopping.StopEarly, direct=stopping.direct_callbacks, check=check, labels=labels,
+    hold=hold, place=place, fold_rows=fold_rows, run=run, finish=finish,
+)  # fmt: skip

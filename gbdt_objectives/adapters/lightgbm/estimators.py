@@ -13,18 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _estimators
-from gbdt_objectives.adapters._estimators import (
-    copy_signature,
-    drop_in,
-    refuse_built_in_metrics,
-    refuse_default_metric,
-    sounding_like,
-)
+from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
+from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.lightgbm import parameters as table
-from gbdt_objectives.adapters.lightgbm._train import continues, explain_errors, finish
-from gbdt_objectives.adapters.lightgbm.parameters import ALIASES, knows_metric
-from gbdt_objectives.adapters.lightgbm.stopping import StopEarly, any_stops_early, direct_callbacks
+from gbdt_objectives.adapters.lightgbm import _train, parameters as table, stopping
+from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 
@@ -39,8 +32,6 @@ DEFAULTS = {name: p.default for name, p in signature(lgb.LGBMModel.__init__).par
 
 
 class Fitting(_estimators.Fitting):
-    """One fit of an estimator of LightGBM."""
-
     library = "lightgbm"
     model = lgb.LGBMModel
     fitted = "_objective"
@@ -71,23 +62,23 @@ class Fitting(_estimators.Fitting):
         self.parameters |= {default: found[alias] for alias, default in written.items()}
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
-        stops_early = any_stops_early(self.given.get("callbacks", ()))
+        stops_early = stopping.any_stops_early(self.given.get("callbacks", ()))
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
-            refuse_built_in_metrics(metrics, objective, "LightGBM")
+            _estimators.refuse_built_in_metrics(metrics, objective, "LightGBM")
             self.parameters["metric"] = "None"  # the default would take margins for predictions
         if objective.outputs > 1 and not metrics:
             self.parameters["metric"] = "None"  # the default is one of a single output
         if self.metric is None and self._stops_on_names():
             if not metrics:
-                refuse_default_metric(objective, "LightGBM")
+                _estimators.refuse_default_metric(objective, "LightGBM")
             if not named:  # LightGBM would stop on its default, too
                 names = [m for m in metrics if isinstance(m, str)]
                 self.parameters["metric"] = names or "None"
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""
-        callbacks = direct_callbacks(self.given.get("callbacks"), metric)
+        callbacks = stopping.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
         for name in ALIASES["early_stopping_round"]:
             rounds = found.get(name)
@@ -95,8 +86,9 @@ class Fitting(_estimators.Fitting):
                 continue
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, rounds) > 0:
-                callbacks.append(StopEarly(metric, _checks.whole_number(name, rounds, 1)))
-        if any_stops_early(callbacks):
+                whole = _checks.whole_number(name, rounds, 1)
+                callbacks.append(stopping.StopEarly(metric, whole))
+        if stopping.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
@@ -112,7 +104,8 @@ class Fitting(_estimators.Fitting):
         )
 
     def find_classes(self, objective: Objective) -> Array:
-        """Those of y; what depends on them is told of their positions, as LGBMClassifier does."""
+        """The classes of y. What depends on them gets their positions instead, as LGBMClassifier
+        itself does it."""
         classes = super().find_classes(objective)
         positions = {label: k for k, label in enumerate(classes.tolist())}
         self.estimator._class_map, self.estimator._class_weight = positions, None
@@ -134,10 +127,10 @@ class Fitting(_estimators.Fitting):
                 raise ValueError(
                     f"{name} is given, but an init_score would be missing from the predictions: "
                     "leave it out, boosting starts at the objective's intercept, which stays in "
-                    "the model; for a start that differs by row use train of "
-                    "gbdt_objectives.adapters.lightgbm"
+                    "the model; for a start that differs by row use "
+                    "gbdt_objectives.adapters.lightgbm.train"
                 )
-        if continues(self.given, objective):
+        if _train.continues(self.given, objective):
             return StartedObjective(objective, None)
         return StartedObjective(objective, 0.0, shifts=True)
 
@@ -151,7 +144,7 @@ class Fitting(_estimators.Fitting):
         if self.classes is not None:
             estimator._n_classes = 1  # LightGBM makes it num_class
         try:
-            with explain_errors():
+            with _train.explain_errors():
                 yield
         except BaseException:
             vars(estimator).update(earlier)  # to match the booster, which is the earlier one
@@ -160,7 +153,7 @@ class Fitting(_estimators.Fitting):
             estimator._classes, estimator._n_classes = self.classes, len(self.classes)
             estimator._class_weight = None
 
-    finish = staticmethod(finish)
+    finish = staticmethod(_train.finish)
 
 
 def _find_aliases(found: dict[str, Any]) -> dict[str, str]:
@@ -183,13 +176,13 @@ def _named_metrics(estimator: Any) -> list[Any]:
 
 
 def _check_names(names: list[Any]) -> None:
-    """Raise for a name that LightGBM drops without a word: it would stop on its default alone."""
+    """Raise for a name that LightGBM would drop without a word, to stop on its default alone."""
     for name in names:
         for one in name.split(",") if isinstance(name, str) else ():
-            if not knows_metric(one.strip()):
+            if not table.knows_metric(one.strip()):
                 raise ValueError(
                     f"eval_metric {one!r} is not a metric of LightGBM, which would ignore it and "
-                    f"measure its default alone: {sounding_like(one)}"
+                    f"measure its default alone: {_estimators.sounding_like(one)}"
                 )
 
 
@@ -206,79 +199,21 @@ def _margins_decide(estimator: Any) -> bool:
 
 
 @drop_in(Fitting)
+@documented(
+    REGRESSOR, **LIGHTGBM, of_fit=" of ``fit``", callback="lightgbm.early_stopping", own="",
+    parameters="num_leaves=4, verbose=-1", arguments="eval_metric=extended_qwk_metric()",
+)  # fmt: skip
 class LGBMRegressor(lgb.LGBMRegressor):
-    """``lightgbm.LGBMRegressor`` for objectives and metrics of this package.
-
-    With an ``objective`` such as ``qwk_objective()``, measured in each ``fit`` unless it is
-    already, boosting starts at its intercept, which ends up inside ``booster_``. With a
-    ``Metric`` such as ``extended_qwk_metric()`` as ``eval_metric`` of ``fit``, early stopping
-    (by the parameter ``early_stopping_rounds`` or the callback ``lightgbm.early_stopping``)
-    is on the last evaluation set and on nothing else, and the model holds the best rounds
-    only. Without either it is LightGBM's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must predict numbers: its link is "identity" or "log", whose models
-        predict means, or is not declared. For probabilities use :class:`LGBMClassifier`.
-        What LightGBM would silently ignore under it is refused. ``fit`` takes what
-        ``objective(function, rows=["cost"])``, or ``named`` of your own ``Loss``, names as further
-        arguments, ``cost=``.
-    **kwargs
-        As for ``lightgbm.LGBMRegressor``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
-    >>> from gbdt_objectives.adapters.lightgbm import LGBMRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> model = LGBMRegressor(objective=qwk_objective(), num_leaves=4, verbose=-1,
-    ...                       early_stopping_rounds=10)
-    >>> model = model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])],
-    ...                   eval_metric=extended_qwk_metric())
-    >>> model.predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]]).round()
-    array([1., 3.])
-    """
+    """``lightgbm.LGBMRegressor`` for objectives and metrics of this package."""
 
 
 @drop_in(Fitting)
+@documented(
+    CLASSIFIER, **LIGHTGBM, labels="Labels of two classes may be any, of K they are 0 to K-1",
+    parameters="num_leaves=2, verbose=-1", own="",
+)  # fmt: skip
 class LGBMClassifier(lgb.LGBMClassifier):
-    """``lightgbm.LGBMClassifier`` for objectives and metrics of this package.
-
-    With an ``objective`` such as ``offset_logloss_objective(0.1)`` boosting starts at the
-    log-odds of the labels, which end up inside ``booster_``, and ``predict_proba`` gives the
-    probabilities that the objective aims at. ``eval_metric`` is as in :class:`LGBMRegressor`.
-    Without either it is LightGBM's own estimator.
-
-    An objective with the link "score", such as ``focal_objective(2)`` or
-    ``ordinal_logit_objective(5)``, turns its margins into probabilities itself: as ``objective_``,
-    fitted to the training rows. Labels of two classes may be any, of K they are 0 to K-1, and a
-    class that does not occur keeps its column. ``predict`` gives the most probable class, with
-    ``raw_score=True`` the margins. A metric for early stopping is ``loss_metric(objective)``.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must have class probabilities; for label units use :class:`LGBMRegressor`.
-        What LightGBM would silently ignore under it is refused.
-    **kwargs
-        As for ``lightgbm.LGBMClassifier``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.adapters.lightgbm import LGBMClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> model = LGBMClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
-    ...                        num_leaves=2, verbose=-1).fit(X[keep], y[keep])
-    >>> bool(abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
+    """``lightgbm.LGBMClassifier`` for objectives and metrics of this package."""
 
     if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
 

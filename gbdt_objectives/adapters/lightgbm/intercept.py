@@ -26,7 +26,7 @@ CUSTOM_OBJECTIVES = ("custom", "none")
 
 
 def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
-    """In leaves."""
+    """A shifted copy, with the shift in its leaves."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     text = booster.model_to_string(num_iteration=-1)
     sigmoid = _sigmoid(text)
@@ -43,19 +43,18 @@ def shift_intercept(booster: lgb.Booster, delta: ArrayLike) -> lgb.Booster:
 
 
 def read_odds(booster: lgb.Booster, y: ArrayLike | None) -> float:
-    """What its parameters multiplied the odds of label 1 by."""
+    """The factor by which its parameters multiplied the odds of label 1."""
     _arguments.check_booster(booster, lgb.Booster, "booster_")
     parameters = _read_parameters(booster)
     objective = parameters["objective"]
     if objective not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
-        _arguments.refuse_no_log_odds(objective)
+        _arguments.refuse_objective(objective, _arguments.NO_LOG_ODDS)
     if objective != "binary":
         return 1.0
     odds = float(parameters["scale_pos_weight"])
     if parameters["is_unbalance"] == "1":
         odds *= _negatives_per_positive(y)
-    bagging = parameters["data_sample_strategy"] == "bagging" and parameters["bagging_freq"] != "0"
-    if bagging:
+    if parameters["data_sample_strategy"] == "bagging" and parameters["bagging_freq"] != "0":
         odds *= float(parameters["pos_bagging_fraction"])
         odds /= float(parameters["neg_bagging_fraction"])
     return odds
@@ -79,7 +78,7 @@ def add_to_leaves(text: str, raw: Array) -> str:
 
 
 def _add_to_tree(tree: str, delta: float) -> str:
-    """What LightGBM does itself to the tree that holds its average.
+    """Add to all leaves of a tree, as LightGBM itself does to the tree that holds its average.
 
     Linear trees have leaf_const too, and use leaf_value where a feature is missing. refit
     multiplies new leaves by the tree's shrinkage, which does not apply to an intercept.
@@ -105,7 +104,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
     text = booster.model_to_string(num_iteration=1)
     name, *_ = _objective(text) or ("custom",)
     if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
-        _arguments.refuse_no_log_odds(name)
+        _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)
     if "\naverage_output\n" in text:  # whose raw score is a sum over trees
         z = logit(np.asarray(booster.predict(X), np.float64))
     else:
@@ -131,7 +130,7 @@ def _sigmoid(text: str) -> float:
             "rest, for which a change of class rates is not a constant shift: train 'multiclass'"
         )
     if name not in SHIFTABLE_OBJECTIVES or "sqrt" in settings:
-        _arguments.refuse_margin(" ".join(found))
+        _arguments.refuse_objective(" ".join(found), _arguments.NO_MARGIN)
     given = dict(setting.split(":") for setting in settings)
     return float(given.get("sigmoid", 1))
 

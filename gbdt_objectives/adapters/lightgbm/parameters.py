@@ -182,7 +182,7 @@ REFUSED_STOPPING: Refused = {
         ("gbdt", "gbrt", "goss"),
         "dart rescales earlier trees, so the best round cannot be cut out of the model; leave "
         "early_stopping_rounds out",
-    ),
+    )
 }
 """Refused only together with early stopping."""
 
@@ -247,13 +247,13 @@ def check(
 
 
 SILENT_METRICS = frozenset({"", "none", "null", "na", "custom"})
-"""They measure nothing, and say so."""
+"""Names that LightGBM knows to measure nothing."""
 
 METRICS_OF_CLASSES = frozenset({
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
     "multi_error", "auc_mu",
 })  # fmt: skip
-"""They can be measured on several outputs only."""
+"""Metrics that can be measured on several outputs only."""
 
 
 @cache
@@ -265,7 +265,7 @@ def knows_metric(name: str) -> bool:
     data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
     try:
         booster = lgb.Booster({**quiet, "objective": "none", "metric": name}, data)
-    except lgb.basic.LightGBMError:  # known, and of other data
+    except lgb.basic.LightGBMError:  # known, and for other data
         return True
     return bool(booster.eval_train())
 

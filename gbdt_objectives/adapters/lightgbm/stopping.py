@@ -38,7 +38,8 @@ class StopEarly:
             raise lgb.callback.EarlyStopException(env.begin_iteration + best, self.best)
 
     def _value(self, results: list[Any]) -> float:
-        """A result is (data, metric, value, ...), in cv of old ("cv_agg", "data metric", ...)."""
+        """The metric's value: a result is (data, metric, value, ...), which cv of old versions
+        gives as ("cv_agg", "data metric", value, ...)."""
         for result in reversed(results):
             if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
                 return float(result[2])
@@ -73,5 +74,4 @@ def _min_delta(given: Any) -> float:
 
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:
-    """Whether one of them stops early."""
     return any(isinstance(callback, StopEarly) for callback in callbacks)

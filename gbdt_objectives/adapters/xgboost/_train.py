@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -18,27 +18,29 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
+from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
 from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
 from gbdt_objectives.adapters._train import Folds, Library
-from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost.intercept import (
-    LEAST_PROBABILITY,
-    add_to_leaves,
-    count_outputs,
-    read_learner,
-)
-from gbdt_objectives.adapters.xgboost.stopping import (
-    STOPPING,
-    EarlyStopping,
-    Exact,
-    any_stops_early,
-    direct_callbacks,
-)
+from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
+@documented(
+    TRAIN, **XGBOOST, row_starts="a ``base_margin``", shared="",
+    refused="what would change predictions. ``base_score``, in the units of a prediction,\n"
+    "    replaces the objective's intercept.",
+    rows="xgboost.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])", booster="",
+    kwargs="""``callbacks``, ``evals_result``, ``verbose_eval`` (False by
+    default) and ``xgb_model`` (a booster, fitted estimator, path or bytes). XGBoost's
+    ``EarlyStopping`` among the callbacks does what ``early_stopping_rounds`` does, whatever its
+    ``save_best``; one of a class of your own, derived from it, keeps what its ``save_best`` says.
+
+    On several workers, joined by XGBoost's collective, each calls it with its own rows, perhaps
+    none; objective and metric must be the same. All get the model, the values of the metric and
+    the best round of all rows together, or all raise.""",
+)  # fmt: skip
 def train(
     params: Mapping[str, Any],
     data: xgb.DMatrix,
@@ -50,76 +52,19 @@ def train(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> xgb.Booster:
-    """Drop-in for ``xgboost.train`` that starts, stops and predicts correctly.
-
-    Boosting starts at the objective's intercept, which becomes the model's ``base_score`` (of
-    several outputs, a part of each one's first tree), and stops on ``metric`` in its own
-    direction. :mod:`gbdt_objectives.adapters` has the conventions, and how to train on negatives
-    kept at rates that differ by row.
-
-    Parameters
-    ----------
-    params : mapping
-        XGBoost's parameters. ``base_score`` (in the units of a prediction) replaces
-        the objective's intercept. What XGBoost would silently ignore or what would
-        change predictions is refused.
-    data : xgboost.DMatrix
-        Training data with labels. If it has a ``base_margin``, training starts there
-        and the model's own intercept is 0; then all ``evals`` need one.
-    num_boost_round : int
-        Maximum number of rounds.
-    objective : Objective
-        E.g. ``qwk_objective(y)``.
-    metric : Metric, optional
-        E.g. ``extended_qwk_metric()``; needs ``evals``. No other metric is evaluated.
-    evals : sequence of (DMatrix, str)
-        What to evaluate ``metric`` on.
-    early_stopping_rounds : int, optional
-        Stop on the last of ``evals`` after this many rounds without improvement, and keep
-        the rounds up to the best one only; needs ``metric``.
-    **kwargs
-        Passed to ``xgboost.train``: ``callbacks``, ``evals_result``, ``xgb_model`` (a booster,
-        fitted estimator, path or bytes, of any objective: its margins are kept), and
-        ``verbose_eval`` (False by default). XGBoost's ``EarlyStopping`` among the callbacks is on
-        ``metric`` and keeps the best rounds, as ``early_stopping_rounds`` does, whatever its
-        ``save_best``; of a class of your own, derived from it, all is kept, ``save_best`` too.
-
-        On several workers, joined by XGBoost's collective, each calls it with its own rows,
-        perhaps none; objective and metric must be the same. All get the model, the values of the
-        metric and the best round of all rows together, or all raise.
-
-    Returns
-    -------
-    xgboost.Booster
-        A plain booster. ``predict`` gives natural units: the label's for an identity link, the mean
-        for a log link, the probability of label 1 for logloss (``output_margin=True`` for margins),
-        also after saving and loading without this package. Of a link "score" it gives the margin,
-        (n,) or (n, K), for ``objective.class_probability``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Arguments of the wrong kind, contradictory starts, refused parameters, and
-        whatever the objective finds wrong with the data.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.adapters.xgboost import train
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> booster = train({"max_depth": 2}, xgb.DMatrix(X, y), 20, objective=qwk_objective(y))
-    >>> booster.predict(xgb.DMatrix([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).round()
-    array([1., 3.], dtype=float32)
-    """
-    booster: xgb.Booster = _train.train(LIBRARY, Request(
+    """Drop-in for ``xgboost.train`` that starts, stops and predicts correctly."""
+    request = Request(
         "train", params, data, num_boost_round, objective, metric, evals, early_stopping_rounds,
         kwargs,
-    ))  # fmt: skip
+    )  # fmt: skip
+    booster: xgb.Booster = _train.train(LIBRARY, request)
     return booster
 
 
+@documented(
+    CV, **XGBOOST, history="pandas.DataFrame or dict", boosters="", column="test-",
+    kwargs="``nfold``, ``folds``, ``stratified``, ``seed``, ...",
+)  # fmt: skip
 def cv(
     params: Mapping[str, Any],
     data: xgb.DMatrix,
@@ -130,45 +75,7 @@ def cv(
     early_stopping_rounds: int | None = None,
     **kwargs: Any,
 ) -> Any:
-    """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`.
-
-    Per fold, boosting starts at the objective's intercept, and an objective that was made
-    without labels, such as ``qwk_objective()``, is measured on the fold's training rows. One
-    with values of its own for each row of ``data`` is split with them. Early stopping is on the
-    mean of ``metric`` over the folds' test rows.
-
-    Parameters
-    ----------
-    params, num_boost_round, objective, metric, early_stopping_rounds
-        As in :func:`train`; ``metric`` is needed.
-    data : xgboost.DMatrix
-        With labels.
-    **kwargs
-        Passed to ``xgboost.cv``: ``nfold``, ``folds``, ``stratified``, ``seed``, ...
-
-    Returns
-    -------
-    pandas.DataFrame or dict
-        As ``xgboost.cv``: mean and standard deviation of the metric per round, in full
-        precision.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`train`.
-
-    Examples
-    --------
-    >>> import numpy as np, xgboost as xgb
-    >>> from gbdt_objectives import extended_qwk_metric, qwk_objective
-    >>> from gbdt_objectives.adapters.xgboost import cv
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> history = cv({"max_depth": 2}, xgb.DMatrix(X, y), 20, objective=qwk_objective(),
-    ...              metric=extended_qwk_metric(), nfold=3, as_pandas=False)
-    >>> bool(history["test-extended_qwk-mean"][-1] > 0.9)
-    True
-    """
+    """``xgboost.cv`` with ``objective`` and ``metric`` meaning the same as in :func:`train`."""
     if xgb.collective.is_distributed():
         raise ValueError(
             "cv() is for one machine, found several workers: XGBoost cannot cross-validate there; "
@@ -191,7 +98,7 @@ def run(
     native = native or getattr(xgb, request.function)
     if request.metric is not None:
         rendered = shift_metric(request.metric.xgboost, lambda data: started.of(data).shift)
-        exact = Exact(rendered, request.metric)
+        exact = stopping.Exact(rendered, request.metric)
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
@@ -209,7 +116,8 @@ def run(
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
-    parameters.check(params, request.objective, stops_early=any_stops_early(callbacks))
+    stops_early = stopping.any_stops_early(callbacks)
+    parameters.check(params, request.objective, stops_early=stops_early)
     for callback in callbacks:
         if request.objective.outputs > 1 and isinstance(callback, xgb.callback.TrainingCheckPoint):
             raise ValueError(
@@ -220,14 +128,15 @@ def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any])
 
 
 def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Booster:
-    """Of several outputs the intercepts are in the leaves."""
+    """A complete model: the intercepts of several outputs go into its leaves."""
     if np.any(shift):
-        add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
+        intercept.add_to_leaves(booster, np.broadcast_to(shift, objective.outputs))
     return booster
 
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
-    """In the order in which ``xgboost.cv`` asks for the folds, which are given to it."""
+    """A function that gives the rows of each fold's training data, in the order in which
+    ``xgboost.cv`` asks for them. The folds are made here and given to it."""
     request.objective.check_rows(request.data.num_row(), "data")
     request.others["folds"] = splits = split_rows(request.data, **request.others)
     of_folds = iter([rows for rows, _ in splits])
@@ -284,7 +193,7 @@ def labels(matrix: xgb.DMatrix, name: str) -> Array:
 
 
 def is_empty(matrix: xgb.DMatrix) -> bool:
-    """Whether it has no rows, as a worker of several may."""
+    """Whether it has no rows, which one of several workers may have."""
     return _workers.several() and matrix.num_row() == 0
 
 
@@ -294,8 +203,11 @@ def continues(
     objective: Objective,
     named: Link | None = None,
 ) -> bool:
-    """Whether training continues an earlier model, ``given["xgb_model"]``, which is read then, and
-    replaced by one of the same margins under the name of ``named``; see :func:`start_at`."""
+    """Whether training continues an earlier model, ``given["xgb_model"]``.
+
+    If so, it is read and replaced by one of the same margins that predicts by ``named``, the link
+    by whose name XGBoost trains.
+    """
     model = given.get("xgb_model")
     if model is None:
         return False
@@ -303,7 +215,7 @@ def continues(
         raise ValueError("base_score and xgb_model are both given: the model has its own intercept")
     booster = read_booster(model)
     # XGBoost would add the trees up
-    _arguments.check_outputs("xgb_model", count_outputs(booster), objective)
+    _arguments.check_outputs("xgb_model", intercept.count_outputs(booster), objective)
     given["xgb_model"] = name_link(booster.copy(), named or objective.link)
     return True
 
@@ -348,7 +260,7 @@ def start_at(
     base_score: Any,
     named: Link,
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective, measured, and the base_score to start at.
+    """The objective, measured on the labels, and the base_score to start at.
 
     ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
     ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
@@ -364,7 +276,8 @@ def start_at(
 def start_measured(
     objective: Objective, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The same for an objective that is measured; if of several outputs, it may be later."""
+    """What :func:`start_at` returns, for an objective that has been measured on the labels. One
+    with several outputs may be measured later."""
     if objective.outputs > 1:
         if base_score is not None:
             raise ValueError(
@@ -372,32 +285,28 @@ def start_measured(
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
-    if base_score is not None:
-        start = margin(_checks.number("base_score", _as_number(base_score)), objective)
-    else:
+    if base_score is None:
         start = float(start_margin(objective))
+    else:
+        if isinstance(base_score, str):  # XGBoost takes numbers written as strings
+            with suppress(ValueError):
+                base_score = float(base_score)
+        start = margin(_checks.number("base_score", base_score), objective)
     return StartedObjective(objective, start), {"base_score": prediction(start, named)}
-
-
-def _as_number(value: Any) -> Any:
-    """XGBoost takes numbers written as strings."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def start_at_margins(
     objective: Objective, starts: Array | None, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The same where each row has a start; None if they were read elsewhere."""
+    """What :func:`start_at` returns where each row has a start; ``starts`` is None if they were
+    read elsewhere."""
     if base_score is not None:
         raise ValueError(
             "base_score and base_margin are both given: XGBoost would ignore the first; leave "
             "one of them out"
         )
-    base_score = prediction(0.0, named) if objective.outputs == 1 else 0.0
-    return StartedObjective(objective, starts), {"base_score": base_score}
+    zero = prediction(0.0, named) if objective.outputs == 1 else 0.0
+    return StartedObjective(objective, starts), {"base_score": zero}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
@@ -416,16 +325,16 @@ def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
     return start.reshape(rows, outputs)  # a DMatrix returns it flat
 
 
-def prediction(intercept: float, link: Link) -> float:
+def prediction(start: float, link: Link) -> float:
     """The base_score that is this margin."""
-    p = float(link.inverse(np.array(intercept)))
+    p = float(link.inverse(np.array(start)))
     if is_base_score(p, link):
         return p
-    limit = f"a logistic base_score to +-{-logit(LEAST_PROBABILITY):.4g}"
+    limit = f"a logistic base_score to +-{-logit(intercept.LEAST_PROBABILITY):.4g}"
     raise ValueError(
-        f"training cannot start at {intercept:g} {'log-odds' if link.n_classes else link.margins}: "
+        f"training cannot start at {start:g} {'log-odds' if link.n_classes else link.margins}: "
         f"XGBoost limits {limit if link.n_classes else 'base_score to float32'}. Start at a "
-        f"base_margin, data.set_base_margin(numpy.full(n, {intercept:.17g})) for data and evals, "
+        f"base_margin, data.set_base_margin(numpy.full(n, {start:.17g})) for data and evals, "
         "and put it into the trained model with shift_intercept"
     )
 
@@ -445,16 +354,16 @@ def margin(base_score: float, objective: Objective) -> float:
 def is_base_score(value: float, link: Link) -> bool:
     """Whether XGBoost keeps it, in float32, as it is."""
     if np.isfinite(link.highest):
-        return LEAST_PROBABILITY <= value <= 1 - LEAST_PROBABILITY
+        return intercept.LEAST_PROBABILITY <= value <= 1 - intercept.LEAST_PROBABILITY
     limits = np.finfo(np.float32)
     least = limits.tiny if np.isfinite(link.lowest) else limits.min
     return bool(least <= value <= limits.max)
 
 
 def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
-    """Let a model predict by this link, of the same margins: XGBoost keeps the number that is its
+    """Let a model predict by this link and keep its margins: XGBoost keeps the number that is its
     base_score, and reads it in the unit of the new name."""
-    learner = read_learner(booster)
+    learner = intercept.read_learner(booster)
     trained, shape = learner["objective"]["name"], learner["learner_model_param"]
     instead = (
         "start at its margins instead, data.set_base_margin(model.predict(data, "
@@ -487,16 +396,8 @@ def name_link(booster: xgb.Booster, link: Link) -> xgb.Booster:
 
 
 LIBRARY = Library(
-    data=xgb.DMatrix,
-    instead=parameters.INSTEAD,
-    stops=STOPPING,
-    stop=EarlyStopping,
-    direct=direct_callbacks,
-    check=check,
-    labels=labels,
-    hold=lambda request, matrices: nullcontext([]),
-    place=place,
-    fold_rows=fold_rows,
-    run=run,
+    data=xgb.DMatrix, instead=parameters.INSTEAD, stops=stopping.STOPPING,
+    stop=stopping.EarlyStopping, direct=stopping.direct_callbacks, check=check, labels=labels,
+    hold=lambda request, matrices: nullcontext([]), place=place, fold_rows=fold_rows, run=run,
     finish=finish,
-)
+)  # fmt: skip

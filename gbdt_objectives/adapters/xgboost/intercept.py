@@ -26,11 +26,11 @@ LEAST_PROBABILITY = 1e-6
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
-    """In ``base_score`` as far as possible, else in leaves."""
+    """A shifted copy: the shift is in ``base_score`` as far as possible, else in leaves."""
     learner = read_learner(booster)
     name = learner["objective"]["name"]
     if name not in SHIFTABLE_OBJECTIVES:
-        _arguments.refuse_margin(name)
+        _arguments.refuse_objective(name, _arguments.NO_MARGIN)
     if booster.num_boosted_rounds() == 0:
         raise ValueError("the booster has no tree: train it first")
     before = _first_margin(booster)
@@ -50,7 +50,7 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
 
 
 def read_odds(booster: xgb.Booster, y: ArrayLike | None) -> float:
-    """What its parameters multiplied the odds of label 1 by."""
+    """The factor by which its parameters multiplied the odds of label 1."""
     weight = float(_logistic_objective(booster)["reg_loss_param"]["scale_pos_weight"])
     if not weight > 0:
         raise ValueError(
@@ -73,7 +73,7 @@ def predict_log_odds(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | No
 def _logistic_objective(booster: xgb.Booster) -> dict[str, Any]:
     objective: dict[str, Any] = read_learner(booster)["objective"]
     if objective["name"] not in LOGISTIC_OBJECTIVES:
-        _arguments.refuse_no_log_odds(objective["name"])
+        _arguments.refuse_objective(objective["name"], _arguments.NO_LOG_ODDS)
     return objective
 
 

@@ -145,7 +145,7 @@ REFUSED_STOPPING = by_reason(
         RESCALES.replace("dropout", "dart"): {"booster": ("gbtree",)},
         RESCALES: {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
         "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
-            "process_type": ("default",),
+            "process_type": ("default",)
         },
     }
 )

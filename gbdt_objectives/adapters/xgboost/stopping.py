@@ -15,7 +15,7 @@ from gbdt_objectives.metrics import Metric
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's, with patience that is used up only once the metric has moved."""
+    """XGBoost's early stopping, whose patience is used up only once the metric has moved."""
 
     def __init__(
         self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
@@ -63,10 +63,9 @@ def early_stopping(
 ) -> xgb.callback.EarlyStopping:
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 
-    For ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name. The estimators and ``train`` of
-    ``gbdt_objectives.adapters.xgboost`` need no such callback. Rounds before the metric's
-    first move use up no patience.
+    It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
+    otherwise guess the direction from the metric's name. Those of this package need no such
+    callback. Rounds before the metric's first move use up no patience.
 
     Parameters
     ----------
@@ -105,9 +104,8 @@ def early_stopping(
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
     """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``.
 
-    Ours keeps the best rounds: of ``save_best=False`` nobody can tell whether it was written or is
-    XGBoost's default. One of a class of the user's is kept, and told the direction by
-    :class:`Exact`.
+    Ours keeps the best rounds: nobody can tell whether ``save_best=False`` was written or is
+    XGBoost's default. A class of the user's is kept, and :class:`Exact` tells it the direction.
     """
     directed: list[Any] = []
     for callback in callbacks or ():
@@ -120,8 +118,8 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
             )
         elif callback.maximize not in (None, metric.greater_is_better):
             raise ValueError(
-                f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but of "
-                f"{metric.name} {'greater' if metric.greater_is_better else 'smaller'} is better: "
+                f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but a "
+                f"{'greater' if metric.greater_is_better else 'smaller'} {metric.name} is better: "
                 "leave maximize out"
             )
         elif type(callback) in (xgb.callback.EarlyStopping, EarlyStopping):
@@ -133,16 +131,15 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
 
 
 def any_stops_early(callbacks: Sequence[Any]) -> bool:
-    """Whether one of them stops early."""
     return any(isinstance(callback, STOPPING) for callback in callbacks)
 
 
 class Exact(xgb.callback.TrainingCallback):
     """A metric whose values early stopping and the user see in full precision.
 
-    XGBoost prints them with six decimals and reads them back. This is both the metric that
-    it calls and a callback that restores the printed values, and then calls the other callbacks:
-    before 3.0 XGBoost calls them in any order.
+    XGBoost prints them with six decimals and reads them back. This is both the metric that it
+    calls and a callback that restores the values, and then calls the other callbacks, which
+    XGBoost before 3.0 would call in any order.
     """
 
     def __init__(self, call: Callable[..., Any], metric: Metric) -> None:
@@ -164,12 +161,12 @@ class Exact(xgb.callback.TrainingCallback):
 
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
         """One callback for this and the others."""
-        xgb.callback.CallbackContainer(callbacks)  # raises for what is no callback
+        xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
         self.callbacks = callbacks
         return [self]
 
     def before_training(self, model: Any) -> Any:
-        """Tell the direction to early stopping, which may be of a class of the user's."""
+        """Tell early stopping the direction, also where it is of a user's class."""
         stopping = [c for c in self.callbacks if isinstance(c, STOPPING)]
         self.told = [(callback, callback.maximize) for callback in stopping]
         for callback in stopping:

@@ -15,13 +15,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters.xgboost._train import as_custom
-from gbdt_objectives.distributed.dask._train import (
-    TIMEOUT,
-    explained,
-    find_client,
-    find_config,
-    workers_of,
-)
+from gbdt_objectives.distributed.dask import _train
 from gbdt_objectives.objectives import Objective
 
 ATTRIBUTE = "gbdt_objectives_fitted"
@@ -33,36 +27,34 @@ def fitted_objective(
     booster: xgb.Booster,
     data: xgb_dask.DaskDMatrix,
     *,
-    timeout: int = TIMEOUT,
+    timeout: int = _train.TIMEOUT,
 ) -> Objective:
-    """``objective.fitted(y, margin)`` of rows on a Dask cluster, without gathering them.
+    """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
 
-    Of an objective such as ``ordinal_logit_objective(K)``, whose thresholds are fitted to the
-    margins of the training rows: its ``class_probability(margin)`` then is that of the model. The
-    drop-in ``DaskXGBClassifier`` does it by itself.
+    An objective such as ``ordinal_logit_objective(K)`` fits thresholds to the margins of the
+    training rows. After that its ``class_probability(margin)`` is that of the model. The drop-in
+    ``DaskXGBClassifier`` does it by itself.
 
     Parameters
     ----------
-    client : distributed.Client or None
-        As for :func:`train`.
+    client, timeout
+        They mean the same as in :func:`train`.
     objective : Objective
-        That the booster was trained on.
+        The one that the booster was trained on.
     booster : xgboost.Booster
-        As :func:`train` returns it.
+        What :func:`train` returned.
     data : xgboost.dask.DaskDMatrix
         The training data.
-    timeout : int
-        As for :func:`train`.
 
     Returns
     -------
     Objective
-        With what it fits held fixed; itself if it fits nothing.
+        The objective with what it fits held fixed; itself if it fits nothing.
 
     Raises
     ------
     TypeError, ValueError, RuntimeError
-        As by :func:`train`.
+        Whatever :func:`train` raises.
 
     Examples
     --------
@@ -83,36 +75,27 @@ def fitted_objective(
     >>> objective.class_probability(margin).argmax(axis=1)
     array([0, 2])
     """
-    client = find_client(client)
+    client = _train.find_client(client)
     _arguments.check_objective(objective)
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     _arguments.check_data("data", data, xgb_dask.DaskDMatrix)
-    config = find_config(timeout, None)
+    config = _train.find_config(timeout, None)
     if not objective.fits_margins:
         return objective
     fitting = Fitting(objective)
-    with explained(client, workers_of(data), timeout) as interruptible:
+    with _train.explained(client, _train.workers_of(data), timeout) as interruptible:
         trained = xgb_dask.train(
-            client,
-            as_custom({"max_depth": 1}, objective),
-            data,
-            1,
-            obj=fitting,
-            xgb_model=booster,
-            callbacks=[interruptible, fitting],
-            verbose_eval=False,
-            **config,
-        )
+            client, as_custom({"max_depth": 1}, objective), data, 1, obj=fitting,
+            xgb_model=booster, callbacks=[interruptible, fitting], verbose_eval=False, **config,
+        )  # fmt: skip
     attribute = trained["booster"].attr(ATTRIBUTE)
     fitted: Objective = pickle.loads(base64.b64decode(attribute))
     return fitted
 
 
 class Fitting(xgb.callback.TrainingCallback):
-    """One more round, of which only the margins are used that it starts with: the model's own.
-
-    It is the objective of that round, and the callback that brings back what it found.
-    """
+    """Objective and callback of one more round, which starts at the model's own margins: the
+    objective is fitted to them, and the callback brings it back."""
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()

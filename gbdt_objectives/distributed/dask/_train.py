@@ -24,24 +24,13 @@ from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._start import StartedObjective, start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
 from gbdt_objectives.adapters._train import find_callbacks
-from gbdt_objectives.adapters.xgboost import parameters
-from gbdt_objectives.adapters.xgboost._train import (
-    LIBRARY,
-    continues,
-    finish,
-    labels,
-    read_base_margin,
-    run,
-    start_at_margins,
-    start_measured,
-)
+from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import read_labels
 
-TIMEOUT = 300
-"""Seconds."""
+TIMEOUT = 300  # seconds
 
 GRACE = 1.0
 """Seconds in which Dask notices that a worker is gone, and the others that they train no more."""
@@ -62,30 +51,24 @@ def train(
 ) -> xgb.Booster:
     """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
 
-    Arguments mean what they mean there. The objective is measured on the labels of all partitions
-    where they are, of which only sums travel; so are the sums of each round and the metric's. The
-    model, the best round and the values of the metric are those of one machine with the same
-    bins, which quantile sketches of many different values are not quite.
+    The objective is measured on the labels of all partitions where they are. Only sums travel, as
+    do the sums of each round and of the metric. The model, the best round and the values of the
+    metric are those of one machine with the same bins, which quantile sketches of many different
+    values do not quite give.
 
     Parameters
     ----------
     client : distributed.Client or None
-        None is the current one. Not an asynchronous one.
-    params : mapping
-        As on one machine.
+        None is the current one. It must not be asynchronous.
+    params, num_boost_round, metric, early_stopping_rounds
+        They mean the same as in :func:`gbdt_objectives.adapters.xgboost.train`.
     data : xgboost.dask.DaskDMatrix
         With labels; a DaskQuantileDMatrix is one.
-    num_boost_round : int
-        Maximum number of rounds.
     objective : Objective
-        E.g. ``qwk_objective()``, which is measured on all labels. None that holds values of its
-        training rows: such as offsets by row.
-    metric : Metric, optional
-        Needs ``evals``.
+        For instance ``qwk_objective()``, which is measured on all labels. It must not hold values
+        of its training rows, such as offsets by row.
     evals : sequence of (DaskDMatrix, str)
         What to evaluate ``metric`` on; may be on other workers than ``data``.
-    early_stopping_rounds : int, optional
-        As on one machine.
     timeout : int
         Seconds after which workers give up another one that does not answer: more than the
         slowest needs for a round, and to make its matrix of its partitions. Before XGBoost 3.0
@@ -103,7 +86,7 @@ def train(
     Raises
     ------
     TypeError, ValueError
-        As on one machine; an error of a partition says which, one in training which worker.
+        Whatever one machine raises. The message names the partition, or the worker in training.
     RuntimeError
         If a worker was lost or did not answer in time. The message names it, and says what to do.
 
@@ -132,9 +115,9 @@ def train(
     check_not_by_row(objective)
     kwargs |= find_config(timeout, kwargs.pop("coll_cfg", None))
     history = kwargs.pop("evals_result", None)
-    callbacks = find_callbacks(LIBRARY, request, lambda k: None)
+    callbacks = find_callbacks(on_one_machine.LIBRARY, request, lambda k: None)
     stops_early = any_stops_early(callbacks)
-    earlier = continues(params, kwargs, objective)
+    earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
         base_score = params.get("base_score")
@@ -142,7 +125,9 @@ def train(
         if started.shifts:
             started.shift = start_margin(measured)
         on_workers = partial(xgb_dask.train, client)
-        trained = run(request, [interruptible, *callbacks], started, base_score, on_workers)
+        trained = on_one_machine.run(
+            request, [interruptible, *callbacks], started, base_score, on_workers
+        )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
         history.clear()
@@ -150,11 +135,11 @@ def train(
     if metric is not None and stops_early:  # the workers warn where nobody looks
         values = next(reversed(trained["history"].values()))[metric.name]
         warn_if_few(booster.best_iteration, len(values), metric.name)
-    return finish(booster, objective, started.shift)
+    return on_one_machine.finish(booster, objective, started.shift)
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
-    """The one given or the current one, which must be one to wait for."""
+    """The client given, or the current one; it must not be asynchronous."""
     if client is None:
         client = distributed.get_client()
     if not isinstance(client, distributed.Client):
@@ -165,7 +150,7 @@ def find_client(client: distributed.Client | None) -> distributed.Client:
     if client.asynchronous:
         raise TypeError(
             "client is asynchronous, but training waits: pass Client(address), or call it by "
-            "asyncio.to_thread with such a one"
+            "asyncio.to_thread with such a client"
         )
     return client
 
@@ -199,22 +184,15 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
 
 
 def start(
-    measured: Objective,
-    earlier: bool,
-    has_margin: bool,
-    base_score: Any,
-    named: Link,
+    measured: Objective, earlier: bool, has_margin: bool, base_score: Any, named: Link
 ) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective as workers call it, and the base_score to start at, in the unit of the link by
-    whose name they train."""
+    """The objective as workers call it, and the base_score to start at, in the unit of ``named``,
+    the link by whose name they train."""
     if earlier:
         return StartedObjective(measured, None), {}
     if has_margin:
-        return start_at_margins(measured, None, base_score, named)
-    return start_measured(measured, base_score, named)
-
-
-# Labels, measured where they are.
+        return on_one_machine.start_at_margins(measured, None, base_score, named)
+    return on_one_machine.start_measured(measured, base_score, named)
 
 
 class Part(NamedTuple):
@@ -226,9 +204,7 @@ class Part(NamedTuple):
 
 
 def measure(
-    client: distributed.Client,
-    objective: Objective,
-    matrices: Mapping[str, xgb_dask.DaskDMatrix],
+    client: distributed.Client, objective: Objective, matrices: Mapping[str, xgb_dask.DaskDMatrix]
 ) -> tuple[Objective, bool]:
     """The objective measured on the labels of the first matrix; whether they have a base_margin."""
     first, *_ = matrices
@@ -290,27 +266,21 @@ def inspect_parts(
     place: Callable[[Any], str] | None = None,
 ) -> list[Any]:
     """What the partitions tell; the error of the first that has one is raised."""
-    futures = [
-        client.submit(
-            inspect_part,
-            part,
-            f"partition {k} of {name}",
-            tells,
-            pure=False,
-            **({} if place is None else {"workers": [place(part)], "allow_other_workers": True}),
-        )
-        for k, part in enumerate(parts)
-    ]
-    found: list[Any] = []
-    for part in client.gather(futures):
+
+    def submit(k: int, part: Any) -> Any:
+        there = {} if place is None else {"workers": [place(part)], "allow_other_workers": True}
+        named = f"partition {k} of {name}"
+        return client.submit(inspect_part, part, named, tells, pure=False, **there)
+
+    found: list[Any] = client.gather([submit(k, part) for k, part in enumerate(parts)])
+    for part in found:
         if isinstance(part, Exception):
             raise part
-        found.append(part)
     return found
 
 
 def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatrix], Any]) -> Any:
-    """What a partition tells of its rows, or what is wrong with it, as on one machine."""
+    """What a partition tells of its rows, or the error that one machine would raise for them."""
     try:
         rows = part["data"].shape[0]
         matrix = xgb.DMatrix(
@@ -318,7 +288,7 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
             **{k: part[k] for k in ("label", "weight", "base_margin") if part.get(k) is not None},
         )
         if rows:
-            labels(matrix, "data")
+            on_one_machine.labels(matrix, "data")
         return tells(matrix)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -326,19 +296,17 @@ def inspect_part(part: Mapping[str, Any], name: str, tells: Callable[[xgb.DMatri
 
 
 def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
-    """What a partition tells before anything is measured; labels and weights are checked for the
-    objective, if they are those of the training rows."""
+    """What a partition tells before anything is measured. With an objective, its labels and
+    weights are training rows and are checked for that."""
     rows = matrix.num_row()
     _, w = _checks.label_weight(matrix)
     margin = matrix.get_float_info("base_margin")
     if objective is not None:
         if margin.size:
-            read_base_margin(margin, rows, objective.outputs)
+            on_one_machine.read_base_margin(margin, rows, objective.outputs)
         of_part(objective, len, matrix)
     return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
 
-
-# Workers that are lost, hang, or are to stop.
 
 _interrupted: set[str] = set()
 """On a worker: the trainings that nobody waits for any more."""
@@ -350,7 +318,7 @@ def interrupt(token: str) -> None:
 
 
 class Interruptible(xgb.callback.TrainingCallback):
-    """Ends a training, on each worker before its next round, that was interrupted at the client."""
+    """Ends a training that was interrupted at the client, on each worker before its next round."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -363,7 +331,7 @@ class Interruptible(xgb.callback.TrainingCallback):
 
 
 def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
-    """The addresses of those that have rows."""
+    """The addresses of the workers that have rows."""
     return {address for matrix in matrices for address in matrix.worker_map}
 
 
@@ -380,9 +348,8 @@ def explained(
             client.run(interrupt, interruptible.token, on_error="ignore")
         raise
     except Exception as error:
-        usual = isinstance(error, TypeError | ValueError) and not isinstance(
-            error, xgb.core.XGBoostError
-        )
+        from_xgboost = isinstance(error, xgb.core.XGBoostError)
+        usual = isinstance(error, TypeError | ValueError) and not from_xgboost
         lost, busy = set[str](), set[str]()
         with suppress(OSError):  # no scheduler to ask: the first error says more
             lost, busy = find_lost(client, needed, 0.0 if usual else GRACE)
@@ -402,10 +369,8 @@ def explained(
 
 
 def shown(addresses: set[str]) -> str:
-    some = "worker", "was"
-    if len(addresses) > 1:
-        some = "workers", "were"
-    return f"{some[0]} {', '.join(sorted(addresses))} {some[1]}"
+    some, are = ("workers", "were") if len(addresses) > 1 else ("worker", "was")
+    return f"{some} {', '.join(sorted(addresses))} {are}"
 
 
 def find_lost(
@@ -418,9 +383,9 @@ def find_lost(
         if lost or time.monotonic() >= until:
             break
         time.sleep(0.05)
-    busy = set()
-    if not lost and grace:
-        for address, tasks in client.call_stack().items():
-            if address in needed and any("xgboost" in "".join(s) for s in tasks.values()):
-                busy.add(address)
-    return lost, busy
+    stacks = {} if lost or not grace else client.call_stack()
+    return lost, {
+        address
+        for address, tasks in stacks.items()
+        if address in needed and any("xgboost" in "".join(s) for s in tasks.values())
+    }

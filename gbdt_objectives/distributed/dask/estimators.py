@@ -17,23 +17,14 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
+from gbdt_objectives.distributed.dask import _train
 from gbdt_objectives.distributed.dask._fitted import fitted_objective
-from gbdt_objectives.distributed.dask._train import (
-    TIMEOUT,
-    check_not_by_row,
-    explained,
-    find_client,
-    inspect_parts,
-    measured_on_parts,
-    start,
-    tell,
-)
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
 class _Fitting(estimators.Fitting):
-    """One fit of an estimator, of rows on a cluster."""
+    """One fit of an estimator on the rows of a cluster."""
 
     model = xgb_dask.DaskXGBClassifier
 
@@ -43,11 +34,11 @@ class _Fitting(estimators.Fitting):
             return self.estimator
         estimator, objective, given = self.estimator, self.objective, self.given
         if objective is not None:
-            check_not_by_row(objective)
-        client = find_client(estimator.client)
+            _train.check_not_by_row(objective)
+        client = _train.find_client(estimator.client)
         _persist(client, given)
-        timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or TIMEOUT
-        with explained(client, set(client.nthreads()), timeout) as interruptible:
+        timeout = getattr(getattr(estimator, "coll_cfg", None), "timeout", None) or _train.TIMEOUT
+        with _train.explained(client, set(client.nthreads()), timeout) as interruptible:
             callbacks = self.parameters.get("callbacks", estimator.callbacks) or ()
             self.parameters["callbacks"] = [interruptible, *callbacks]
             if objective is None:
@@ -56,7 +47,8 @@ class _Fitting(estimators.Fitting):
             earlier, own_margin = self.continues(objective), given.get("base_margin")
             measured = _measure(client, objective, given["y"], given.get("sample_weight"))
             base_score, named = estimator.base_score, self.named(objective)
-            started, begin = start(measured, earlier, own_margin is not None, base_score, named)
+            has_margin = own_margin is not None
+            started, begin = _train.start(measured, earlier, has_margin, base_score, named)
             intercept: Start = 0.0
             if started.shifts:  # several outputs start at the intercept in each row
                 intercept = started.start = start_margin(measured)
@@ -131,7 +123,7 @@ def _check_collection(name: str, value: object) -> None:
     if not dask.is_dask_collection(value):
         raise TypeError(
             f"{name} must be a Dask array, series or data frame, found {type(value).__name__}: "
-            "dask.array.from_array(...) makes one; rows of one machine go to the estimators of "
+            "dask.array.from_array(...) makes one; for rows of one machine use the estimators of "
             "gbdt_objectives.adapters.xgboost"
         )
 
@@ -146,8 +138,8 @@ def _measure(client: distributed.Client, objective: Objective, y: Any, weight: A
             f"{len(parts['label'])}: repartition one like the other"
         )
     rows = [dict(zip(parts, part, strict=True)) for part in zip(*parts.values(), strict=True)]
-    run = partial(inspect_parts, client, rows, "y")
-    return measured_on_parts(objective, run(partial(tell, objective)), run)
+    run = partial(_train.inspect_parts, client, rows, "y")
+    return _train.measured_on_parts(objective, run(partial(_train.tell, objective)), run)
 
 
 def _start_of_rows(measured: Objective, y: Any) -> Any:
@@ -164,10 +156,8 @@ def _start_of_rows(measured: Objective, y: Any) -> Any:
 
 
 def _fit_margins(estimator: Any) -> Callable[..., Any]:
-    """The fit of a regressor with the estimator's parameters, which then has its model.
-
-    XGBoost's classifier would train on an objective and a number of classes of its own.
-    """
+    """A fit that trains a regressor with the estimator's parameters and takes over its model:
+    XGBoost's classifier would train on an objective and a number of classes of its own."""
 
     def fit(**given: Any) -> None:
         regressor = xgb_dask.DaskXGBRegressor(**estimator.get_params())
@@ -184,18 +174,18 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
     """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
 
-    As :class:`gbdt_objectives.adapters.xgboost.XGBRegressor`, on the rows of a Dask cluster: the
-    objective is measured on the labels of all partitions, and the model, the best round and
-    ``evals_result()`` are those of one machine. Without an objective or metric of this package it
-    is XGBoost's own estimator.
+    It does on the rows of a Dask cluster what
+    :class:`gbdt_objectives.adapters.xgboost.XGBRegressor` does on one machine: the objective is
+    measured on the labels of all partitions, and the model, the best round and ``evals_result()``
+    are the same. Without an objective or metric of this package it is XGBoost's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
+        An Objective must predict numbers, and must not hold values of its training rows.
     **kwargs
-        As for ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=xgboost.collective.Config(timeout=60)``
-        (XGBoost 3.0) is how long workers wait for one that does not answer.
+        Parameters of ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=Config(timeout=60)`` of
+        ``xgboost.collective`` (XGBoost 3.0) says how many seconds workers wait for one another.
 
     Examples
     --------
@@ -218,17 +208,18 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
 
-    As :class:`gbdt_objectives.adapters.xgboost.XGBClassifier`, on the rows of a Dask cluster. Of
-    an objective with the link "score" ``objective_`` is fitted to the training rows of all
-    workers, and ``predict_proba`` and ``predict`` give its probabilities and classes. Labels are 0
-    to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
+    It does on the rows of a Dask cluster what
+    :class:`gbdt_objectives.adapters.xgboost.XGBClassifier` does on one machine. An objective with
+    the link "score" is fitted to the training rows of all workers, as ``objective_``. Labels are
+    0 to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
 
     Parameters
     ----------
     objective : str, callable or Objective
-        As for one machine, but none with values of its training rows.
+        An Objective must have class probabilities, and must not hold values of its training rows.
     **kwargs
-        As for ``xgboost.dask.DaskXGBClassifier``; ``coll_cfg`` as for :class:`DaskXGBRegressor`.
+        Parameters of ``xgboost.dask.DaskXGBClassifier``; :class:`DaskXGBRegressor` says what
+        ``coll_cfg`` does.
 
     Examples
     --------

@@ -44,7 +44,7 @@ FIRST, LAST = -(10**6), 10**6
 """Orders of callbacks: before and after what the user has."""
 
 LOST = ("RuntimeError", "LightGBMError", "KilledWorker", "CancelledError", "FutureCancelledError")
-"""Errors at the client of which the cause may be elsewhere."""
+"""Errors at the client whose cause may be elsewhere."""
 
 NETWORK = (
     "machines", "num_machines", "local_listen_port", "time_out", "tree_learner", "top_k",
@@ -71,9 +71,9 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
 def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterator[LightGBMFit]:
     """Train ``lightgbm.DaskLGBMRegressor`` on the rows of all workers; experimental.
 
-    As LightGBM leaves it, each worker's objective would see the rows of that worker only, and
-    train another model. Within this context they add up their sums in every round, through
-    XGBoost's collective, which is started for it. Predictions are those of
+    LightGBM alone would show each worker's objective the rows of that worker only, and train
+    another model. Within this context the objectives add up their sums in every round, through
+    XGBoost's collective, which is started for that. Predictions are those of
     :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins: the
     probability of label 1 if the objective's margin is the log-odds.
 
@@ -86,8 +86,8 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ----------
     client : distributed.Client
     objective : Objective
-        As on one machine: ``qwk_objective()`` is measured on the labels of all workers. Not one
-        that holds a value of each row.
+        It is measured on the labels of all workers. It must have one output, and must not hold a
+        value of each row.
     timeout : int
         Seconds that a worker waits for the others in a round, in the first also for them to bin
         their rows, before it raises. For a worker that hangs in LightGBM's own code LightGBM waits
@@ -158,10 +158,7 @@ class LightGBMFit:
 
     def __init__(self, objective: Objective, timeout: int) -> None:
         self.objective = FitObjective(objective, f"gbdt_objectives-{uuid4().hex}")
-        self.callbacks: list[Callable[[Any], None]] = [
-            Join(self.objective, timeout),
-            Leave(),
-        ]
+        self.callbacks: list[Callable[[Any], None]] = [Join(self.objective, timeout), Leave()]
         self.is_finished = False
 
     def finished(self, model: Any) -> Any:
@@ -175,8 +172,8 @@ class LightGBMFit:
         Returns
         -------
         DaskLGBMRegressor
-            The same, changed: its ``booster_`` is complete, and its ``objective`` the one measured
-            on all labels.
+            The model that was given, changed: its ``booster_`` is complete, and its ``objective``
+            is the one measured on all labels.
         """
         from gbdt_objectives.adapters.lightgbm._train import finish
 
@@ -195,8 +192,8 @@ class LightGBMFit:
 
 
 class FitObjective:
-    """The objective of one fit. Each worker has a copy, and that of the worker whose model is
-    returned comes back with it, with what was ``measured`` on all labels and its ``shift``."""
+    """The objective of one fit. Each worker has a copy. One comes back with the returned model: it
+    has what was ``measured`` on all labels, and the ``shift`` of margins."""
 
     def __init__(self, objective: Objective, token: str) -> None:
         self.objective, self.token = objective, token
@@ -245,7 +242,8 @@ class Seat:
             raise self.name_workers(error) from error
 
     def leave(self, *, failed: bool) -> None:
-        """``failed``: whether LightGBM still has its network, in which other workers may wait."""
+        """Leave the collective. ``failed`` says that LightGBM still has its network, in which
+        other workers may wait."""
         from lightgbm.basic import _LIB  # type: ignore[attr-defined]
         from xgboost import collective
 
@@ -262,7 +260,7 @@ class Seat:
                 waits.join()
 
     def name_workers(self, error: Exception) -> Exception:
-        """The same error with addresses for ranks, or that of this worker, where it was raised."""
+        """The error with addresses in place of ranks, or else with the address of this worker."""
 
         def address(rank: re.Match[str]) -> str:
             return f"worker {self.workers[int(rank[1])]}"
