@@ -58,98 +58,65 @@ HELD_OUT_FOLDS = 5
 class DownsampledClassifier(ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
-    ``fit`` keeps each class's rows at its rate, depending on nothing but the label, trains
-    a clone of the classifier on what is left, ``n_bags`` times on independent samples,
-    and corrects for what it dropped. The correction uses the rates *measured* in each
-    sample (of weights, if there are any), not the nominal ones: given the sample these
-    are exact, so it does not matter if chance kept a few negatives more or less.
-
-    Bags are averaged: ::
+    ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
+    are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
+    dropped. It uses the rates measured in each sample (of weight, if there are weights), which are
+    exact for that sample. The bags are averaged by ::
 
         p_k = mean over bags of p_bk exp(d_bk) / sum_j p_bj exp(d_bj)    "probability"
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
 
-    p_bk the probability of class k by bag b of B, d_b its shift and d the mean of these
-    (correction "prior", otherwise 0).
+    where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
+    mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
+    the corrections and averages, and says how to serve the model without this package.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. X is passed on as it is, with missing values and
-        categories; y as class positions 0..K-1, so that XGBClassifier accepts any labels.
-        Where its ``random_state`` is None, each bag sets its own.
+        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
+        ``random_state`` is None, each bag sets its own.
     negative_keep_rate : float or mapping
-        Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is
-        kept, in (0, 1]. Labels that are not numbers are in alphabetical order, which says
-        nothing about which is the negative: it must then be the more frequent one. Any
-        number of classes: {label: rate}; a class that is not named is kept whole.
+        Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
+        (0, 1]; if labels are not numbers, that class must be the more frequent one. Any number of
+        classes: {label: rate}, where a class that is not named is kept whole.
     correction : {"prior", "offset", "weight"} or None
-        "prior": train on the sample, then shift the log-odds.
-        "offset": LGBMClassifier and XGBClassifier, two classes: train on
-        ``offset_logloss_objective``, whose margin is the log-odds before sampling; the
-        same model in theory, and early stopping sees the full population. XGBClassifier's
-        ``base_score`` is then a probability in the full population.
-        "weight": each kept row weighs 1/rate. With regularisation tuned alike it was level
-        with correcting at a tenth of the negatives and worse at a fiftieth; at LightGBM's
-        defaults it costs much more (``experiments/negative_downsampling``).
-        None: the sample's probabilities, for comparison.
+        "prior": train on the sample, then shift the log-odds. "offset": LGBMClassifier and
+        XGBClassifier, two classes; train on ``offset_logloss_objective``, whose margin is the
+        log-odds before sampling, so that early stopping sees the full population (and XGBoost's
+        ``base_score`` is a probability in it). "weight": each kept row weighs 1/rate. None: predict
+        the sample's probabilities.
     n_bags : int
-        Number of samples and models.
+        Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
-        How the bags are averaged. "probability" preserves the mean, so that sums of
-        probabilities are as right as those of a single model. "log_odds" is level with it in
-        logloss and ranking for boosters, but for rare events its mean is low (measured: .91
-        of the truth with 5 bags), and a classifier that predicts exactly 0 and 1, such as a
-        random forest of few trees, makes it much worse than a single bag: there the classes
-        that the fewest bags rule out share everything, in proportion to the other bags' p_bk.
+        How the bags are averaged. "probability" keeps the mean prediction right; "log_odds" makes
+        it too low for rare events, and is no choice for models that predict exactly 0 or 1.
     cv : splitter, iterable of splits or None
-        For early stopping: the rows that its last split holds out are those to stop on, as
-        they are, and its training rows those that are sampled from and corrected to; others
-        are not used. ``TimeSeriesSplit(5)`` stops on the last sixth of rows in the order of
-        time. None: see ``fit``.
+        For early stopping. The rows that its last split holds out are those to stop on; its
+        training rows are those that are sampled from and corrected to; other rows are not used.
+        ``TimeSeriesSplit(5)`` stops on the last sixth of rows in time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
-        Draws the samples.
+        Seed for drawing the samples.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Sorted; with two, the negative first.
+        The sorted classes; of two, the negative first.
     estimators_ : list of classifier
-        One per bag, as trained: their own predictions are not corrected.
+        One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
-        Measured.
+        The measured rates.
     shift_ : float, or ndarray of shape (K,) for K > 2
-        The mean over the bags of what is added to the log-odds, as from
-        ``log_odds_shift``; 0 unless ``correction="prior"``.
+        Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
+        ``correction="prior"``.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Number and names of the features.
 
     Notes
     -----
-    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: for
-    another threshold compare ``predict_proba`` with it, or use scikit-learn's
-    ``FixedThresholdClassifier``.
-
-    To serve a single booster without this package, put the correction into it:
-    ``shift_intercept(classifier.estimators_[0].get_booster(), classifier.shift_)``, for
-    LightGBM ``estimators_[0].booster_``. With "offset" it is already there. For two classes
-    ``shift_`` belongs to the positive: a softmax with an output for each (``num_class=2``)
-    needs ``[0, shift_]``.
-
-    No correction here undoes what a classifier does to the classes by itself, by weights
-    (``class_weight``, ``scale_pos_weight``), priors or resampling (imbalanced-learn's
-    ``sampling_strategy``), or turns the output of another objective into log-odds. Where
-    its parameters show this, it is refused. For weights in a pipeline, make
-    ``DownsampledClassifier`` its last step.
-
-    A booster that is already trained on downsampled rows needs no classifier here, but a shift:
-    ``shift_intercept(booster, log_odds_shift(negative_keep_rate=rate))``, or
-    ``correct_probability`` of what it predicts. If there are rows of the full population, put it
-    into ``CalibratedClassifier`` with ``cv="prefit"``, whose ``InterceptCalibrator`` needs no rate.
-
-    Early stopping of scikit-learn's own classifiers (``early_stopping``,
-    ``n_iter_no_change``) is on downsampled rows, without the correction; losses there are
-    in nearly the same order as in the full population.
+    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
+    ``predict_proba`` with a threshold of your own. No correction here undoes it if the classifier
+    itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
+    ``sampling_strategy``); it is refused where its parameters show this.
 
     References
     ----------
@@ -166,9 +133,6 @@ class DownsampledClassifier(ProbabilityClassifier):
     >>> classifier = DownsampledClassifier(LogisticRegression(), 0.05, random_state=0).fit(X, y)
     >>> round(float(y.mean()), 3), round(float(classifier.predict_proba(X)[:, 1].mean()), 3)
     (0.011, 0.011)
-    >>> uncorrected = classifier.estimators_[0].predict_proba(X)[:, 1]
-    >>> round(float(uncorrected.mean()), 3)
-    0.156
     """
 
     estimators_: list[Any]
