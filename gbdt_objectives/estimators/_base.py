@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, signature
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
@@ -55,23 +55,31 @@ class Wrapping:
 
 
 class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts the most probable class; of as many classes as the wrapped classifier."""
+    """Base class of classifiers with probabilities that predict the most probable class."""
 
     classes_: Array
+    _probability: Callable[[Any], Array]
 
     def predict_proba(self, X: Any) -> Array:
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row.
+        """Return the probability of each class, float64 of shape (n, K).
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw. The columns of the result are in the order
+            of ``classes_``.
+        """
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        return self._probability(X)
 
-        Returns
-        -------
-        ndarray of shape (n,)
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row, of shape (n,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw.
         """
         position = self.predict_proba(X).argmax(axis=1)
         label: Array = self.classes_[position]
@@ -127,7 +135,7 @@ def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
 
 
 def check_score(score: ArrayLike) -> Array:
-    """(n,) or (n, 1) scores as (n,)."""
+    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
     if hasattr(score, "toarray"):
         raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
     array = _checks.as_array("score", score)
@@ -206,7 +214,7 @@ def weight_argument(w: Array | None) -> dict[str, Any]:
 
 
 def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
-    """With a progress bar."""
+    """What is done, counted by a progress bar."""
     try:
         from tqdm.auto import tqdm
     except ImportError as error:

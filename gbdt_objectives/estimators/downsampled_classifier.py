@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
@@ -171,10 +171,10 @@ class DownsampledClassifier(ProbabilityClassifier):
     ) -> DownsampledClassifier:
         """Draw the samples and train a model on each.
 
-        A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on
-        the logloss in the full population: of ``eval_set``; or of the rows that ``cv`` holds
-        out; or of a different fifth of each bag's sample, weighted back. The model keeps the
-        best rounds; it is not retrained on the rows it was stopped on.
+        A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
+        log loss in the full population: of ``eval_set``, of the rows that ``cv`` holds out, or else
+        of a different fifth of each bag's sample, weighted back. The model keeps the best rounds;
+        it is not retrained on the rows it was stopped on.
 
         Parameters
         ----------
@@ -183,31 +183,29 @@ class DownsampledClassifier(ProbabilityClassifier):
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            For the estimator and the measured rates; does not change what is sampled.
+            Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional
             For early stopping: rows of one group are held out together.
         eval_set : [(X_val, y_val)], optional
-            Rows for early stopping, for instance later ones, which stand for the full
-            population: not downsampled, or with weights that make up for it. They are neither
-            sampled nor trained on. In a pipeline the steps before this one do not transform
-            them: use ``cv`` instead.
+            Rows for early stopping, for instance later ones, that are neither sampled nor trained
+            on. They stand for the full population: not downsampled, or with weights that make up
+            for it. The steps of a pipeline before this one do not transform them: use ``cv`` there.
         eval_sample_weight : [array-like of shape (n_val,)], optional
-            Their weights.
+            Weights of the rows of ``eval_set``.
         **others
-            Refused, with what to write instead.
+            Refused, with a message that says what to write instead.
 
         Returns
         -------
         DownsampledClassifier
-            Itself.
+            The classifier itself, fitted.
 
         Raises
         ------
         ValueError, TypeError
-            Parameters or arguments that do not match each other or the labels, a single
-            class, a class that sampling leaves empty, rows to stop on that are of one class
-            only or of a class that is not trained on, bad weights, and what the estimator
-            raises.
+            Arguments that do not fit together or to the labels, one class only, a class that
+            sampling leaves empty, rows to stop on of one class only or of a class that is not
+            trained on, bad weights, and what the estimator raises.
         """
         check_names(self, others)
         n_bags = self._check_parameters()
@@ -248,20 +246,8 @@ class DownsampledClassifier(ProbabilityClassifier):
         self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class in the population that ``fit`` was given.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64, a column per class, in the order of ``classes_``.
-        """
-        check_is_fitted(self, "estimators_")
-        check_features(self, X, reset=False)
+    def _probability(self, X: Any) -> Array:
+        """The probability of each class in the population that ``fit`` was given."""
         bags = [predict_probability(model, X) for model in self.estimators_]
         average = _checks.choice("average", self.average, AVERAGES)
         corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
@@ -456,7 +442,7 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:
-    """prod_b p_bk^(1/B), each row divided by its sum; zeros as the limit of small numbers."""
+    """The products of p_bk^(1/B) over b, with rows that sum to 1; zeros act as tiny numbers do."""
     if len(probabilities) == 1:
         return probabilities[0]
     p = np.stack(probabilities)

@@ -190,7 +190,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> QWKClassifier:
-        """Fit the folds' models, the thresholds, and perhaps a final model.
+        """Fit the folds' models, the thresholds, and with ``ensemble=False`` a final model.
 
         Parameters
         ----------
@@ -199,14 +199,14 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            For the regressor, the objective, early stopping and the thresholds.
+            Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
 
         Returns
         -------
         QWKClassifier
-            Itself.
+            The classifier itself, fitted.
 
         Raises
         ------
@@ -364,18 +364,15 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return score.clip(0, K - 1) if clips else score
 
     def predict_score(self, X: Any) -> Array:
-        """Continuous score of each row, in units of class positions 0..K-1.
+        """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
+
+        The unit is class positions, 0..K-1. With a QWK objective that clips, each model's scores
+        are clipped to that range: beyond the labels training does not constrain them.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            float64, on the scale of ``oof_score_`` and ``thresholds_``. With a clipping
-            QWK objective each model's scores are clipped to 0..K-1, as the objective
-            clips them: beyond the labels training does not constrain them.
+            Rows with the features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
         check_features(self, X, reset=False)
@@ -388,59 +385,51 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     @property
     def feature_importances_(self) -> Array:
-        """Mean over the models, (features,)."""
+        """Mean of the models' feature importances, of shape (features,)."""
         check_is_fitted(self, "thresholds_")
         models = getattr(self, "estimators_", None) or [self.estimator_]
         importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
         return importances
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class: proportional odds on a curve of the score.
+        """Return the probability of each class, float64 (n, K), from a curve of the score.
 
-        P(y <= k) = sigmoid(theta_k - f(score)), theta and f fitted to the out-of-fold scores, so
-        that it is calibrated on them; f is a natural spline in the normal score, of as many knots
-        as pay off (least BIC). Classes of :meth:`predict` are those best for QWK, not the most
-        probable ones; ``decide(probability, metric)`` gives those best for other metrics.
+        P(y <= k) = sigmoid(theta_k - f(score)) (proportional odds), where theta and f are fitted to
+        the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
+        score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
+        classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
+        those best for other metrics.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64; each row sums to 1, a column for each of ``classes_``. That of a class
-            without rows is 0.
+            Rows with the features that ``fit`` saw. The columns of the result are in the order of
+            ``classes_``; that of a class without rows is 0.
         """
         score = self.predict_score(X)
         return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
-        """The class of each row.
+        """Return the class of each row, of shape (n,).
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
+            Rows with the features that ``fit`` saw.
         """
         return apply_thresholds(self.predict_score(X), self.thresholds_, self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Quadratic weighted kappa of the predicted classes.
+        """Return the quadratic weighted kappa of the predicted classes, a float.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw.
         y : array-like of shape (n,)
             Classes; integers need not have occurred in ``fit`` if ``labels`` is None.
         sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
+            Weights >= 0.
         """
         classes = self.classes_
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
@@ -457,7 +446,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def positions_to_labels(t: Array, labels: Array) -> Array:
-    """Linear between neighbouring labels, and on beyond the last ones."""
+    """Class positions in label units, linear between neighbours and beyond the last ones."""
     at = labels.astype(np.float64)
     inside = t.clip(0, len(at) - 1)
     found: Array = np.interp(inside, np.arange(len(at)), at)
