@@ -563,6 +563,8 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
     saved = go.ThresholdClassifier().fit(p, y).to_json()
     if name != "thresholds":
         Path("thresholds.json").write_text(saved)
+    Path("mylosses.py").write_text("def squared(y, f):\n    return f - y, 0 * f + 1\n")
+    monkeypatch.syspath_prepend(tmp_path)  # restores sys.path, on which check puts the folder
     text = run(f"{name} --help").stdout
     lists = {"--metric": list(NAMED), "--method": list(METHODS)}
     if name == "calibrate":
