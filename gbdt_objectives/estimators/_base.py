@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 
@@ -96,7 +95,6 @@ def check_classifier(estimator: Any) -> None:
 
 
 def check_several_classes(classes: Array, counting: str = "") -> None:
-    """Raise unless there are two classes or more."""
     if len(classes) < 2:
         raise ValueError(
             f"y has rows{counting} of one class only, found {shown(classes.tolist())}: there must "
@@ -119,8 +117,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
 
 
 def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
-    """The classes in order that y carries, or the integers from min to max of ``target``, its
-    values."""
+    """The ordered classes that y carries, else the integers from min to max of its values."""
     order = _checks.category_order("y", y)
     if order is not None:
         return _checks.check_order(order)
@@ -183,7 +180,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
 def check_weights(
     sample_weight: ArrayLike | None, rows: int, *fitted: Any, name: str = "sample_weight"
 ) -> Array | None:
-    """Checked weights, if everything that is fitted with them accepts them."""
+    """The weights, checked, if everything that is fitted with them accepts them."""
     if sample_weight is None:
         return None
     for thing in fitted:
@@ -198,12 +195,10 @@ def check_weights(
 
 
 def take(w: Array | None, rows: Array) -> Array | None:
-    """The weights of some rows, if there are any."""
     return None if w is None else w[rows]
 
 
 def take_rows(data: Data, rows: Array) -> Data:
-    """X, y and weights of some rows."""
     X, y, w = data
     return _safe_indexing(X, rows), y[rows], take(w, rows)
 
@@ -252,13 +247,18 @@ def read_eval_set(
         raise ValueError(
             "eval_set holds the training rows: pass rows that the model is not trained on"
         )
-    with _about_eval_set():
+    try:
         X_val, target = check_rows(estimator, X_given, y_given)
         unfitted = clone(estimator)
         check_features(unfitted, X, reset=True)
         check_features(unfitted, X_val, reset=False)
         position = _known_positions(target, classes)
-    weight = _only_weight(eval_sample_weight)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"eval_set: {error}") from error
+    weight = eval_sample_weight
+    if isinstance(weight, list | tuple) and len(weight) == 1:  # [w], in which w may be None
+        weight = weight[0] if weight[0] is None or np.ndim(weight[0]) > 0 else weight
     w = check_weights(weight, len(target), *fitted, name="eval_sample_weight")
     check_held_out_classes("eval_set", classes, position, w)
     return X_val, position, w
@@ -275,7 +275,7 @@ def check_held_out_classes(name: str, classes: Array, position: Array, w: Array 
 
 
 def _only_pair(eval_set: Any) -> tuple[Any, Any]:
-    """X and y of [(X, y)] or (X, y)."""
+    """The X and y in [(X, y)] or (X, y)."""
     pairs = [eval_set] if isinstance(eval_set, tuple) else eval_set
     if isinstance(pairs, list) and len(pairs) == 1:
         pair = pairs[0]
@@ -291,24 +291,6 @@ def _only_pair(eval_set: Any) -> tuple[Any, Any]:
         f"{f' of {len(eval_set)}' if isinstance(eval_set, list | tuple) else ''}: pass the rows "
         "held out only, not those trained on"
     )
-
-
-def _only_weight(weight: Any) -> Any:
-    """The weights in [w] or w, in either of which w may be None."""
-    if isinstance(weight, list | tuple) and len(weight) == 1:
-        inside = weight[0]
-        if inside is None or np.ndim(inside) > 0:
-            return inside
-    return weight
-
-
-@contextmanager
-def _about_eval_set() -> Iterator[None]:
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"eval_set: {error}") from error
 
 
 def _known_positions(target: Array, classes: Array) -> Array:

@@ -118,7 +118,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         eval_sample_weight: Any = None,
         **others: Any,
     ) -> CalibratedClassifier:
-        """Fit the folds' classifiers, the calibrator, and the final classifier.
+        """Fit the folds' classifiers, the calibrator and the final one; return the classifier.
 
         Parameters
         ----------
@@ -142,11 +142,6 @@ class CalibratedClassifier(ProbabilityClassifier):
             Weights of these rows for the calibrator; ``sample_weight`` is then for the estimator.
         **others
             Refused, with a message that says what to write instead.
-
-        Returns
-        -------
-        CalibratedClassifier
-            The classifier itself, fitted.
 
         Raises
         ------
@@ -276,7 +271,7 @@ class CalibratedClassifier(ProbabilityClassifier):
 
 
 def scores(model: Any, X: Any, columns: bool) -> Array:
-    """What a calibrator is given: the probability of the positive class, or of each class."""
+    """The probability of the positive class, or of each class, for a calibrator."""
     p = predict_probability(model, X)
     return p if columns else p[:, 1]
 

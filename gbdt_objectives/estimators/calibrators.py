@@ -41,7 +41,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     _probability: Callable[[Array], Array]
 
     def fit(self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on out-of-fold scores, or on scores of rows the model was not trained on.
+        """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
 
         Parameters
         ----------
@@ -51,11 +51,6 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             Labels 0 and 1, both occurring.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0; w means the same as w copies of the row.
-
-        Returns
-        -------
-        calibrator
-            The calibrator itself, fitted.
 
         Raises
         ------

@@ -169,7 +169,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         eval_sample_weight: Any = None,
         **others: Any,
     ) -> DownsampledClassifier:
-        """Draw the samples and train a model on each.
+        """Draw the samples, train a model on each, and return the classifier itself.
 
         A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
         log loss in the full population: of ``eval_set``, of the rows that ``cv`` holds out, or else
@@ -194,11 +194,6 @@ class DownsampledClassifier(ProbabilityClassifier):
             Weights of the rows of ``eval_set``.
         **others
             Refused, with a message that says what to write instead.
-
-        Returns
-        -------
-        DownsampledClassifier
-            The classifier itself, fitted.
 
         Raises
         ------
@@ -263,7 +258,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         return mean
 
     def _check_parameters(self) -> int:
-        """The number of bags."""
+        """Check the parameters and return the number of bags."""
         check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
@@ -286,7 +281,6 @@ class DownsampledClassifier(ProbabilityClassifier):
         return _checks.whole_number("n_bags", self.n_bags, 1)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
-        """The nominal rate of each label."""
         given, labels = self.negative_keep_rate, classes.tolist()
         if isinstance(given, Mapping):
             unknown = [label for label in given if label not in labels]
@@ -357,8 +351,11 @@ class DownsampledClassifier(ProbabilityClassifier):
         }
         model.set_params(**states)
         if find_stopping_rounds(model) is not None and held_out is None:
-            rows, held = _split(data[1], group, rows, seed)
-            held_out = _weigh_back(take_rows(data, held), kept)
+            (train, held), *_ = held_out_once(
+                data[1][rows], HELD_OUT_FOLDS, take(group, rows), shuffle=True, random_state=seed
+            )
+            held_out = _weigh_back(take_rows(data, rows[held]), kept)
+            rows = rows[train]
         sampled = take_rows(data, rows)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)
@@ -454,7 +451,7 @@ def geometric_mean(probabilities: Sequence[Array]) -> Array:
 
 
 def _shift(kept: Array) -> Any:
-    """A float for two classes, (K,) for more."""
+    """The shift of log-odds: a float for two classes, (K,) for more."""
     if len(kept) == 2:
         return log_odds_shift(negative_keep_rate=kept[0], positive_keep_rate=kept[1])
     return log_odds_shift(class_keep_rates=kept)
@@ -480,11 +477,3 @@ def _weigh_back(data: Data, kept: Array) -> Data:
     X, y, w = data
     back = 1 / kept[y]
     return X, y, back if w is None else back * w
-
-
-def _split(position: Array, group: Array | None, rows: Array, seed: int) -> tuple[Array, Array]:
-    """Rows of a sample to train on and to stop on."""
-    g = take(group, rows)
-    splits = held_out_once(position[rows], HELD_OUT_FOLDS, g, shuffle=True, random_state=seed)
-    train, held = splits[0]
-    return rows[train], rows[held]

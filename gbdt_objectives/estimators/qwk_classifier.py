@@ -190,7 +190,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> QWKClassifier:
-        """Fit the folds' models, the thresholds, and with ``ensemble=False`` a final model.
+        """Fit the folds' models and the thresholds (and a final model); return the classifier.
 
         Parameters
         ----------
@@ -202,11 +202,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
-
-        Returns
-        -------
-        QWKClassifier
-            The classifier itself, fitted.
 
         Raises
         ------

@@ -97,7 +97,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     def fit(
         self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit on out-of-fold probabilities, or on rows the model was not trained on.
+        """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
         ----------
@@ -107,11 +107,6 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             Classes.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0; w means the same as w copies of the row.
-
-        Returns
-        -------
-        TemperatureCalibrator
-            The calibrator itself, fitted.
 
         Raises
         ------
