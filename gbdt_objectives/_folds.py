@@ -15,12 +15,7 @@ Split = tuple[Array, Array]
 
 
 def held_out_once(
-    y: Array,
-    cv: Any,
-    group: Array | None,
-    *,
-    shuffle: bool,
-    random_state: RandomState = None,
+    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once; y has class positions."""
     splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
@@ -34,12 +29,7 @@ def held_out_once(
 
 
 def held_out_equally_often(
-    y: Array,
-    cv: Any,
-    group: Array | None,
-    *,
-    shuffle: bool,
-    random_state: RandomState = None,
+    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> tuple[list[Split], int]:
     """Splits (train, test) that hold out all rows equally often, and how often that is."""
     splits, times = _folds_held_out(y, cv, group, shuffle, random_state)

@@ -230,12 +230,7 @@ def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
 
 
 def read_eval_set(
-    estimator: Any,
-    X: Any,
-    classes: Array,
-    eval_set: Any,
-    eval_sample_weight: Any,
-    *fitted: Any,
+    estimator: Any, X: Any, classes: Array, eval_set: Any, eval_sample_weight: Any, *fitted: Any
 ) -> Data | None:
     """Validation rows, their class positions and weights, checked; None if there are none."""
     if eval_set is None:

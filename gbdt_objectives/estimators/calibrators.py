@@ -20,11 +20,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.calibration.leaves import resolve_prior
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    check_weights_count_rows,
-    score_rows,
-)
+from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
 from gbdt_objectives.estimators._base import check_score
 
 if TYPE_CHECKING:
