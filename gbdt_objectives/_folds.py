@@ -117,7 +117,6 @@ def _splits(
 
 
 def _folds(y: Array, cv: int, group: Array | None, shuffle: bool, random_state: RandomState) -> Any:
-    """The splitter that makes this many folds."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if cv < 2:

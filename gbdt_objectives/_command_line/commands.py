@@ -1,4 +1,4 @@
-"""The commands. Each reads columns, calls a public function, and reports or writes what it gave."""
+"""The commands: each reads its input, calls a public function, and reports or writes the result."""
 
 from __future__ import annotations
 
@@ -56,8 +56,6 @@ COLUMNS = {
 
 
 class Refused(click.ClickException):
-    """Input that a command cannot use."""
-
     exit_code = 2
 
 
@@ -409,10 +407,8 @@ def calibrate(o: SimpleNamespace) -> None:
         params={} if w is None else {"sample_weight": w},
     )  # fmt: skip
     judged = {"as it is": s} if o.input_space == "probability" else {}
-    quality = {
-        name: quality_of(y, p, w, o.random_state)
-        for name, p in {**judged, "calibrated": held_out}.items()
-    }
+    judged["calibrated"] = held_out
+    quality = {name: quality_of(y, p, w, o.random_state) for name, p in judged.items()}
     report = {
         "rows": table.rows,
         "method": type(calibrator).__name__,
@@ -421,15 +417,10 @@ def calibrate(o: SimpleNamespace) -> None:
     }
     text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {o.cv} folds"]
     if log_loss:
-        names, losses = np.array(list(log_loss)), np.array(list(log_loss.values()))
-        text += [columns_as_text({"calibrator": names, "log loss": losses}), ""]
-    measures = list(quality["calibrated"])
-    text.append(
-        columns_as_text(
-            {"": np.array(measures)}
-            | {name: np.array([of[m] for m in measures]) for name, of in quality.items()}
-        )
-    )
+        losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
+        text += [columns_as_text(losses), ""]
+    measures = {name: list(of.values()) for name, of in quality.items()}
+    text.append(columns_as_text({"": list(quality["calibrated"]), **measures}))
     tell(report, "\n".join(text), o.style)
     save(calibrator, o.output)
 
@@ -491,7 +482,7 @@ def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[s
 
 
 def columns_of(**options: str | None) -> Wanted:
-    """Pairs of option and column, of those given."""
+    """Pairs of option and column, for the options that are given."""
     return [(f"--{option}", name) for option, name in options.items() if name is not None]
 
 
@@ -515,7 +506,6 @@ def write_with(o: SimpleNamespace, table: Table, values: Array) -> None:
 
 
 def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
-    """The fitted estimator in a file of JSON."""
     text = read_text(path)
     found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
     kind = found[1] if found else None
@@ -544,7 +534,6 @@ def told(output: str | None, what: str) -> None:
 
 
 def tell(report: Mapping[str, Any], text: str, style: str) -> None:
-    """The report on standard output."""
     if style == "json":
         text = json.dumps(plain(report), indent=2, allow_nan=False)
     click.echo(text)
@@ -564,7 +553,6 @@ def plain(value: Any) -> Any:
 
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
-    """A table, as reports print it."""
     from gbdt_objectives.calibration.table import table
 
     return table(**{name: np.atleast_1d(values) for name, values in columns.items()})

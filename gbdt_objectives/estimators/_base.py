@@ -54,7 +54,7 @@ class Wrapping:
 
 
 class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base class of classifiers with probabilities that predict the most probable class."""
+    """Base class of classifiers that predict the most probable class."""
 
     classes_: Array
     _probability: Callable[[Any], Array]
@@ -86,7 +86,6 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
 
 
 def check_classifier(estimator: Any) -> None:
-    """Raise unless it is a classifier, not its class, with probabilities."""
     if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
         raise TypeError(
             "estimator must be a classifier with predict_proba, such as LGBMClassifier(), found "

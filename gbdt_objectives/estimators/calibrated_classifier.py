@@ -80,7 +80,6 @@ class CalibratedClassifier(ProbabilityClassifier):
         What the calibrator was fitted on: NaN for rows that no split held out, and the rows of
         ``eval_set`` if that was given.
     n_features_in_, feature_names_in_
-        Number and names of the features.
 
     Examples
     --------

@@ -89,7 +89,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
         How the bags are averaged. "probability" keeps the mean prediction right; "log_odds" makes
-        it too low for rare events, and is no choice for models that predict exactly 0 or 1.
+        it too low for rare events, and does not suit models that predict exactly 0 or 1.
     cv : splitter, iterable of splits or None
         For early stopping. The rows that its last split holds out are those to stop on; its
         training rows are those that are sampled from and corrected to; other rows are not used.
@@ -109,7 +109,6 @@ class DownsampledClassifier(ProbabilityClassifier):
         Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
         ``correction="prior"``.
     n_features_in_, feature_names_in_
-        Number and names of the features.
 
     Notes
     -----
@@ -390,7 +389,6 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
 
 
 def check_offset(estimator: Any) -> None:
-    """Raise unless the classifier can be trained on an offset logloss."""
     kind = booster_kind(estimator, "Classifier")
     if kind is None:
         raise ValueError(

@@ -200,7 +200,6 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     probabilities_ : ndarray of shape (L, K)
         The p of each leaf, by the number that ``tree_.apply`` gives it (others are not leaves).
     n_features_in_, feature_names_in_
-        Number and names of the features.
 
     Examples
     --------

@@ -57,19 +57,16 @@ from gbdt_objectives.thresholds.rows import (
 )
 
 STRETCH_ROWS = 5_000
-"""Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
+"""Number of rows from which the stretch is estimated: two moments need no more."""
 
 
 class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
     ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
-    out-of-fold scores, and averages the folds' models or refits on all rows. Averaged scores vary
-    less than the scores of one model, so the average a is stretched about its mean, by ::
-
-        stretch^2 = var(o) / cov(o, a)
-
-    where o is the out-of-fold score of a row (why: ``docs/theory/qwk.md``).
+    out-of-fold scores o, and averages the folds' models or refits on all rows. Averages a of
+    several models vary less than scores of one, so they are stretched about their mean by the
+    square root of var(o) / cov(o, a); ``docs/theory/qwk.md`` says why.
 
     Parameters
     ----------
@@ -130,7 +127,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     best_iterations_ : list of int
         Rounds of each fold's model, with early stopping.
     n_features_in_, feature_names_in_
-        Number and names of the features.
 
     Examples
     --------
@@ -340,7 +336,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
     def _place(self, rows: ScoredRows) -> Array:
-        """Thresholds, in class positions."""
         if not score_rises(rows):
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
@@ -451,7 +446,6 @@ def positions_to_labels(t: Array, labels: Array) -> Array:
 
 
 def check_objective(estimator: Any, objective: object) -> None:
-    """Raise unless the regressor can be trained on the objective."""
     own = estimator.get_params().get("objective") if objective is None else objective
     if isinstance(own, Objective) and own.is_by_row:
         raise ValueError(

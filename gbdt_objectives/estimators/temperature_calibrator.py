@@ -191,7 +191,6 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
 
 def check_columns(probability: ArrayLike) -> Array:
-    """Probabilities of shape (n, K), checked."""
     if hasattr(probability, "toarray"):
         raise TypeError("probability is a sparse matrix: pass a dense array, probability.toarray()")
     if np.ndim(probability) != 2 or np.shape(probability)[1] < 2:

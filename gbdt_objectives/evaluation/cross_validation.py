@@ -110,7 +110,6 @@ class ThresholdCrossValidation:
 
 
 def _listed(numbers: Array, width: int) -> str:
-    """As many of the numbers as fit in."""
     text = " ".join(f"{x:.4g}" for x in numbers)
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 

@@ -267,8 +267,7 @@ def compare_performance(
         A name that ``threshold_metric`` knows, a metric such as ``cost_metric(matrix)``, or a
         smooth function ``metric(y_true, y_pred, sample_weight)``, greater is better.
     cv, n_repeats : int
-        Number of stratified, shuffled folds, at least 3, and of times that they are drawn, at least
-        2.
+        Number of stratified, shuffled folds, at least 3, and of their draws, at least 2.
     labels : array-like of shape (K,), optional
         All classes in order. None: the integers from min to max of y, or the order of an ordered
         pandas Categorical.
@@ -293,10 +292,6 @@ def compare_performance(
     ------
     ValueError, TypeError
         What :func:`estimate_performance` raises.
-
-    References
-    ----------
-    Bates, Hastie and Tibshirani (2021), arXiv 2104.00673.
 
     Examples
     --------
@@ -349,14 +344,12 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """Losses of held-out rows, (R, n) and (R, K, n), NaN in fold k itself, and the metric of each
-    repeat (R,) and fold (R, K).
-    """
+    """Losses of held-out rows, NaN in fold k itself, and the metric of each repeat and fold."""
 
-    outer: Array
-    inner: Array
-    score: Array
-    fold_scores: Array
+    outer: Array  # (R, n)
+    inner: Array  # (R, K, n)
+    score: Array  # (R,)
+    fold_scores: Array  # (R, K)
 
 
 def _read(
@@ -419,7 +412,6 @@ def _read(
 def _judge(
     estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool
 ) -> list[_Judged]:
-    """What each estimator gives on the same folds."""
     for name, estimator in estimators:
         if isinstance(estimator, type) or not all(
             hasattr(estimator, method) for method in ("fit", "predict", "get_params")

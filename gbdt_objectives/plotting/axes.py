@@ -43,7 +43,6 @@ class Display:
 
 
 def axes_or_new(ax: Axes | None) -> Axes:
-    """``ax``, or the axes of a new figure."""
     try:
         from matplotlib import pyplot
         from matplotlib.axes import Axes

@@ -269,7 +269,8 @@ def _curve(
             "and observed probability are compared on rows of both labels"
         )
     limits = _band if strategy == "isotonic" else _interval
-    low, high = limits(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
+    w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
+    low, high = limits(found, w1, w0, level)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -322,11 +323,6 @@ def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Ar
     return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
 
 
-def _row_weight(w: Array) -> float:
-    """sum w^2 / sum w."""
-    return float(w @ (w / w.sum()))
-
-
 def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
     """Jeffreys' limits, where a row of label i weighs w_i."""
     from scipy.stats import beta
@@ -368,7 +364,6 @@ def _shown(curve: ReliabilityCurve) -> Array:
 
 
 def _edges(low: float, high: float, scale: Scale) -> Array:
-    """The edges of the bars of the counts."""
     return np.geomspace(low, high, 51) if scale == "log" else np.linspace(low, high, 51)
 
 
@@ -400,7 +395,6 @@ def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, 
 
 
 def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
-    """Open triangles on an edge."""
     if len(x):
         ax.plot(x, y, marker, color=color, mfc="none", ms=6, clip_on=False)
 

@@ -116,15 +116,8 @@ class ROCHullDisplay(Display):
 
 def _curve(ax: Axes, hull: ROCConvexHull, fpr: Array, tpr: Array) -> None:
     ax.plot(fpr, tpr, color=BLUE, lw=2.4, label=f"ROC curve, AUC {hull.auc:.4f}")
-    ax.plot(
-        hull.fpr,
-        hull.tpr,
-        color=ORANGE,
-        lw=1.2,
-        marker="o",
-        ms=4,
-        label=f"convex hull, AUC {hull.hull_auc:.4f}",
-    )
+    label = f"convex hull, AUC {hull.hull_auc:.4f}"
+    ax.plot(hull.fpr, hull.tpr, color=ORANGE, lw=1.2, marker="o", ms=4, label=label)
     ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls="--", label="chance, AUC 0.5")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     ax.set_xlabel("false positive rate")

@@ -189,7 +189,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
-    """Above the axes: the class of the rows between two thresholds, where there is room."""
+    """Write above the axes which class lies between two thresholds, where there is room."""
     low, high = ax.get_xlim()
     letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
@@ -228,7 +228,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
-    """Thresholds k between its neighbours, and kappa there."""
+    """Places of threshold k between its neighbours, and kappa at each."""
     first = int(cuts[k - 1]) if k else 1
     last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
     tried = some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
@@ -242,7 +242,6 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
 
 
 def _borders(labels: Array) -> list[str]:
-    """What each threshold separates."""
     names = short_names(labels, 9)
     return [f"{below} | {above}" for below, above in pairwise(names)]
 
