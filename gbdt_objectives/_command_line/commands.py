@@ -114,7 +114,9 @@ def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-def option(name: str, metavar: str | None, help: str, to: str | None = None, **more: Any) -> Any:
+def option(
+    name: str, metavar: str | None, help: str, to: str | None = None, **more: Any
+) -> Callable[..., Any]:
     """An option of one value, whose default, if it has one, is shown in the help."""
     names = [name] if to is None else [name, to]
     more = {"show_default": "default" in more, **more}

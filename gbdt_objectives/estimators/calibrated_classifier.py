@@ -178,7 +178,8 @@ class CalibratedClassifier(ProbabilityClassifier):
             splits, held = held_out_at_most_once(position, self.cv, group)
             check_held_out_classes("cv", classes, position[held], take(w, held))
             check_classes_in_folds(classes, position, splits)
-            p = self._out_of_fold((X, target, w), splits, columns)
+            shape = (len(target), len(classes)) if columns else (len(target),)
+            p = self._out_of_fold((X, target, w), splits, shape)
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
         rows = p[held], position[held], take(w, held)
         choice = choose(*rows, take(group, held)) if self._is_auto else None
@@ -244,16 +245,13 @@ class CalibratedClassifier(ProbabilityClassifier):
                 "some: leave one of the two out"
             )
 
-    def _out_of_fold(self, data: Data, splits: list[Split], columns: bool) -> Array:
-        """(n,) or (n, K), NaN for rows that are never held out."""
-        found = []
+    def _out_of_fold(self, data: Data, splits: list[Split], shape: tuple[int, ...]) -> Array:
+        """Scores of shape (n,) or (n, K), NaN for rows that are never held out."""
+        p = np.full(shape, np.nan)
         for train, test in splits:
-            X_train, y_train, w_train = take_rows(data, train)
-            model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
-            found.append(scores(model, _safe_indexing(data[0], test), columns))
-        p = np.full((len(data[1]), *found[0].shape[1:]), np.nan)
-        for (_, test), score in zip(splits, found, strict=True):
-            p[test] = score
+            X, y, w = take_rows(data, train)
+            model = clone(self.estimator).fit(X, y, **weight_argument(w))
+            p[test] = scores(model, _safe_indexing(data[0], test), p.ndim == 2)
         return p
 
     def _probability(self, X: Any) -> Array:
