@@ -8,25 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, RandomState, shown
 
 Split = tuple[Array, Array]
 """Row numbers to train on and to hold out."""
 
 
 def held_out_once(
-    y: Array,
-    cv: Any,
-    group: Array | None,
-    *,
-    shuffle: bool,
-    random_state: int | np.random.RandomState | None = None,
+    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> list[Split]:
-    """Splits (train, test) in which each row is held out exactly once, of class positions y."""
-    splits = _splits(y, cv, group, shuffle, random_state)
-    if len(splits) < 2:
-        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
-    times = _times_held_out(splits, len(y))
+    """Splits (train, test) in which each row is held out exactly once; y has class positions."""
+    splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
@@ -37,18 +29,10 @@ def held_out_once(
 
 
 def held_out_equally_often(
-    y: Array,
-    cv: Any,
-    group: Array | None,
-    *,
-    shuffle: bool,
-    random_state: int | np.random.RandomState | None = None,
+    y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> tuple[list[Split], int]:
-    """Splits (train, test) that hold out every row as often, and how often that is."""
-    splits = _splits(y, cv, group, shuffle, random_state)
-    if len(splits) < 2:
-        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
-    times = _times_held_out(splits, len(y))
+    """Splits (train, test) that hold out all rows equally often, and how often that is."""
+    splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
     if times.min() != times.max() or times[0] == 0:
         rows = int(times.argmin()), int(times.argmax())
         raise ValueError(
@@ -74,16 +58,22 @@ def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[
 
 
 def last_split(y: Array, cv: Any, group: Array | None) -> Split:
-    """The last (train, test) of a splitter: of TimeSeriesSplit, that with the latest rows."""
+    """The last (train, test) of a splitter: TimeSeriesSplit holds out the latest rows in it."""
     return _splits(y, cv, group, False, None)[-1]
 
 
+def _folds_held_out(
+    y: Array, cv: Any, group: Array | None, shuffle: bool, random_state: RandomState
+) -> tuple[list[Split], Array]:
+    """Two splits or more, and how often each row is held out."""
+    splits = _splits(y, cv, group, shuffle, random_state)
+    if len(splits) < 2:
+        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
+    return splits, _times_held_out(splits, len(y))
+
+
 def _splits(
-    y: Array,
-    cv: Any,
-    group: Array | None,
-    shuffle: bool,
-    random_state: int | np.random.RandomState | None,
+    y: Array, cv: Any, group: Array | None, shuffle: bool, random_state: RandomState
 ) -> list[Split]:
     """At least one split, each of which holds out rows that it does not train on."""
     from sklearn.model_selection import check_cv
@@ -126,14 +116,7 @@ def _splits(
     return splits
 
 
-def _folds(
-    y: Array,
-    cv: int,
-    group: Array | None,
-    shuffle: bool,
-    random_state: int | np.random.RandomState | None,
-) -> Any:
-    """The splitter of a number of folds."""
+def _folds(y: Array, cv: int, group: Array | None, shuffle: bool, random_state: RandomState) -> Any:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     if cv < 2:
@@ -149,6 +132,8 @@ def _folds(
             "use fewer folds or more rows"
         )
     kind = StratifiedKFold if group is None else StratifiedGroupKFold
+    if isinstance(random_state, np.random.Generator):  # which scikit-learn does not take
+        random_state = int(random_state.integers(2**31))
     return kind(cv, shuffle=shuffle, random_state=random_state if shuffle else None)
 
 

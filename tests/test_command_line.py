@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from click.testing import CliRunner, Result
 
 import gbdt_objectives as go
 from gbdt_objectives._command_line.commands import CALIBRATORS, cli
+from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
+from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.thresholds.methods import METHODS
 
 pytestmark = pytest.mark.slow
@@ -565,8 +568,15 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
     saved = go.ThresholdClassifier().fit(p, y).to_json()
     if name != "thresholds":
         Path("thresholds.json").write_text(saved)
+    Path("mylosses.py").write_text(
+        "def squared(y, f, w=None):\n"
+        "    w = 0 * f + 1 if w is None else w\n"
+        "    return w * (f - y), w\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)  # restores sys.path, on which check puts the folder
     text = run(f"{name} --help").stdout
     lists = {"--metric": list(NAMED), "--method": list(METHODS)}
+    lists |= {"--api": list(get_args(Api)), "--hessian-kind": list(get_args(HessianKind))}
     if name == "calibrate":
         lists["--method"] = ["auto", *CALIBRATORS]
     for option, words in lists.items():

@@ -1,1 +1,1 @@
-"""The commands of ``python -m gbdt_objectives``: files in, one public function, files out."""
+"""The commands of ``python -m gbdt_objectives``, each of which calls one public function."""

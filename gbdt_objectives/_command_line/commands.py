@@ -1,13 +1,18 @@
-"""The commands. Each reads columns, calls a public function, and reports or writes what it gave."""
+"""The commands: each reads its input, calls a public function, and reports or writes the result."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -51,8 +56,6 @@ COLUMNS = {
 
 
 class Refused(click.ClickException):
-    """Input that a command cannot use."""
-
     exit_code = 2
 
 
@@ -77,16 +80,16 @@ def in_options(message: str, context: click.Context) -> str:
     return re.sub(rf"(?<![\w-])(?:{words})=|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
 
 
-def refuse_in_one_line(command: Callable[..., None]) -> Callable[..., None]:
+def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
     """Errors of input as one line and exit code 2, warnings as one line each."""
 
     @wraps(command)
-    def run(*args: Any, **options: Any) -> None:
+    def run(**options: Any) -> None:
         context = click.get_current_context()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             try:
-                command(*args, **options)
+                command(SimpleNamespace(**options))
             except BrokenPipeError:
                 raise  # of `| head`: click ends in silence
             except InputError as error:
@@ -111,69 +114,49 @@ def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
+def option(
+    name: str, metavar: str | None, help: str, to: str | None = None, **more: Any
+) -> Callable[..., Any]:
+    """An option of one value, whose default, if it has one, is shown in the help."""
+    names = [name] if to is None else [name, to]
+    more = {"show_default": "default" in more, **more}
+    return click.option(*names, metavar=metavar, help=help, **more)
+
+
+METRICS = "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]"
+HESSIAN_KINDS = "[exact|constant|upper_bound|bounded|undeclared]"
 FILE = options_of(
     click.argument("file"),
-    click.option("--delimiter", metavar="CHARACTER", help="Of a CSV file.  [comma; tab in .tsv]"),
+    option("--delimiter", "CHARACTER", "It separates values.  [comma; tab in .tsv]"),
 )
-LABEL = click.option("--label", "y_true", metavar="COLUMN", required=True, help="True classes.")
-LABEL_01 = click.option("--label", "y_true", metavar="COLUMN", required=True, help="0 or 1.")
-SCORE = click.option(
-    "--score", "score", metavar="COLUMN", required=True, help="What the model predicts."
-)
-WEIGHT = click.option(
-    "--weight", "sample_weight", metavar="COLUMN", help="How many rows each row stands for."
-)
-LABELS = click.option(
-    "--labels",
-    metavar="A,B,...",
-    help="All classes, lowest first; needed for words.  [whole numbers, lowest to highest]",
-)
+LABEL = option("--label", "COLUMN", "True classes.", "y_true", required=True)
+LABEL_01 = option("--label", "COLUMN", "0 or 1.", "y_true", required=True)
+SCORE = option("--score", "COLUMN", "What the model predicts.", required=True)
+WEIGHT = option("--weight", "COLUMN", "How many rows each row stands for.", "sample_weight")
+LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
 CV = options_of(
-    click.option("--cv", metavar="FOLDS", default=5, show_default=True, help="Cross-validation."),
-    click.option(
-        "--random-state", metavar="SEED", default=0, show_default=True, help="Of the folds."
-    ),
+    option("--cv", "FOLDS", "Cross-validation.", default=5),
+    option("--random-state", "SEED", "Seed of the folds.", default=0),
 )
-INPUT_SPACE = click.option(
-    "--input-space",
-    metavar="[probability|margin]",
-    default="probability",
-    show_default=True,
-    help="What the score is; a margin is in log-odds.",
+INPUT_SPACE = option(
+    "--input-space", "[probability|margin]", "A margin is in log-odds.", default="probability"
 )
-FORMAT = click.option(
-    "--format",
-    "style",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Of the report, on standard output.",
-)
+TABLE_OR_JSON = click.Choice(["table", "json"])
+FORMAT = option("--format", None, "How to report.", "style", type=TABLE_OR_JSON, default="table")
 OUTPUT = options_of(
     click.option("-o", "--output", metavar="PATH", help="Where to write the result."),
     click.option("--force", is_flag=True, help="Replace the file of that name."),
 )
 NEW_COLUMN = options_of(
-    click.option(
-        "--column",
-        metavar="NAME",
-        default="prediction",
-        show_default=True,
-        help="Of the new column.",
-    ),
-    click.option(
-        "--keep",
-        metavar="COLUMN",
-        multiple=True,
-        help="A column to copy, may be repeated.  [all columns]",
-    ),
+    option("--column", "NAME", "Name of the new column.", default="prediction"),
+    option("--keep", "COLUMN", "Copy it; repeat it for more.  [all columns]", multiple=True),
 )
 
 
 @click.group()
 @click.version_option(__version__, prog_name="gbdt_objectives")
 def cli() -> None:
-    """Thresholds and true probabilities for scores in a file.
+    """Thresholds and true probabilities for scores in a file, and checks of objectives.
 
     FILE is CSV, with the names of its columns in the first line, or Parquet, if it ends in
     .parquet; - is standard input. Rows are counted from 0, after the first line. Exit code 2 and
@@ -187,42 +170,18 @@ def cli() -> None:
 @SCORE
 @WEIGHT
 @LABELS
-@click.option(
-    "--method",
-    metavar="[plugin|curved|exact|nelder-mead|rounding]",
-    multiple=True,
-    help="Repeat it to compare several.  [plugin for qwk, else exact]",
-)
-@click.option(
-    "--metric",
-    metavar="[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]",
-    default="qwk",
-    show_default=True,
-    help="What the thresholds are to be best at.",
-)
+@option(
+    "--method", "[plugin|curved|exact|nelder-mead|rounding]",
+    "Repeat it to compare several.  [plugin for qwk, else exact]", multiple=True,
+)  # fmt: skip
+@option("--metric", METRICS, "What the thresholds are to be best at.", default="qwk")
 @CV
-@click.option("--groups", metavar="COLUMN", help="Rows of one group stay in one fold.")
-@click.option("--interval", is_flag=True, help="Add one of 90 % for new rows.")
+@option("--groups", "COLUMN", "Rows of one group stay in one fold.")
+@click.option("--interval", is_flag=True, help="Add an interval of 90 % for new rows.")
 @FORMAT
 @OUTPUT
 @refuse_in_one_line
-def thresholds(
-    file: str,
-    delimiter: str | None,
-    y_true: str,
-    score: str,
-    sample_weight: str | None,
-    labels: str | None,
-    method: tuple[str, ...],
-    metric: str,
-    cv: int,
-    random_state: int,
-    groups: str | None,
-    interval: bool,
-    style: str,
-    output: str | None,
-    force: bool,
-) -> None:
+def thresholds(o: SimpleNamespace) -> None:
     """Thresholds that turn a score into ordered classes.
 
     Fitted to out-of-fold scores, and judged by cross-validation: "score" is the metric of rows
@@ -233,23 +192,23 @@ def thresholds(
     Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
-    check_output(output, force)
-    wanted = columns_of(label=y_true, score=score, weight=sample_weight, groups=groups)
-    table = read_table(file, delimiter, wanted)
-    order = read_labels(labels)
-    y = classes(table, "--label", y_true, order)
-    s = numbers(table, "--score", score)
-    w = weights(table, sample_weight)
-    g = None if groups is None else table.columns[groups]
+    check_output(o.output, o.force)
+    wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight, groups=o.groups)
+    table = read_table(o.file, o.delimiter, wanted)
+    order = read_labels(o.labels)
+    y = classes(table, "--label", o.y_true, order)
+    s = numbers(table, "--score", o.score)
+    w = weights(table, o.sample_weight)
+    g = None if o.groups is None else table.columns[o.groups]
     found = go.cross_validate_thresholds(
-        y, s, method=method or None, cv=cv, groups=g, labels=order, sample_weight=w,
-        metric=metric, n_bootstrap=0, random_state=random_state,
+        y, s, method=o.method or None, cv=o.cv, groups=g, labels=order, sample_weight=w,
+        metric=o.metric, n_bootstrap=0, random_state=o.random_state,
     )  # fmt: skip
     best = found.methods.index(found.best)
-    classifier = go.ThresholdClassifier(found.best, labels=order, metric=metric).fit(s, y, w)
+    classifier = go.ThresholdClassifier(found.best, labels=order, metric=o.metric).fit(s, y, w)
     report: dict[str, Any] = {
         "rows": table.rows,
-        "metric": metric,
+        "metric": o.metric,
         "method": found.best,
         "score": found.score[best],
         "in_sample_score": found.in_sample_score[best],
@@ -260,13 +219,13 @@ def thresholds(
             for k, name in enumerate(found.methods)
         },
     }
-    if interval:
+    if o.interval:
         report["interval"] = go.evaluation.estimate_performance(
-            classifier, s[:, np.newaxis], y, metric, cv=cv, n_repeats=2, labels=order,
-            sample_weight=w, groups=g, random_state=random_state,
+            classifier, s[:, np.newaxis], y, o.metric, cv=o.cv, n_repeats=2, labels=order,
+            sample_weight=w, groups=g, random_state=o.random_state,
         ).interval  # fmt: skip
     text = [
-        f"{metric} of {table.rows} rows, by {cv} folds",
+        f"{o.metric} of {table.rows} rows, by {o.cv} folds",
         repr(found),
         "",
         f"{found.best}:",
@@ -274,11 +233,11 @@ def thresholds(
             {"class": found.labels, "from score": np.append(-math.inf, found.thresholds[best])}
         ),
     ]
-    if interval:
+    if o.interval:
         low, high = report["interval"]
-        text.append(f"\n{metric} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")
-    tell(report, "\n".join(text), style)
-    save(classifier, output)
+        text.append(f"\n{o.metric} of new rows, interval of 90 %: {low:.4g} to {high:.4g}")
+    tell(report, "\n".join(text), o.style)
+    save(classifier, o.output)
 
 
 @cli.command()
@@ -288,16 +247,7 @@ def thresholds(
 @NEW_COLUMN
 @OUTPUT
 @refuse_in_one_line
-def apply(
-    saved: str,
-    file: str,
-    delimiter: str | None,
-    score: str,
-    column: str,
-    keep: tuple[str, ...],
-    output: str | None,
-    force: bool,
-) -> None:
+def apply(o: SimpleNamespace) -> None:
     """Add classes or probabilities to a file.
 
     SAVED is what the command thresholds or calibrate wrote with -o, or to_json() of one of these
@@ -308,42 +258,24 @@ def apply(
       python -m gbdt_objectives apply thresholds.json test.csv --score p \\
         --keep id --column grade -o submission.csv
     """
-    check_output(output, force)
-    fitted = read_saved(saved)
-    table = read_with_others(file, delimiter, score, column, keep)
-    predicted = fitted.predict(numbers(table, "--score", score))
-    write_with(table, keep, column, predicted, output)
+    check_output(o.output, o.force)
+    fitted = read_saved(o.saved)
+    table = read_with_others(o)
+    write_with(o, table, fitted.predict(numbers(table, "--score", o.score)))
 
 
 @cli.command()
 @FILE
 @LABEL
-@click.option("--prediction", "y_pred", metavar="COLUMN", help="Predicted classes.")
-@click.option("--score", "score", metavar="COLUMN", help="Or scores, to be cut by --thresholds.")
-@click.option("--thresholds", metavar="PATH", help="What the command thresholds wrote.")
+@option("--prediction", "COLUMN", "Predicted classes.", "y_pred")
+@option("--score", "COLUMN", "Or scores, to be cut by --thresholds.")
+@option("--thresholds", "PATH", "What the command thresholds wrote.")
 @WEIGHT
 @LABELS
-@click.option(
-    "--metric",
-    metavar="[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]",
-    default=("qwk",),
-    multiple=True,
-    help="May be repeated.  [default: qwk]",
-)
+@option("--metric", METRICS, "Repeat it for several.", default=("qwk",), multiple=True)
 @FORMAT
 @refuse_in_one_line
-def kappa(
-    file: str,
-    delimiter: str | None,
-    y_true: str,
-    y_pred: str | None,
-    score: str | None,
-    thresholds: str | None,
-    sample_weight: str | None,
-    labels: str | None,
-    metric: tuple[str, ...],
-    style: str,
-) -> None:
+def kappa(o: SimpleNamespace) -> None:
     """Quadratic weighted kappa, or another metric, of predicted classes.
 
     \b
@@ -351,57 +283,44 @@ def kappa(
       python -m gbdt_objectives kappa test.csv --label y --prediction grade
       python -m gbdt_objectives kappa test.csv --label y --score p --thresholds thresholds.json
     """
-    if (y_pred is None) == (score is None) or (score is None) != (thresholds is None):
+    if (o.y_pred is None) == (o.score is None) or (o.score is None) != (o.thresholds is None):
         raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
-    wanted = columns_of(label=y_true, prediction=y_pred, score=score, weight=sample_weight)
-    table = read_table(file, delimiter, wanted)
-    order = read_labels(labels)
-    if score is not None and thresholds is not None:
-        classifier = read_saved(thresholds, ("ThresholdClassifier",))
+    wanted = columns_of(label=o.y_true, prediction=o.y_pred, score=o.score, weight=o.sample_weight)
+    table = read_table(o.file, o.delimiter, wanted)
+    order = read_labels(o.labels)
+    if o.score is not None and o.thresholds is not None:
+        classifier = read_saved(o.thresholds, ("ThresholdClassifier",))
         if order is not None and order != classifier.classes_.tolist():
             raise InputError(
-                f"--labels are {order}, but {thresholds} has the classes "
+                f"--labels are {order}, but {o.thresholds} has the classes "
                 f"{classifier.classes_.tolist()}: leave --labels out"
             )
         order = classifier.classes_.tolist()
-        p = classifier.predict(numbers(table, "--score", score))
+        p = classifier.predict(numbers(table, "--score", o.score))
     else:
-        p = classes(table, "--prediction", str(y_pred), order)
-    y = classes(table, "--label", y_true, order)
+        p = classes(table, "--prediction", str(o.y_pred), order)
+    y = classes(table, "--label", o.y_true, order)
     if order is None:
         y, p = _checks.whole_numbers("y_true", y), _checks.whole_numbers("y_pred", p)
-    w = weights(table, sample_weight)
-    values = {name: go.metrics.threshold_metric(name)(y, p, w, order) for name in metric}
-    tell({"rows": table.rows, **values}, columns_as_text(values), style)
+    w = weights(table, o.sample_weight)
+    values = {name: go.metrics.threshold_metric(name)(y, p, w, order) for name in o.metric}
+    tell({"rows": table.rows, **values}, columns_as_text(values), o.style)
 
 
 @cli.command()
 @FILE
 @SCORE
-@click.option("--negative-keep-rate", metavar="RATE", type=float, help="0.1: one in ten was kept.")
-@click.option("--positive-keep-rate", metavar="RATE", type=float, help="The same for label 1.")
-@click.option("--train-prior", metavar="SHARE", type=float, help="Share of label 1 in training.")
-@click.option("--target-prior", metavar="SHARE", type=float, help="Share where the model is used.")
+@option("--negative-keep-rate", "RATE", "0.1: one in ten of label 0 was kept.", type=float)
+@option("--positive-keep-rate", "RATE", "0.1: one in ten of label 1 was kept.", type=float)
+@option("--train-prior", "SHARE", "Share of label 1 in training.", type=float)
+@option("--target-prior", "SHARE", "Share of label 1 where the model is used.", type=float)
 @INPUT_SPACE
 @NEW_COLUMN
 @OUTPUT
 @refuse_in_one_line
-def correct(
-    file: str,
-    delimiter: str | None,
-    score: str,
-    negative_keep_rate: float | None,
-    positive_keep_rate: float | None,
-    train_prior: float | None,
-    target_prior: float | None,
-    input_space: str,
-    column: str,
-    keep: tuple[str, ...],
-    output: str | None,
-    force: bool,
-) -> None:
+def correct(o: SimpleNamespace) -> None:
     """True probabilities from a model trained on a sample of the negatives.
 
     Give the rates at which rows were kept, or the share of label 1 in the training data and where
@@ -413,26 +332,26 @@ def correct(
       python -m gbdt_objectives correct test.csv --score p --negative-keep-rate 0.1 \\
         --column probability -o corrected.csv
     """
-    check_output(output, force)
-    _checks.choice("input_space", input_space, ("probability", "margin"))
-    rates, priors = (negative_keep_rate, positive_keep_rate), (train_prior, target_prior)
+    check_output(o.output, o.force)
+    _checks.choice("input_space", o.input_space, ("probability", "margin"))
+    rates, priors = (o.negative_keep_rate, o.positive_keep_rate), (o.train_prior, o.target_prior)
     if (rates == (None, None)) == (priors == (None, None)):
         raise InputError(
             "give either --negative-keep-rate, --positive-keep-rate or both, or --train-prior and "
             "--target-prior"
         )
     shift = go.log_odds_shift(
-        negative_keep_rate=negative_keep_rate,
-        positive_keep_rate=positive_keep_rate,
-        train_prior=train_prior,
-        target_prior=target_prior,
+        negative_keep_rate=o.negative_keep_rate,
+        positive_keep_rate=o.positive_keep_rate,
+        train_prior=o.train_prior,
+        target_prior=o.target_prior,
     )
-    table = read_with_others(file, delimiter, score, column, keep)
-    s = numbers(table, "--score", score)
-    correction = go.priors.correct_margin if input_space == "margin" else go.correct_probability
+    table = read_with_others(o)
+    s = numbers(table, "--score", o.score)
+    correction = go.priors.correct_margin if o.input_space == "margin" else go.correct_probability
     corrected = correction(s, shift)
-    write_with(table, keep, column, corrected, output)
-    click.echo(f"mean {input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
+    write_with(o, table, corrected)
+    click.echo(f"mean {o.input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
 
 
 @cli.command()
@@ -440,32 +359,16 @@ def correct(
 @LABEL_01
 @SCORE
 @WEIGHT
-@click.option(
-    "--method",
-    metavar=f"[auto|{'|'.join(CALIBRATORS)}]",
-    default="auto",
-    show_default=True,
-    help="auto: the spline, or what beats it in cross-validated log loss.",
-)
+@option(
+    "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
+    "auto: the spline, or what beats it in cross-validated log loss.", default="auto",
+)  # fmt: skip
 @INPUT_SPACE
 @CV
 @FORMAT
 @OUTPUT
 @refuse_in_one_line
-def calibrate(
-    file: str,
-    delimiter: str | None,
-    y_true: str,
-    score: str,
-    sample_weight: str | None,
-    method: str,
-    input_space: str,
-    cv: int,
-    random_state: int,
-    style: str,
-    output: str | None,
-    force: bool,
-) -> None:
+def calibrate(o: SimpleNamespace) -> None:
     """A map from scores to the probability of label 1.
 
     Fitted to rows that the model was not trained on. The report is of probabilities as they are
@@ -478,57 +381,94 @@ def calibrate(
     """
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    check_output(output, force)
-    _checks.choice("method", method, ("auto", *CALIBRATORS))
-    _checks.choice("input_space", input_space, ("probability", "margin"))
-    if method == "auto" and input_space == "margin":
+    check_output(o.output, o.force)
+    _checks.choice("method", o.method, ("auto", *CALIBRATORS))
+    _checks.choice("input_space", o.input_space, ("probability", "margin"))
+    if o.method == "auto" and o.input_space == "margin":
         raise InputError(
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    wanted = columns_of(label=y_true, score=score, weight=sample_weight)
-    table = read_table(file, delimiter, wanted)
-    y = numbers(table, "--label", y_true, "write 1 for the event and 0 for everything else")
-    s = numbers(table, "--score", score)
-    w = weights(table, sample_weight)
+    wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight)
+    table = read_table(o.file, o.delimiter, wanted)
+    y = numbers(table, "--label", o.y_true, "write 1 for the event and 0 for everything else")
+    s = numbers(table, "--score", o.score)
+    w = weights(table, o.sample_weight)
     log_loss = {}
-    if method == "auto":
-        choice = go.estimators.choose_calibrator(y, s, w, cv=cv, random_state=random_state)
+    if o.method == "auto":
+        choice = go.estimators.choose_calibrator(y, s, w, cv=o.cv, random_state=o.random_state)
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
-        calibrator = getattr(go.estimators, CALIBRATORS[method])()
+        calibrator = getattr(go.estimators, CALIBRATORS[o.method])()
         if "input_space" in calibrator.get_params():
-            calibrator.set_params(input_space=input_space)
+            calibrator.set_params(input_space=o.input_space)
     calibrator.fit(s, y, w)
     held_out = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
-        cv=StratifiedKFold(cv, shuffle=True, random_state=random_state),
+        cv=StratifiedKFold(o.cv, shuffle=True, random_state=o.random_state),
         params={} if w is None else {"sample_weight": w},
     )  # fmt: skip
-    judged = {"as it is": s} if input_space == "probability" else {}
-    quality = {
-        name: quality_of(y, p, w, random_state)
-        for name, p in {**judged, "calibrated": held_out}.items()
-    }
+    judged = {"as it is": s} if o.input_space == "probability" else {}
+    judged["calibrated"] = held_out
+    quality = {name: quality_of(y, p, w, o.random_state) for name, p in judged.items()}
     report = {
         "rows": table.rows,
         "method": type(calibrator).__name__,
         "log_loss": log_loss,
         "quality": quality,
     }
-    text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {cv} folds"]
+    text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {o.cv} folds"]
     if log_loss:
-        names, losses = np.array(list(log_loss)), np.array(list(log_loss.values()))
-        text += [columns_as_text({"calibrator": names, "log loss": losses}), ""]
-    measures = list(quality["calibrated"])
-    text.append(
-        columns_as_text(
-            {"": np.array(measures)}
-            | {name: np.array([of[m] for m in measures]) for name, of in quality.items()}
-        )
-    )
-    tell(report, "\n".join(text), style)
-    save(calibrator, output)
+        losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
+        text += [columns_as_text(losses), ""]
+    measures = {name: list(of.values()) for name, of in quality.items()}
+    text.append(columns_as_text({"": list(quality["calibrated"]), **measures}))
+    tell(report, "\n".join(text), o.style)
+    save(calibrator, o.output)
+
+
+@cli.command()
+@click.argument("objective")
+@option("--loss", "MODULE:NAME", "The total that the gradient differentiates.")
+@option("--labels", "A,B,...", "Labels to draw from.")
+@option("--margins", "LOW HIGH", "Where the loss is differentiable.", nargs=2, type=float)
+@option("--hessian-kind", HESSIAN_KINDS, "What the hessian should be.")
+@option("--n-classes", "K", "For margins of K classes, (n, K).", type=int)
+@option("--api", "[xgboost|lightgbm|sklearn]", "How it is called.  [found by trying]")
+@refuse_in_one_line
+def check(o: SimpleNamespace) -> None:
+    """Test a custom objective for what XGBoost and LightGBM assume of it.
+
+    OBJECTIVE is module:name; modules in the current folder are found. Exit code 1 means that a
+    check failed.
+
+    \b
+    Example:
+      python -m gbdt_objectives check mylosses:squared --labels 1,2,3
+    """
+    from gbdt_objectives.checking import ObjectiveError, check_objective
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        report = check_objective(
+            find(o.objective), read_labels(o.labels), loss=o.loss and find(o.loss),
+            hessian_kind=o.hessian_kind, margins=o.margins, n_classes=o.n_classes, api=o.api,
+        )  # fmt: skip
+    except ObjectiveError as error:
+        click.echo(error.report)
+        click.get_current_context().exit(1)
+    click.echo(report)
+
+
+def find(path: str) -> Any:
+    """The object that ``module:name`` or ``module:name.attribute`` names."""
+    module, _, name = path.partition(":")
+    if not (module and name):
+        raise InputError(f"found {path!r}: write module:name, for instance mylosses:focal")
+    try:
+        return attrgetter(name)(import_module(module))
+    except AttributeError as error:
+        raise InputError(str(error)) from error
 
 
 def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[str, float]:
@@ -544,7 +484,7 @@ def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[s
 
 
 def columns_of(**options: str | None) -> Wanted:
-    """Pairs of option and column, of those given."""
+    """Pairs of option and column, for the options that are given."""
     return [(f"--{option}", name) for option, name in options.items() if name is not None]
 
 
@@ -552,27 +492,22 @@ def weights(table: Table, name: str | None) -> Array | None:
     return None if name is None else numbers(table, "--weight", name)
 
 
-def read_with_others(
-    file: str, delimiter: str | None, score: str, column: str, keep: tuple[str, ...]
-) -> Table:
+def read_with_others(o: SimpleNamespace) -> Table:
     """The score, and the columns that are to be copied."""
-    wanted = [("--score", score), *(("--keep", name) for name in dict.fromkeys(keep))]
-    table = read_table(file, delimiter, wanted, others=not keep)
-    if column in (keep or table.columns):
-        raise InputError(f"--column {column} is in {file} already: give another name")
+    wanted = [("--score", o.score), *(("--keep", name) for name in dict.fromkeys(o.keep))]
+    table = read_table(o.file, o.delimiter, wanted, others=not o.keep)
+    if o.column in (o.keep or table.columns):
+        raise InputError(f"--column {o.column} is in {o.file} already: give another name")
     return table
 
 
-def write_with(
-    table: Table, keep: tuple[str, ...], column: str, values: Array, output: str | None
-) -> None:
-    kept = {name: table.columns[name] for name in keep or table.columns}
-    write_table(output, {**kept, column: values})
-    told(output, f"{table.rows} rows")
+def write_with(o: SimpleNamespace, table: Table, values: Array) -> None:
+    kept = {name: table.columns[name] for name in o.keep or table.columns}
+    write_table(o.output, {**kept, o.column: values})
+    told(o.output, f"{table.rows} rows")
 
 
 def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
-    """The fitted estimator in a file of JSON."""
     text = read_text(path)
     found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
     kind = found[1] if found else None
@@ -601,14 +536,13 @@ def told(output: str | None, what: str) -> None:
 
 
 def tell(report: Mapping[str, Any], text: str, style: str) -> None:
-    """The report on standard output."""
     if style == "json":
         text = json.dumps(plain(report), indent=2, allow_nan=False)
     click.echo(text)
 
 
 def plain(value: Any) -> Any:
-    """Of json's types: nan is null, infinite numbers are "-inf" and "inf"."""
+    """The value in JSON's types: nan is null, infinite numbers are "-inf" and "inf"."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
@@ -621,7 +555,6 @@ def plain(value: Any) -> Any:
 
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
-    """A table, as reports print it."""
     from gbdt_objectives.calibration.table import table
 
     return table(**{name: np.atleast_1d(values) for name, values in columns.items()})

@@ -60,17 +60,18 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
 
 
 def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
-    """A column of numbers."""
     column = table.columns[name]
     if column.dtype.kind != "O":
         return column
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError):
-        row = next(row for row, value in enumerate(column) if not _is_number(value))
-        raise InputError(
-            f"{option} {name} must hold numbers, found {shown(column[row])} at row {row}: {hint}"
-        ) from None
+    found = np.empty(len(column))
+    for row, value in enumerate(column):
+        try:
+            found[row] = float(value)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{option} {name} must hold numbers, found {shown(value)} at row {row}: {hint}"
+            ) from None
+    return found
 
 
 def classes(table: Table, option: str, name: str, labels: list[Any] | None) -> Array:
@@ -97,7 +98,6 @@ def read_labels(text: str | None) -> list[Any] | None:
 
 
 def read_text(path: str) -> str:
-    """All of a text file."""
     with _open(path) as file:
         return file.read()
 
@@ -208,12 +208,11 @@ def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str,
         ) from None
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
-    return {name: _values(table.column(name)) for name in names}
-
-
-def _values(column: Any) -> Array:
-    """Typed; objects with None where a value is missing, so that integers stay integers."""
-    return np.array(column.to_pylist(), object) if column.null_count else np.asarray(column)
+    return {  # objects with None where a value is missing, so that integers stay integers
+        name: np.array(c.to_pylist(), object) if c.null_count else np.asarray(c)
+        for name in names
+        for c in [table.column(name)]
+    }
 
 
 def _pyarrow() -> Any:
@@ -249,11 +248,3 @@ def _refuse_empty(column: Array, option: str, name: str) -> None:
                 f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
                 f"{len(column)}): fill such rows in, or remove them"
             )
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True

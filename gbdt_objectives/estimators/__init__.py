@@ -20,10 +20,7 @@ from gbdt_objectives.estimators.calibrators import (
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.estimators.downsampled_classifier import DownsampledClassifier
-from gbdt_objectives.estimators.probability_tree import (
-    ProbabilityEstimationTree,
-    leaf_probability,
-)
+from gbdt_objectives.estimators.probability_tree import ProbabilityEstimationTree, leaf_probability
 from gbdt_objectives.estimators.qwk_classifier import QWKClassifier
 from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator

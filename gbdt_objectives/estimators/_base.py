@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions, shown
@@ -55,23 +54,31 @@ class Wrapping:
 
 
 class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts the most probable class; of as many classes as the wrapped classifier."""
+    """Base class of classifiers that predict the most probable class."""
 
     classes_: Array
+    _probability: Callable[[Any], Array]
 
     def predict_proba(self, X: Any) -> Array:
-        raise NotImplementedError
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class of each row.
+        """Return the probability of each class, float64 of shape (n, K).
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw. The columns of the result are in the order
+            of ``classes_``.
+        """
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        return self._probability(X)
 
-        Returns
-        -------
-        ndarray of shape (n,)
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row, of shape (n,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw.
         """
         position = self.predict_proba(X).argmax(axis=1)
         label: Array = self.classes_[position]
@@ -79,7 +86,6 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
 
 
 def check_classifier(estimator: Any) -> None:
-    """Raise unless it is a classifier, not its class, with probabilities."""
     if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
         raise TypeError(
             "estimator must be a classifier with predict_proba, such as LGBMClassifier(), found "
@@ -88,7 +94,6 @@ def check_classifier(estimator: Any) -> None:
 
 
 def check_several_classes(classes: Array, counting: str = "") -> None:
-    """Raise unless there are two classes or more."""
     if len(classes) < 2:
         raise ValueError(
             f"y has rows{counting} of one class only, found {shown(classes.tolist())}: there must "
@@ -111,8 +116,7 @@ def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
 
 
 def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
-    """The classes in order that y carries, or the integers from min to max of ``target``, its
-    values."""
+    """The ordered classes that y carries, else the integers from min to max of its values."""
     order = _checks.category_order("y", y)
     if order is not None:
         return _checks.check_order(order)
@@ -127,7 +131,7 @@ def ordered_classes(y: ArrayLike, target: ArrayLike) -> Array:
 
 
 def check_score(score: ArrayLike) -> Array:
-    """(n,) or (n, 1) scores as (n,)."""
+    """Scores of shape (n,) or (n, 1), checked, as (n,)."""
     if hasattr(score, "toarray"):
         raise TypeError("score is a sparse matrix: pass a dense array, score.toarray()")
     array = _checks.as_array("score", score)
@@ -175,7 +179,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
 def check_weights(
     sample_weight: ArrayLike | None, rows: int, *fitted: Any, name: str = "sample_weight"
 ) -> Array | None:
-    """Checked weights, if everything that is fitted with them accepts them."""
+    """The weights, checked, if everything that is fitted with them accepts them."""
     if sample_weight is None:
         return None
     for thing in fitted:
@@ -190,12 +194,10 @@ def check_weights(
 
 
 def take(w: Array | None, rows: Array) -> Array | None:
-    """The weights of some rows, if there are any."""
     return None if w is None else w[rows]
 
 
 def take_rows(data: Data, rows: Array) -> Data:
-    """X, y and weights of some rows."""
     X, y, w = data
     return _safe_indexing(X, rows), y[rows], take(w, rows)
 
@@ -206,7 +208,7 @@ def weight_argument(w: Array | None) -> dict[str, Any]:
 
 
 def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
-    """With a progress bar."""
+    """What is done, counted by a progress bar."""
     try:
         from tqdm.auto import tqdm
     except ImportError as error:
@@ -227,12 +229,7 @@ def check_names(estimator: Any, others: Mapping[str, Any]) -> None:
 
 
 def read_eval_set(
-    estimator: Any,
-    X: Any,
-    classes: Array,
-    eval_set: Any,
-    eval_sample_weight: Any,
-    *fitted: Any,
+    estimator: Any, X: Any, classes: Array, eval_set: Any, eval_sample_weight: Any, *fitted: Any
 ) -> Data | None:
     """Validation rows, their class positions and weights, checked; None if there are none."""
     if eval_set is None:
@@ -244,13 +241,18 @@ def read_eval_set(
         raise ValueError(
             "eval_set holds the training rows: pass rows that the model is not trained on"
         )
-    with _about_eval_set():
+    try:
         X_val, target = check_rows(estimator, X_given, y_given)
         unfitted = clone(estimator)
         check_features(unfitted, X, reset=True)
         check_features(unfitted, X_val, reset=False)
         position = _known_positions(target, classes)
-    weight = _only_weight(eval_sample_weight)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"eval_set: {error}") from error
+    weight = eval_sample_weight
+    if isinstance(weight, list | tuple) and len(weight) == 1:  # [w], in which w may be None
+        weight = weight[0] if weight[0] is None or np.ndim(weight[0]) > 0 else weight
     w = check_weights(weight, len(target), *fitted, name="eval_sample_weight")
     check_held_out_classes("eval_set", classes, position, w)
     return X_val, position, w
@@ -267,7 +269,7 @@ def check_held_out_classes(name: str, classes: Array, position: Array, w: Array 
 
 
 def _only_pair(eval_set: Any) -> tuple[Any, Any]:
-    """X and y of [(X, y)] or (X, y)."""
+    """The X and y in [(X, y)] or (X, y)."""
     pairs = [eval_set] if isinstance(eval_set, tuple) else eval_set
     if isinstance(pairs, list) and len(pairs) == 1:
         pair = pairs[0]
@@ -283,24 +285,6 @@ def _only_pair(eval_set: Any) -> tuple[Any, Any]:
         f"{f' of {len(eval_set)}' if isinstance(eval_set, list | tuple) else ''}: pass the rows "
         "held out only, not those trained on"
     )
-
-
-def _only_weight(weight: Any) -> Any:
-    """The weights in [w] or w, in either of which w may be None."""
-    if isinstance(weight, list | tuple) and len(weight) == 1:
-        inside = weight[0]
-        if inside is None or np.ndim(inside) > 0:
-            return inside
-    return weight
-
-
-@contextmanager
-def _about_eval_set() -> Iterator[None]:
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"eval_set: {error}") from error
 
 
 def _known_positions(target: Array, classes: Array) -> Array:

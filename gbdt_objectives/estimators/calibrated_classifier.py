@@ -47,65 +47,52 @@ class CalibratedClassifier(ProbabilityClassifier):
 
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
     probabilities of all rows that are held out, and trains the classifier again on all rows.
-    scikit-learn's ``CalibratedClassifierCV`` accepts only its own calibrators. On splits by time
-    it averages models of growing pasts, of which none was trained on all rows.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on as
-        they are: XGBClassifier needs labels 0 and 1.
+        With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on unchanged:
+        XGBClassifier needs labels 0 and 1.
     calibrator : "auto" or calibrator
-        "auto": for two classes, what ``choose_calibrator`` chooses by cross-validated log loss
-        of the held-out rows, in random folds, of groups if ``fit`` gets them. It fits each of
-        its candidates once per fold.
-        A calibrator: ``LogitCalibrator``, ``BetaCalibrator``, ``SplineCalibrator``,
-        ``InterceptCalibrator``, ``VennAbersCalibrator``, ``ROCConvexHullCalibrator``, or
-        anything with their ``fit(score, y, sample_weight)`` and ``predict(score)``, such as
-        ``IsotonicRegression(out_of_bounds="clip")``. It is given the probability of the
-        positive class. For more than two classes ``TemperatureCalibrator`` or your own, given
-        (n, K) probabilities and the positions of labels in ``classes_``.
+        "auto": for two classes, the calibrator that ``choose_calibrator`` chooses by
+        cross-validated log loss of the held-out rows, in random folds (of groups if ``fit`` gets
+        them). A calibrator of this package, or any object with ``fit(score, y, sample_weight)``
+        and ``predict(score)``, such as ``IsotonicRegression(out_of_bounds="clip")``, is given the
+        probability of the positive class. For more than two classes ``TemperatureCalibrator`` or
+        your own is given (n, K) probabilities and the positions of labels in ``classes_``.
     cv : int, splitter, iterable of splits or "prefit"
-        Must hold no row out twice. An int: that many stratified folds, not shuffled,
-        as usual in scikit-learn; group folds if ``fit`` gets ``groups``. Rows in the order
-        of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later rows held
-        out; an int would train models on later rows than they are judged on. "prefit": the
-        estimator is already fitted, on other rows, and ``fit`` gets rows for the
-        calibrator only. See also ``eval_set`` of ``fit``.
+        An int: that many stratified folds, not shuffled; group folds if ``fit`` gets ``groups``.
+        Rows in the order of time: ``TimeSeriesSplit(5)``, or ``[(train, held_out)]`` with the later
+        rows held out. No row may be held out twice. "prefit": the estimator is already fitted, on
+        other rows, and ``fit`` gets rows for the calibrator only.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Sorted; of two the positive class last.
+        The sorted classes; of two, the positive class last.
     estimator_ : classifier
-        Fitted on all rows of X, those that splits never hold out or that come last in time
-        included; ``estimator`` itself with ``cv="prefit"``.
+        Fitted on all rows of X, also those that no split holds out; with ``cv="prefit"`` it is
+        ``estimator`` itself.
     calibrator_ : calibrator
         Fitted; tells which one "auto" chose.
     comparison_ : CalibratorChoice
-        With the log loss of all candidates; for "auto" only.
+        The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
-        What the calibrator was fitted on. NaN for rows that no split held out, which it did
-        not see. Of the rows of ``eval_set``, if that was given.
+        What the calibrator was fitted on: NaN for rows that no split held out, and the rows of
+        ``eval_set`` if that was given.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from gbdt_objectives import CalibratedClassifier
-    >>> from gbdt_objectives.calibration import normalized_entropy
     >>> from gbdt_objectives.estimators import LogitCalibrator
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=4000)
     >>> y = (rng.random(4000) < 1 / (1 + np.exp(-x))).astype(int)
     >>> X = np.column_stack([x] * 5)  # naive Bayes counts each copy as new evidence
-    >>> raw = GaussianNB().fit(X, y).predict_proba(X)[:, 1]
     >>> calibrated = CalibratedClassifier(GaussianNB(), LogitCalibrator()).fit(X, y)
-    >>> p = calibrated.predict_proba(X)[:, 1]
-    >>> round(normalized_entropy(y, raw), 2), round(normalized_entropy(y, p), 2)
-    (1.58, 0.86)
     >>> round(calibrated.calibrator_.slope_, 2)
     0.2
     """
@@ -137,7 +124,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         eval_sample_weight: Any = None,
         **others: Any,
     ) -> CalibratedClassifier:
-        """Fit the folds' classifiers, the calibrator, and the final classifier.
+        """Fit the folds' classifiers, the calibrator and the final one; return the classifier.
 
         Parameters
         ----------
@@ -146,34 +133,28 @@ class CalibratedClassifier(ProbabilityClassifier):
         y : array-like of shape (n,)
             Two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
-            For the estimator and the calibrator, so that the probabilities are those of the
+            Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
-            ``scale_pos_weight`` to the estimator instead, or pass ``eval_set``, whose rows these
-            do not weigh. Weights count rows: divide amounts of money by their mean.
+            ``scale_pos_weight`` to the estimator instead, or pass ``eval_set``, whose rows these do
+            not weigh. Weights count rows: divide amounts of money by their mean.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
         eval_set : [(X_val, y_val)], optional
-            Rows of the population the model will be used on, for instance later ones. The
-            estimator is trained once, on X and y, and the calibrator on these rows only;
-            there are no folds, and ``cv`` is left at its default. In a pipeline the steps before
-            this one do not transform them: make the pipeline the estimator instead.
+            Rows of the population the model will be used on, for instance later ones. The estimator
+            is then trained once, on X and y, and the calibrator on these rows only; ``cv`` must be
+            its default. The steps of a pipeline before this one do not transform them: make the
+            pipeline the estimator instead.
         eval_sample_weight : [array-like of shape (n_val,)], optional
-            Their weights, for the calibrator; ``sample_weight`` is then for the estimator only.
+            Weights of these rows for the calibrator; ``sample_weight`` is then for the estimator.
         **others
-            Refused, with what to write instead.
-
-        Returns
-        -------
-        CalibratedClassifier
-            Itself.
+            Refused, with a message that says what to write instead.
 
         Raises
         ------
         ValueError, TypeError
-            Classes that the calibrator does not accept, parameters or arguments that do not
-            fit together, bad weights, splits that hold a row out twice, rows held out that
-            are of one class only, labels in ``eval_set`` that ``y`` does not have, and what
-            the estimator or the calibrator raises.
+            Classes that the calibrator does not accept, arguments that do not fit together, bad
+            weights, a row that is held out twice, held-out rows of one class only, labels in
+            ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
         check_names(self, others)
         self._check_parameters()
@@ -204,7 +185,8 @@ class CalibratedClassifier(ProbabilityClassifier):
             splits, held = held_out_at_most_once(position, self.cv, group)
             check_held_out_classes("cv", classes, position[held], take(w, held))
             check_classes_in_folds(classes, position, splits)
-            p = self._out_of_fold((X, target, w), splits, columns)
+            shape = (len(target), len(classes)) if columns else (len(target),)
+            p = self._out_of_fold((X, target, w), splits, shape)
             model = clone(self.estimator).fit(X, target, **weight_argument(w))
         rows = p[held], position[held], take(w, held)
         choice = choose(*rows, take(group, held)) if self._is_auto else None
@@ -270,38 +252,16 @@ class CalibratedClassifier(ProbabilityClassifier):
                 "some: leave one of the two out"
             )
 
-    def _out_of_fold(self, data: Data, splits: list[Split], columns: bool) -> Array:
-        """(n,) or (n, K), NaN for rows that are never held out."""
-        found = []
+    def _out_of_fold(self, data: Data, splits: list[Split], shape: tuple[int, ...]) -> Array:
+        """Scores of shape (n,) or (n, K), NaN for rows that are never held out."""
+        p = np.full(shape, np.nan)
         for train, test in splits:
-            X_train, y_train, w_train = take_rows(data, train)
-            model = clone(self.estimator).fit(X_train, y_train, **weight_argument(w_train))
-            found.append(scores(model, _safe_indexing(data[0], test), columns))
-        p = np.full((len(data[1]), *found[0].shape[1:]), np.nan)
-        for (_, test), score in zip(splits, found, strict=True):
-            p[test] = score
+            X, y, w = take_rows(data, train)
+            model = clone(self.estimator).fit(X, y, **weight_argument(w))
+            p[test] = scores(model, _safe_indexing(data[0], test), p.ndim == 2)
         return p
 
-    def predict_proba(self, X: Any) -> Array:
-        """Calibrated probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64, a column per class, in the order of ``classes_``.
-
-        Raises
-        ------
-        ValueError
-            What the estimator raises; a calibrator that does not predict probabilities,
-            such as ``IsotonicRegression()`` beyond the scores it was fitted on.
-        """
-        check_is_fitted(self, "calibrator_")
-        check_features(self, X, reset=False)
+    def _probability(self, X: Any) -> Array:
         columns = self.oof_probability_.ndim == 2
         score = scores(self.estimator_, X, columns)
         p = check_probabilities(self.calibrator_, self.calibrator_.predict(score), score.shape)
@@ -315,13 +275,13 @@ class CalibratedClassifier(ProbabilityClassifier):
 
 
 def scores(model: Any, X: Any, columns: bool) -> Array:
-    """What a calibrator is given: the probability of the positive class, or of each class."""
+    """The probability of the positive class, or of each class, for a calibrator."""
     p = predict_probability(model, X)
     return p if columns else p[:, 1]
 
 
 def choose(score: Array, position: Array, w: Array | None, group: Array | None) -> CalibratorChoice:
-    """The best calibrator, by folds that keep groups together."""
+    """The best calibrator, chosen by folds that keep groups together."""
     if group is None:
         return choose_calibrator(position, score, w)
     if w is not None:  # row numbers are those of rows that count
@@ -337,7 +297,7 @@ def choose(score: Array, position: Array, w: Array | None, group: Array | None) 
 
 
 def is_binary(calibrator: Any) -> bool:
-    """Whether it is known to accept the probability of one class only."""
+    """Whether the calibrator is known to accept the probability of one class only."""
     return isinstance(calibrator, str | Calibrator | IsotonicRegression)
 
 

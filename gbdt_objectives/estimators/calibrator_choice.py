@@ -41,7 +41,7 @@ CLEARLY = 3.0
 
 @dataclass(frozen=True)
 class CalibratorChoice:
-    """What :func:`choose_calibrator` found.
+    """Result of :func:`choose_calibrator`.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ def choose_calibrator(
 ) -> CalibratorChoice:
     """The calibrator of probabilities to choose, by cross-validated log loss.
 
-    It is ``SplineCalibrator``, which bends as much as the rows say, unless ``LogitCalibrator``,
-    ``BetaCalibrator``, ``VennAbersCalibrator`` or ``ROCConvexHullCalibrator(m=2,
-    prior="base_rate")`` has a log loss below its by more than three standard errors of the
-    difference (held-out rows, paired); of several, that of the least log loss. The least log
-    loss alone is a lottery with a few thousand rows: see ``experiments/calibrators``.
+    It is ``SplineCalibrator``, which bends as much as the rows say, unless the log loss of
+    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
+    ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
+    of the paired difference on held-out rows. If several are that much better, it is the one of
+    least log loss.
 
     Parameters
     ----------
@@ -80,23 +80,23 @@ def choose_calibrator(
     score : array-like of shape (n,) or (n, 1)
         Probabilities of label 1: out-of-fold, or of rows the model was not trained on.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0, in the fits and in the loss. Folds are of rows, whatever their weight, and in
-        the standard error a row counts as one. The spline bends as if weights counted rows:
-        divide amounts of money by their mean.
+        Weights >= 0, in the fits and in the loss. In the folds and in the standard error a row
+        counts as one. Weights count rows: divide amounts of money by their mean.
     cv : int or splitter
-        How many folds, stratified and shuffled; or a splitter that holds each row out once.
+        The number of stratified, shuffled folds, or a splitter that holds each row out once.
     random_state : int, numpy Generator or RandomState, or None
-        For the folds.
+        Seed for shuffling the folds.
 
     Returns
     -------
     CalibratorChoice
-        ``calibrator``, not fitted, and ``log_loss`` of all.
+        ``calibrator``, not fitted, and ``log_loss`` of all candidates.
 
     Raises
     ------
     ValueError, TypeError
-        As ``LogitCalibrator.fit``; a label with a single row.
+        One class only, NaN, values outside [0, 1], lengths that differ, bad weights, a label with
+        a single row.
 
     Examples
     --------
@@ -105,11 +105,8 @@ def choose_calibrator(
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
-    >>> choice = choose_calibrator(y, p)
-    >>> choice.calibrator
+    >>> choose_calibrator(y, p).calibrator
     SplineCalibrator()
-    >>> choice.calibrator.fit(p, y).predict([0.5]).round(2)
-    array([0.35])
     """
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
@@ -120,10 +117,7 @@ def choose_calibrator(
             "for instance InterceptCalibrator()"
         )
     _checks.generator(random_state)
-    seed = random_state  # scikit-learn takes no Generator
-    if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**31))
-    splits = held_out_once(rows.y, cv, None, shuffle=True, random_state=seed)
+    splits = held_out_once(rows.y, cv, None, shuffle=True, random_state=random_state)
     held_out = {type(one).__name__: held_out_losses(one, rows, splits) for one in CANDIDATES}
     W = float(rows.w.sum())
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
@@ -138,7 +132,7 @@ def choose_calibrator(
 
 
 def clearly_less(loss: Array, other: Array, w: Array) -> bool:
-    """Whether the mean is lower by more than ``CLEARLY`` standard errors of the difference."""
+    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference."""
     if not np.isfinite(loss).all():
         return False
     if not np.isfinite(other).all():

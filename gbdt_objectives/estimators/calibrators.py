@@ -22,48 +22,40 @@ from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.intercept import find_shift
 from gbdt_objectives.calibration.leaves import resolve_prior
-from gbdt_objectives.calibration.rows import (
-    LabelledRows,
-    check_weights_count_rows,
-    score_rows,
-)
+from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
 from gbdt_objectives.estimators._base import check_score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 INPUT_SPACES = ("probability", "margin")
+read_input_space = _json.read_one_of(*INPUT_SPACES)
 
 
 class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
-    """From one score to the probability of label 1."""
+    """Base class of the maps from one score to the probability of label 1."""
 
     _fit: Callable[[LabelledRows], None]
     _probability: Callable[[Array], Array]
 
     @in_order
     def fit(self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on out-of-fold scores, or on scores of rows the model was not trained on.
+        """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            Higher for label 1.
+            One score per row, higher for label 1.
         y : array-like of shape (n,)
             Labels 0 and 1, both occurring.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0; w means the same as w copies of the row.
 
-        Returns
-        -------
-        calibrator
-            Itself.
-
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what
-            the class's notes say.
+            One class only, NaN, lengths that differ, bad weights or parameters, and what the
+            notes of the class name.
         """
         if y is None:
             raise ValueError("a calibrator requires y to be passed, but the target y is None")
@@ -71,17 +63,12 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, score: ArrayLike) -> Array:
-        """The probability of label 1 at each score.
+        """Return the probability of label 1 at each score, float64 of shape (n,).
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            On the scale of ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            float64.
+            Scores on the scale that ``fit`` saw.
         """
         check_is_fitted(self)
         return self._probability(check_score(score))
@@ -97,9 +84,9 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
 
 class LogOddsCalibrator(Calibrator):
-    """A calibrator that works on log-odds, given as they are or as probabilities.
+    """Base class of calibrators that map log-odds, given as they are or as probabilities.
 
-    Infinite ones, which are certain, stay as they are.
+    Infinite log-odds, which are certain, are not changed.
     """
 
     _map: Callable[[Array], Array]
@@ -108,7 +95,7 @@ class LogOddsCalibrator(Calibrator):
         self.input_space = input_space
 
     def _log_odds(self, score: Array) -> Array:
-        """z, a new float64 array, infinite for probabilities of exactly 0 and 1."""
+        """The log-odds z as a new float64 array, infinite for probabilities of exactly 0 and 1."""
         _checks.choice("input_space", self.input_space, INPUT_SPACES)
         if self.input_space == "margin":
             return score.astype(np.float64)
@@ -116,7 +103,7 @@ class LogOddsCalibrator(Calibrator):
         return z
 
     def _finite_rows(self, rows: LabelledRows) -> tuple[Array, Array, Array]:
-        """y, z, w of the rows of finite log-odds; the others must be right."""
+        """y, z, w of the rows of finite log-odds; infinite ones must agree with their labels."""
         return drop_certain(replace(rows, p=self._log_odds(rows.p)))
 
     def _probability(self, score: Array) -> Array:
@@ -127,11 +114,24 @@ class LogOddsCalibrator(Calibrator):
         return p
 
 
-def read_m(key: str, m: object) -> float:
-    number = _json.read_number(key, m)
+def read_not_negative(key: str, value: object) -> float:
+    number = _json.read_number(key, value)
     if number < 0:
         raise ValueError(f"{key} must not be negative, found {number:g}")
     return number
+
+
+def read_rising(key: str, values: object) -> Array:
+    found = _json.read_numbers(key, values)
+    if (found[1:] <= found[:-1]).any():
+        raise ValueError(f"{key} must rise: the text was changed")
+    return found
+
+
+def read_probabilities(key: str, values: object) -> Array:
+    found = _json.read_numbers(key, values)
+    _checks.in_unit_interval(key, found)
+    return found
 
 
 def read_prior(key: str, prior: Any) -> Any:
@@ -144,26 +144,25 @@ def read_prior(key: str, prior: Any) -> Any:
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
 
-    The probability is constant on each segment of the hull, between the lowest and the
-    highest score that ``fit`` saw in it, ::
+    The probability is constant on each segment of the hull, from the lowest to the highest score
+    that ``fit`` saw in it, ::
 
         p = (n_1 + m pi_1) / (n_0 + n_1 + m)
 
-    n_i the weight of label i in the segment; linear between segments; and beyond them that
-    of the first or the last. With ``m=0`` it is scikit-learn's
+    where n_i is the weight of label i in the segment. It is linear between segments, and constant
+    beyond the first and the last. With ``m=0`` it is scikit-learn's
     ``IsotonicRegression(out_of_bounds="clip")``.
 
     Parameters
     ----------
     m : float >= 0
-        How many rows the prior is worth: 0 is no smoothing, 2 Laplace's correction if the
-        prior is uniform.
+        How many rows the prior is worth: 0 is no smoothing; 2 with the uniform prior is Laplace's
+        correction.
     prior : array-like of shape (2,), "base_rate" or None
-        pi, of labels 0 and 1. "base_rate": their shares of the rows in ``fit``, for rare
+        The prior pi of labels 0 and 1. "base_rate": their shares of the rows in ``fit``, for rare
         events. None: 1/2 each.
     monotone : bool
-        Smoothing can reverse the order of segments. True: take the nearest rising
-        probabilities instead.
+        Smoothing can reverse the order of segments. True: take the nearest rising probabilities.
 
     Attributes
     ----------
@@ -172,9 +171,8 @@ class ROCConvexHullCalibrator(Calibrator):
 
     Notes
     -----
-    It takes hundreds of positives for the hull not to follow chance, and unless smoothed
-    it maps scores below those of all positives to exactly 0: for few rows use
-    ``LogitCalibrator``.
+    With fewer than hundreds of positives the hull follows chance, and without smoothing it maps
+    scores below those of all positives to exactly 0: use ``LogitCalibrator`` for few rows.
 
     References
     ----------
@@ -187,21 +185,17 @@ class ROCConvexHullCalibrator(Calibrator):
     >>> import numpy as np
     >>> from gbdt_objectives.estimators import ROCConvexHullCalibrator
     >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
-    >>> score = np.arange(10, 0, -1)
-    >>> calibrator = ROCConvexHullCalibrator(m=2).fit(score, y)
-    >>> calibrator.predict([10, 5, 1])
-    array([0.75 , 0.625, 0.25 ])
-    >>> loaded = ROCConvexHullCalibrator.from_json(calibrator.to_json())
-    >>> loaded.predict([10, 5, 1])
+    >>> calibrator = ROCConvexHullCalibrator(m=2).fit(np.arange(10, 0, -1), y)
+    >>> ROCConvexHullCalibrator.from_json(calibrator.to_json()).predict([10, 5, 1])
     array([0.75 , 0.625, 0.25 ])
     """
 
     _saved: ClassVar = {
-        "m": read_m,
+        "m": read_not_negative,
         "prior": read_prior,
         "monotone": _json.read_flag,
-        "scores": _json.read_numbers,
-        "probabilities": _json.read_numbers,
+        "scores": read_rising,
+        "probabilities": read_probabilities,
     }
 
     def __init__(
@@ -231,9 +225,6 @@ class ROCConvexHullCalibrator(Calibrator):
     def _restore(cls, data: dict[str, Any]) -> Self:
         scores, p = data["scores"], data["probabilities"]
         _checks.same_length("probabilities", p, "scores", len(scores))
-        if (scores[1:] <= scores[:-1]).any():
-            raise ValueError("scores must rise: the text was changed")
-        _checks.in_unit_interval("probabilities", p)
         if (data["m"] == 0 or data["monotone"]) and (p[1:] < p[:-1]).any():
             raise ValueError(
                 "probabilities must not fall with m = 0 or if monotone: the text was changed"
@@ -248,9 +239,9 @@ class InterceptCalibrator(LogOddsCalibrator):
 
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
 
-    For a model that ranks and spreads well but whose level is off: the prior moved, or
-    negatives were dropped at an unknown rate. The ranking is kept, and so are
-    probabilities of exactly 0 and 1.
+    Use it for a model that ranks and spreads well but whose level is off: the prior moved, or
+    negatives were dropped at an unknown rate. The ranking does not change, nor do probabilities of
+    exactly 0 and 1.
 
     Parameters
     ----------
@@ -260,7 +251,7 @@ class InterceptCalibrator(LogOddsCalibrator):
     Attributes
     ----------
     shift_ : float
-        b, in log-odds; to make it part of a booster: ``shift_intercept``.
+        The number b, in log-odds; ``shift_intercept`` makes it part of a booster.
 
     Notes
     -----
@@ -271,13 +262,11 @@ class InterceptCalibrator(LogOddsCalibrator):
     --------
     >>> from gbdt_objectives.estimators import InterceptCalibrator
     >>> calibrator = InterceptCalibrator().fit([0.5, 0.5, 0.8, 0.8], [0, 0, 0, 1])
-    >>> calibrator.predict([0.5, 0.8]).round(4)
-    array([0.1287, 0.3713])
-    >>> round(calibrator.shift_, 4)
-    -1.9128
+    >>> calibrator.predict([0.5, 0.8]).round(4), round(calibrator.shift_, 4)
+    (array([0.1287, 0.3713]), -1.9128)
     """
 
-    _saved: ClassVar = {"input_space": _json.read_one_of(*INPUT_SPACES), "shift": _json.read_number}
+    _saved: ClassVar = {"input_space": read_input_space, "shift": _json.read_number}
 
     def _fit(self, rows: LabelledRows) -> None:
         self.shift_ = find_shift(rows.y, self._log_odds(rows.p), rows.w)
@@ -287,20 +276,20 @@ class InterceptCalibrator(LogOddsCalibrator):
 
 
 class LogitCalibrator(LogOddsCalibrator):
-    """Calibrator by logistic regression on the log-odds: Platt's, two parameters.
+    """Calibrator by logistic regression on the log-odds, Platt's with two parameters.
 
     ::
 
         p = sigmoid(a z + b),   a, b of greatest likelihood, without penalty
 
-    For a model whose level and confidence are off (a < 1: it was overconfident). A
-    calibrated model gives a = 1, b = 0, which Platt's form, on probabilities instead of
-    their log-odds, cannot. Probabilities of exactly 0 and 1 are kept; in ``fit`` they
-    must be right, and have no influence.
+    Use it for a model whose level and confidence are off (a < 1: it was overconfident). A model
+    that is calibrated already gives a = 1, b = 0; Platt's own form, on probabilities instead of
+    log-odds, has no such a and b. Probabilities of exactly 0 and 1 do not change and have no
+    influence.
 
-    Scores that separate the labels perfectly, or but for ties, have no greatest likelihood:
-    they are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for
-    label 0, N_i the weight of label i.
+    Scores that separate the labels perfectly, or except for ties, have no greatest likelihood.
+    They are fitted to Platt's targets, (N_1 + 1)/(N_1 + 2) for label 1 and 1/(N_0 + 2) for label
+    0, where N_i is the weight of label i.
 
     Parameters
     ----------
@@ -310,12 +299,12 @@ class LogitCalibrator(LogOddsCalibrator):
     Attributes
     ----------
     slope_, intercept_ : float
-        a and b.
+        The numbers a and b.
 
     Notes
     -----
-    ``fit`` refuses probabilities outside [0, 1], or exactly 0 or 1 and wrong, or for all
-    rows of one label; and scores that are all equal.
+    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
+    1 for all rows of one label; and scores that are all equal. It warns if a <= 0.
 
     References
     ----------
@@ -326,17 +315,14 @@ class LogitCalibrator(LogOddsCalibrator):
     --------
     >>> import numpy as np
     >>> from gbdt_objectives.estimators import LogitCalibrator
-    >>> score = np.repeat([0.1, 0.9], 10)
     >>> y = np.repeat([0, 1, 0, 1], [7, 3, 3, 7])
-    >>> calibrator = LogitCalibrator().fit(score, y)
-    >>> calibrator.predict([0.1, 0.5, 0.9]).round(4)
-    array([0.3, 0.5, 0.7])
-    >>> round(calibrator.slope_, 4)
-    0.3856
+    >>> calibrator = LogitCalibrator().fit(np.repeat([0.1, 0.9], 10), y)
+    >>> calibrator.predict([0.1, 0.5, 0.9]).round(4), round(calibrator.slope_, 4)
+    (array([0.3, 0.5, 0.7]), 0.3856)
     """
 
     _saved: ClassVar = {
-        "input_space": _json.read_one_of(*INPUT_SPACES),
+        "input_space": read_input_space,
         "slope": _json.read_number,
         "intercept": _json.read_number,
     }
@@ -348,15 +334,19 @@ class LogitCalibrator(LogOddsCalibrator):
         slope, intercept = fit_logistic_line(z / unit, target, w / w.mean())
         self.slope_, self.intercept_ = slope / unit, intercept
         if self.slope_ <= 0:
-            warnings.warn(
-                f"the fitted slope is {self.slope_:.3g}: the score does not rise with the label, "
-                "or not beyond chance",
-                UserWarning,
-                stacklevel=users_level(),
-            )
+            warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
     def _map(self, z: Array) -> Array:
         return self.slope_ * z + self.intercept_
+
+
+def warn_of_no_rise(found: str) -> None:
+    """Warn the caller of ``fit``."""
+    warnings.warn(
+        f"{found}: the score does not rise with the label, or not beyond chance",
+        UserWarning,
+        stacklevel=users_level(),
+    )
 
 
 def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:

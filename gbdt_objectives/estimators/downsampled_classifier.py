@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, group_numbers
@@ -59,98 +59,64 @@ HELD_OUT_FOLDS = 5
 class DownsampledClassifier(ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
-    ``fit`` keeps each class's rows at its rate, depending on nothing but the label, trains
-    a clone of the classifier on what is left, ``n_bags`` times on independent samples,
-    and corrects for what it dropped. The correction uses the rates *measured* in each
-    sample (of weights, if there are any), not the nominal ones: given the sample these
-    are exact, so it does not matter if chance kept a few negatives more or less.
-
-    Bags are averaged: ::
+    ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
+    are left, ``n_bags`` times on independent samples ("bags"), and corrects for the rows that were
+    dropped. It uses the rates measured in each sample (of weight, if there are weights), which are
+    exact for that sample. The bags are averaged by ::
 
         p_k = mean over bags of p_bk exp(d_bk) / sum_j p_bj exp(d_bj)    "probability"
         p_k proportional to exp(d_k) prod_b p_bk^(1/B)                   "log_odds"
 
-    p_bk the probability of class k by bag b of B, d_b its shift and d the mean of these
-    (correction "prior", otherwise 0).
+    where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
+    mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
+    the corrections and averages, and says how to serve the model without this package.
 
     Parameters
     ----------
     estimator : classifier
-        With ``predict_proba``. X is passed on as it is, with missing values and
-        categories; y as class positions 0..K-1, so that XGBClassifier accepts any labels.
-        Where its ``random_state`` is None, each bag sets its own.
+        With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
+        ``random_state`` is None, each bag sets its own.
     negative_keep_rate : float or mapping
-        Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is
-        kept, in (0, 1]. Labels that are not numbers are in alphabetical order, which says
-        nothing about which is the negative: it must then be the more frequent one. Any
-        number of classes: {label: rate}; a class that is not named is kept whole.
+        Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
+        (0, 1]; if labels are not numbers, that class must be the more frequent one. Any number of
+        classes: {label: rate}, where a class that is not named is kept whole.
     correction : {"prior", "offset", "weight"} or None
-        "prior": train on the sample, then shift the log-odds.
-        "offset": LGBMClassifier and XGBClassifier, two classes: train on
-        ``offset_logloss_objective``, whose margin is the log-odds before sampling; the
-        same model in theory, and early stopping sees the full population. XGBClassifier's
-        ``base_score`` is then a probability in the full population.
-        "weight": each kept row weighs 1/rate. With regularisation tuned alike it was level
-        with correcting at a tenth of the negatives and worse at a fiftieth; at LightGBM's
-        defaults it costs much more (``experiments/negative_downsampling``).
-        None: the sample's probabilities, for comparison.
+        "prior": train on the sample, then shift the log-odds. "offset": LGBMClassifier and
+        XGBClassifier, two classes; train on ``offset_logloss_objective``, whose margin is the
+        log-odds before sampling, so that early stopping sees the full population (and XGBoost's
+        ``base_score`` is a probability in it). "weight": each kept row weighs 1/rate. None: predict
+        the sample's probabilities.
     n_bags : int
-        Number of samples and models.
+        Number of samples and models, at least 1.
     average : {"probability", "log_odds"}
-        How the bags are averaged. "probability" preserves the mean, so that sums of
-        probabilities are as right as those of a single model. "log_odds" is level with it in
-        logloss and ranking for boosters, but for rare events its mean is low (measured: .91
-        of the truth with 5 bags), and a classifier that predicts exactly 0 and 1, such as a
-        random forest of few trees, makes it much worse than a single bag: there the classes
-        that the fewest bags rule out share everything, in proportion to the other bags' p_bk.
+        How the bags are averaged. "probability" keeps the mean prediction right; "log_odds" makes
+        it too low for rare events, and does not suit models that predict exactly 0 or 1.
     cv : splitter, iterable of splits or None
-        For early stopping: the rows that its last split holds out are those to stop on, as
-        they are, and its training rows those that are sampled from and corrected to; others
-        are not used. ``TimeSeriesSplit(5)`` stops on the last sixth of rows in the order of
-        time. None: see ``fit``.
+        For early stopping. The rows that its last split holds out are those to stop on; its
+        training rows are those that are sampled from and corrected to; other rows are not used.
+        ``TimeSeriesSplit(5)`` stops on the last sixth of rows in time. None: see ``fit``.
     random_state : int, RandomState, Generator or None
-        Draws the samples.
+        Seed for drawing the samples.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Sorted; with two, the negative first.
+        The sorted classes; of two, the negative first.
     estimators_ : list of classifier
-        One per bag, as trained: their own predictions are not corrected.
+        One model per bag, as trained: their own predictions are not corrected.
     keep_rates_ : ndarray of shape (n_bags, K)
-        Measured.
+        The measured rates.
     shift_ : float, or ndarray of shape (K,) for K > 2
-        The mean over the bags of what is added to the log-odds, as from
-        ``log_odds_shift``; 0 unless ``correction="prior"``.
+        Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
+        ``correction="prior"``.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Notes
     -----
-    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: for
-    another threshold compare ``predict_proba`` with it, or use scikit-learn's
-    ``FixedThresholdClassifier``.
-
-    To serve a single booster without this package, put the correction into it:
-    ``shift_intercept(classifier.estimators_[0].get_booster(), classifier.shift_)``, for
-    LightGBM ``estimators_[0].booster_``. With "offset" it is already there. For two classes
-    ``shift_`` belongs to the positive: a softmax with an output for each (``num_class=2``)
-    needs ``[0, shift_]``.
-
-    No correction here undoes what a classifier does to the classes by itself, by weights
-    (``class_weight``, ``scale_pos_weight``), priors or resampling (imbalanced-learn's
-    ``sampling_strategy``), or turns the output of another objective into log-odds. Where
-    its parameters show this, it is refused. For weights in a pipeline, make
-    ``DownsampledClassifier`` its last step.
-
-    A booster that is already trained on downsampled rows needs no classifier here, but a shift:
-    ``shift_intercept(booster, log_odds_shift(negative_keep_rate=rate))``, or
-    ``correct_probability`` of what it predicts. If there are rows of the full population, put it
-    into ``CalibratedClassifier`` with ``cv="prefit"``, whose ``InterceptCalibrator`` needs no rate.
-
-    Early stopping of scikit-learn's own classifiers (``early_stopping``,
-    ``n_iter_no_change``) is on downsampled rows, without the correction; losses there are
-    in nearly the same order as in the full population.
+    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
+    ``predict_proba`` with a threshold of your own. No correction here undoes it if the classifier
+    itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
+    ``sampling_strategy``); it is refused where its parameters show this.
 
     References
     ----------
@@ -167,9 +133,6 @@ class DownsampledClassifier(ProbabilityClassifier):
     >>> classifier = DownsampledClassifier(LogisticRegression(), 0.05, random_state=0).fit(X, y)
     >>> round(float(y.mean()), 3), round(float(classifier.predict_proba(X)[:, 1].mean()), 3)
     (0.011, 0.011)
-    >>> uncorrected = classifier.estimators_[0].predict_proba(X)[:, 1]
-    >>> round(float(uncorrected.mean()), 3)
-    0.156
     """
 
     estimators_: list[Any]
@@ -212,12 +175,12 @@ class DownsampledClassifier(ProbabilityClassifier):
         eval_sample_weight: Any = None,
         **others: Any,
     ) -> DownsampledClassifier:
-        """Draw the samples and train a model on each.
+        """Draw the samples, train a model on each, and return the classifier itself.
 
-        A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on
-        the logloss in the full population: of ``eval_set``; or of the rows that ``cv`` holds
-        out; or of a different fifth of each bag's sample, weighted back. The model keeps the
-        best rounds; it is not retrained on the rows it was stopped on.
+        A booster with ``early_stopping_rounds`` (which needs ``correction="offset"``) stops on the
+        log loss in the full population: of ``eval_set``, of the rows that ``cv`` holds out, or else
+        of a different fifth of each bag's sample, weighted back. The model keeps the best rounds;
+        it is not retrained on the rows it was stopped on.
 
         Parameters
         ----------
@@ -226,31 +189,24 @@ class DownsampledClassifier(ProbabilityClassifier):
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            For the estimator and the measured rates; does not change what is sampled.
+            Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional
             For early stopping: rows of one group are held out together.
         eval_set : [(X_val, y_val)], optional
-            Rows for early stopping, for instance later ones, which stand for the full
-            population: not downsampled, or with weights that make up for it. They are neither
-            sampled nor trained on. In a pipeline the steps before this one do not transform
-            them: use ``cv`` instead.
+            Rows for early stopping, for instance later ones, that are neither sampled nor trained
+            on. They stand for the full population: not downsampled, or with weights that make up
+            for it. The steps of a pipeline before this one do not transform them: use ``cv`` there.
         eval_sample_weight : [array-like of shape (n_val,)], optional
-            Their weights.
+            Weights of the rows of ``eval_set``.
         **others
-            Refused, with what to write instead.
-
-        Returns
-        -------
-        DownsampledClassifier
-            Itself.
+            Refused, with a message that says what to write instead.
 
         Raises
         ------
         ValueError, TypeError
-            Parameters or arguments that do not match each other or the labels, a single
-            class, a class that sampling leaves empty, rows to stop on that are of one class
-            only or of a class that is not trained on, bad weights, and what the estimator
-            raises.
+            Arguments that do not fit together or to the labels, one class only, a class that
+            sampling leaves empty, rows to stop on of one class only or of a class that is not
+            trained on, bad weights, and what the estimator raises.
         """
         check_names(self, others)
         n_bags = self._check_parameters()
@@ -291,20 +247,8 @@ class DownsampledClassifier(ProbabilityClassifier):
         self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class in the population that ``fit`` was given.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64, a column per class, in the order of ``classes_``.
-        """
-        check_is_fitted(self, "estimators_")
-        check_features(self, X, reset=False)
+    def _probability(self, X: Any) -> Array:
+        """The probability of each class in the population that ``fit`` was given."""
         bags = [predict_probability(model, X) for model in self.estimators_]
         average = _checks.choice("average", self.average, AVERAGES)
         corrects = bool(np.any(self.shift_))  # as fitted, whatever correction has become since
@@ -320,7 +264,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         return mean
 
     def _check_parameters(self) -> int:
-        """The number of bags."""
+        """Check the parameters and return the number of bags."""
         check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
@@ -343,7 +287,6 @@ class DownsampledClassifier(ProbabilityClassifier):
         return _checks.whole_number("n_bags", self.n_bags, 1)
 
     def _rates(self, classes: Array, count: Array) -> dict[Any, float]:
-        """The nominal rate of each label."""
         given, labels = self.negative_keep_rate, classes.tolist()
         if isinstance(given, Mapping):
             unknown = [label for label in given if label not in labels]
@@ -414,8 +357,11 @@ class DownsampledClassifier(ProbabilityClassifier):
         }
         model.set_params(**states)
         if find_stopping_rounds(model) is not None and held_out is None:
-            rows, held = _split(data[1], group, rows, seed)
-            held_out = _weigh_back(take_rows(data, held), kept)
+            (train, held), *_ = held_out_once(
+                data[1][rows], HELD_OUT_FOLDS, take(group, rows), shuffle=True, random_state=seed
+            )
+            held_out = _weigh_back(take_rows(data, rows[held]), kept)
+            rows = rows[train]
         sampled = take_rows(data, rows)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)
@@ -450,7 +396,6 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
 
 
 def check_offset(estimator: Any) -> None:
-    """Raise unless the classifier can be trained on an offset logloss."""
     kind = booster_kind(estimator, "Classifier")
     if kind is None:
         raise ValueError(
@@ -499,7 +444,7 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:
-    """prod_b p_bk^(1/B), each row divided by its sum; zeros as the limit of small numbers."""
+    """The products of p_bk^(1/B) over b, with rows that sum to 1; zeros act as tiny numbers do."""
     if len(probabilities) == 1:
         return probabilities[0]
     p = np.stack(probabilities)
@@ -511,7 +456,7 @@ def geometric_mean(probabilities: Sequence[Array]) -> Array:
 
 
 def _shift(kept: Array) -> Any:
-    """A float for two classes, (K,) for more."""
+    """The shift of log-odds: a float for two classes, (K,) for more."""
     if len(kept) == 2:
         return log_odds_shift(negative_keep_rate=kept[0], positive_keep_rate=kept[1])
     return log_odds_shift(class_keep_rates=kept)
@@ -537,11 +482,3 @@ def _weigh_back(data: Data, kept: Array) -> Data:
     X, y, w = data
     back = 1 / kept[y]
     return X, y, back if w is None else back * w
-
-
-def _split(position: Array, group: Array | None, rows: Array, seed: int) -> tuple[Array, Array]:
-    """Rows of a sample to train on and to stop on."""
-    g = take(group, rows)
-    splits = held_out_once(position[rows], HELD_OUT_FOLDS, g, shuffle=True, random_state=seed)
-    train, held = splits[0]
-    return rows[train], rows[held]

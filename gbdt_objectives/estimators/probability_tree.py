@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
@@ -44,17 +44,12 @@ class LeafProbability:
     probabilities: tuple[Array, ...] = field(repr=False)
 
     def predict_proba(self, X: Any) -> Array:
-        """The mean over trees of the class proportions of the row's leaf.
+        """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K).
 
         Parameters
         ----------
         X : array-like of shape (n, features)
-            Whatever the model accepts.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64, a column per class, in the order of ``classes_``.
+            Whatever the model accepts. The columns of the result are in the order of ``classes_``.
         """
         leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
@@ -75,20 +70,14 @@ def leaf_probability(
 ) -> LeafProbability:
     """Smoothed class proportions of the leaves of fitted trees, counted on given rows.
 
-    For each tree, and averaged over trees to predict::
+    For each tree, and averaged over trees in ``predict_proba``::
 
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
-    n_k the weight of class k in the leaf. The splits stay as they are. If the trees were
-    grown until their leaves are pure, count on rows they were not trained on; for a
-    single tree the training rows do well with smoothing.
-
-    Meant for trees that each predict the class: one tree, a random forest, a booster of
-    few rounds. Later trees of a booster correct earlier ones, and say little on their
-    own: their average is too close to the base rate. For such models calibrate, or fit a
-    logistic regression on the leaves, one-hot encoded, of rows the booster was not trained on
-    (He et al. 2014): LightGBM's are ``model.predict(X, pred_leaf=True)``, XGBoost's and
-    scikit-learn's ``model.apply(X)``.
+    where n_k is the weight of class k in the leaf. The splits stay as they are. It is meant for
+    trees that each predict the class: one tree, a random forest, a booster of few rounds; the later
+    trees of a booster only correct earlier ones (``docs/probabilities.md`` says what to do then).
+    Count on rows that the trees were not trained on if their leaves are pure.
 
     Parameters
     ----------
@@ -101,14 +90,13 @@ def leaf_probability(
     y : array-like of shape (n,)
         Classes, two or more occurring; those of ``model.classes_``, if it has them.
     m : float >= 0, optional
-        How many rows the prior is worth. None: K, which with the uniform prior is
-        Laplace's correction. 0: no smoothing.
+        How many rows the prior is worth. None: K, which with the uniform prior is Laplace's
+        correction. 0: no smoothing.
     prior : array-like of shape (K,), "base_rate" or None
-        pi. "base_rate": the shares of the classes in y; use it for rare events, with m such
-        that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without rows
-        gets pi.
+        The prior pi. "base_rate": the shares of the classes in y, for rare events, with m such
+        that m pi is 5 to 10 rows of the rare class. None: 1/K each. A leaf without rows gets pi.
     sample_weight : array-like of shape (n,), optional
-        w means the same as w copies of the row.
+        Weights >= 0; w means the same as w copies of the row.
 
     Returns
     -------
@@ -118,17 +106,16 @@ def leaf_probability(
     Raises
     ------
     ValueError
-        One class only, a class that the model does not know, a model of several targets,
-        a negative ``m``, a prior that does not sum to 1, lengths that differ, bad weights.
+        One class only, a class that the model does not know, a model of several targets, a
+        negative ``m``, a prior that does not sum to 1, lengths that differ, bad weights.
     TypeError
-        If the model has no leaves.
+        A model without leaves.
 
     References
     ----------
     Provost & Domingos (2003), "Tree induction for probability-based ranking", Machine
     Learning 52; Zadrozny & Elkan (2001), "Obtaining calibrated probability estimates from
-    decision trees and naive Bayesian classifiers", ICML, for the choice of m; He et al. (2014),
-    "Practical lessons from predicting clicks on ads at Facebook", section 3.1.
+    decision trees and naive Bayesian classifiers", ICML, for the choice of m.
 
     Examples
     --------
@@ -138,10 +125,8 @@ def leaf_probability(
     >>> X = np.arange(8.0)[:, None]
     >>> y = np.array([0, 0, 0, 0, 1, 1, 1, 1])
     >>> forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, y)
-    >>> forest.predict_proba([[0.0]])
-    array([[1., 0.]])
-    >>> leaf_probability(forest, X, y).predict_proba([[0.0]])
-    array([[0.83333333, 0.16666667]])
+    >>> leaf_probability(forest, X, y).predict_proba([[0.0]]).round(4)
+    array([[0.8333, 0.1667]])
     """
     _checks.in_memory("y", y)
     target = column_or_1d(y)
@@ -192,31 +177,31 @@ def _leaf_indices(model: Any, X: Any) -> Array:
 class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
-    Those of :func:`leaf_probability`, counted on the training rows. Unpruned trees rank
-    best, but their small leaves claim 0 and 1; smoothing moves these towards the prior.
+    They are counted on the training rows, p_k = (n_k + m pi_k) / (|leaf| + m) as in
+    :func:`leaf_probability`. Unpruned trees rank best, but their small leaves claim 0 and 1;
+    smoothing moves these towards the prior.
 
     Parameters
     ----------
     tree : DecisionTreeClassifier, optional
         Unfitted, with any parameters. Its ``class_weight`` changes the splits, not the
         counts. None: ``DecisionTreeClassifier()``, which does not prune.
-    m, prior
-        As in :func:`leaf_probability`; ``prior`` in the order of ``classes_``.
+    m : float >= 0, optional
+        How many rows the prior is worth. None: K, which with the uniform prior is Laplace's
+        correction. 0: no smoothing.
+    prior : array-like of shape (K,), "base_rate" or None
+        The prior pi, in the order of ``classes_``. "base_rate": the shares of the classes in y,
+        for rare events. None: 1/K each.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        Sorted.
+        The sorted classes.
     tree_ : DecisionTreeClassifier
-        Fitted.
+        The fitted tree.
     probabilities_ : ndarray of shape (L, K)
-        p of each leaf, by the number that ``tree_.apply`` gives it (others are not leaves).
+        The p of each leaf, by the number that ``tree_.apply`` gives it (others are not leaves).
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
-
-    References
-    ----------
-    As :func:`leaf_probability`.
 
     Examples
     --------
@@ -252,7 +237,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ProbabilityEstimationTree:
-        """Grow the tree and count its leaves.
+        """Grow the tree and count its leaves; return the estimator itself.
 
         Parameters
         ----------
@@ -261,12 +246,7 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            For the splits and the counts.
-
-        Returns
-        -------
-        ProbabilityEstimationTree
-            Itself.
+            Weights >= 0, for the splits and the counts.
 
         Raises
         ------
@@ -286,19 +266,6 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
         self.tree_, self.classes_, (self.probabilities_,) = tree, tree.classes_, found.probabilities
         return self
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64, a column per class, in the order of ``classes_``.
-        """
-        check_is_fitted(self)
-        check_features(self, X, reset=False)
+    def _probability(self, X: Any) -> Array:
         p: Array = self.probabilities_[self.tree_.apply(X)]
         return p

@@ -59,123 +59,87 @@ from gbdt_objectives.thresholds.rows import (
 )
 
 STRETCH_ROWS = 5_000
-"""Rows of which all models' scores are averaged to find the stretch: two moments need no more."""
+"""Number of rows from which the stretch is estimated: two moments need no more."""
 
 
 class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classifier of ordered labels: a regressor, once per fold, then thresholds on their mean.
+    """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
-    ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds
-    on the out-of-fold scores, and averages the folds' models, or refits on all rows.
-
-    Averaged scores are less spread than those of one model, so thresholds made for single
-    models would be too far apart. The average is therefore stretched about its mean, by ::
-
-        stretch^2 = var(o) / cov(o, a)
-
-    o the out-of-fold score of a row (of models that have not seen it), a the mean of all
-    models' scores of that row. On new rows var(a) is the mean covariance of two models'
-    scores, including a model with itself. cov(o, a) is the same mean on training rows,
-    where one of the two has not seen the row: unlike in var(a), a memorised label does
-    not count as spread. After the stretch mean and spread are about those of the scores
-    that the thresholds were placed on. (Models that memorise their training rows are
-    stretched a little too much: the noise they share is missed. Measured on single deep
-    trees: 1.16 where 1.14 was needed and var(a) on training rows would give 1.07; with
-    leaves of 10 rows 1.049, 1.049, 1.036.)
+    ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
+    out-of-fold scores o, and averages the folds' models or refits on all rows. Averages a of
+    several models vary less than scores of one, so they are stretched about their mean by the
+    square root of var(o) / cov(o, a); ``docs/theory/qwk.md`` says why.
 
     Parameters
     ----------
     estimator : regressor
-        LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn
-        regressor; or a Pipeline that ends in one, whose steps are fitted in each fold. X is
-        passed on as it is, with missing values and categories.
+        LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn regressor; or a
+        Pipeline that ends in one, whose steps are fitted in each fold. X is passed on unchanged.
     objective : "qwk", Objective or None
-        "qwk": ``qwk_objective`` measured on each fold's training labels and weights,
-        starting at their mean, which becomes part of the model. Another objective of this
-        package is measured and started in the same way. None: the regressor's own. Squared
-        error, thresholds placed, was +0.0013 in the mean of seven files ahead of "qwk" in QWK
-        (``experiments/ordinal_benchmark``): better by two standard errors on three, worse on
-        one. Scores of "qwk" can be rounded and averaged as they are.
+        "qwk": ``qwk_objective``. It, or another objective of this package, is measured on each
+        fold's training labels and weights and started at its best constant, which becomes part
+        of the model. None: the regressor's own objective.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
-        Algorithm that places the thresholds, as in ``optimize_thresholds``.
+        Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
-        Must hold each row out equally often: once, or r times with repeated folds, for which
-        a row's out-of-fold score is the mean of r. An int: that many stratified folds,
-        shuffled; group folds if ``fit`` gets ``groups``. Pass a splitter for rows ordered in
-        time.
+        An int: that many stratified folds, shuffled; group folds if ``fit`` gets ``groups``. Pass a
+        splitter for rows ordered in time. It must hold out each row equally often; with repeated
+        folds a row's out-of-fold score is the mean of its repeats.
     ensemble : bool
-        True: average the folds' models; nothing is refitted, and predicting takes as many
-        times longer. False: refit on all rows, one model to keep. With curved thresholds and
-        shuffled folds the average was better by two standard errors than the former refit on
-        five of seven files of the benchmark and level on two.
+        True: average the folds' models. False: refit one model on all rows.
     labels : array-like of shape (K,), optional
-        All classes in order, lowest first, of any type. None: the integers from min to
-        max of y, some of which may be missing, or the order of a pandas Categorical that has
-        one. Strings need it: alphabetical order says nothing about their rank.
+        All classes in order, lowest first, of any type. None: the integers from min to max of y,
+        some of which may be missing, or the order of an ordered pandas Categorical.
     target_prior : mapping of label to probability, optional
-        The label distribution where the thresholds will be used, if it differs: they are
-        placed on rows reweighted to it. The regressor is trained on the rows as they are;
-        ``fit(X, y, prior_weights(y, target_prior))`` does both, without this.
+        Label distribution where the thresholds will be used, if it differs from that of y. The
+        thresholds are placed on rows reweighted to it; the regressor is trained on the rows as
+        they are (to reweight both, pass ``prior_weights(y, target_prior)`` to ``fit`` instead).
     early_stopping_rounds : int, optional
-        LGBMRegressor and XGBRegressor: stop each fold when the objective's own loss of its
-        held-out rows (squared error with ``objective=None``) has not improved for this many
-        rounds. A refit uses the mean of the folds' best numbers of rounds. As the held-out
-        rows choose the round, the out-of-fold scores are then slightly optimistic.
+        LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
+        improved for this many rounds (squared error with ``objective=None``); a refit uses the
+        mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
     random_state : int, RandomState or None
-        Of the shuffling of folds; for an int ``cv`` only.
+        Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
-        Folds trained at the same time, as everywhere in scikit-learn. The boosters' own
-        threads come on top.
+        Number of folds trained at the same time, each with the booster's own threads.
     verbose : bool
         Whether to show a progress bar over the folds (needs tqdm).
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        In order, lowest first.
+        The classes in order, lowest first.
     thresholds_ : ndarray of shape (K-1,)
-        In units of class positions, as ``predict_score``; for ``apply_thresholds``.
+        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``.
     label_thresholds_ : ndarray of shape (K-1,)
-        The same in units of the labels, if these are rising numbers.
+        The same thresholds in units of the labels, if the labels are rising numbers.
     estimators_ : list of regressor
-        One per fold (``ensemble=True``).
+        One model per fold (``ensemble=True``).
     estimator_ : regressor
-        Fitted on all rows (``ensemble=False``).
+        The model fitted on all rows (``ensemble=False``).
     feature_importances_ : ndarray of shape (features,)
-        Mean over the models of theirs, if they have any; of a Pipeline those of its last step.
+        Mean of the models' importances, if they have any.
     probability_curve_ : callable
-        Class probabilities (n, K) of scores (n,), as ``predict_proba`` uses it. It is fitted when
-        it is first called, or when the classifier is pickled.
+        Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``.
-    stretch_ : float
-        Factor by which averaged scores are stretched about ``center_``; 1 without ensemble.
-    center_ : float
-        Mean out-of-fold score.
+    stretch_, center_ : float
+        Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
+        mean out-of-fold score.
     best_iterations_ : list of int
         Rounds of each fold's model, with early stopping.
     n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Ridge
     >>> from gbdt_objectives import QWKClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 3))
-    >>> grade = np.digitize(X[:, 0] + 0.5 * rng.normal(size=300), [-1, 1])
-    >>> y = np.array(["low", "mid", "high"])[grade]
-    >>> classifier = QWKClassifier(Ridge(), objective=None, labels=["low", "mid", "high"])
-    >>> classifier = classifier.fit(X, y)
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-1, 1])]
+    >>> classifier = QWKClassifier(Ridge(), objective=None, labels=["low", "mid", "high"]).fit(X, y)
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
-    >>> round(classifier.score(X, y), 2)
-    0.73
-    >>> classifier.predict_proba([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).round(2)
-    array([[1.  , 0.  , 0.  ],
-           [0.03, 0.92, 0.04],
-           [0.  , 0.01, 0.99]])
     """
 
     classes_: Array
@@ -225,7 +189,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> QWKClassifier:
-        """Fit the folds' models, the thresholds, and perhaps a final model.
+        """Fit the folds' models and the thresholds (and a final model); return the classifier.
 
         Parameters
         ----------
@@ -234,14 +198,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            For the regressor, the objective, early stopping and the thresholds.
+            Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
-
-        Returns
-        -------
-        QWKClassifier
-            Itself.
 
         Raises
         ------
@@ -380,7 +339,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
 
     def _place(self, rows: ScoredRows) -> Array:
-        """Thresholds, in class positions."""
         if not score_rises(rows):
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "
@@ -399,18 +357,15 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         return score.clip(0, K - 1) if clips else score
 
     def predict_score(self, X: Any) -> Array:
-        """Continuous score of each row, in units of class positions 0..K-1.
+        """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
+
+        The unit is class positions, 0..K-1. With a QWK objective that clips, each model's scores
+        are clipped to that range: beyond the labels training does not constrain them.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            float64, on the scale of ``oof_score_`` and ``thresholds_``. With a clipping
-            QWK objective each model's scores are clipped to 0..K-1, as the objective
-            clips them: beyond the labels training does not constrain them.
+            Rows with the features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
         check_features(self, X, reset=False)
@@ -423,59 +378,51 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     @property
     def feature_importances_(self) -> Array:
-        """Mean over the models, (features,)."""
+        """Mean of the models' feature importances, of shape (features,)."""
         check_is_fitted(self, "thresholds_")
         models = getattr(self, "estimators_", None) or [self.estimator_]
         importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
         return importances
 
     def predict_proba(self, X: Any) -> Array:
-        """The probability of each class: proportional odds on a curve of the score.
+        """Return the probability of each class, float64 (n, K), from a curve of the score.
 
-        P(y <= k) = sigmoid(theta_k - f(score)), theta and f fitted to the out-of-fold scores, so
-        that it is calibrated on them; f is a natural spline in the normal score, of as many knots
-        as pay off (least BIC). Classes of :meth:`predict` are those best for QWK, not the most
-        probable ones; ``decide(probability, metric)`` gives those best for other metrics.
+        P(y <= k) = sigmoid(theta_k - f(score)) (proportional odds), where theta and f are fitted to
+        the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
+        score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
+        classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
+        those best for other metrics.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64; each row sums to 1, a column for each of ``classes_``. That of a class
-            without rows is 0.
+            Rows with the features that ``fit`` saw. The columns of the result are in the order of
+            ``classes_``; that of a class without rows is 0.
         """
         score = self.predict_score(X)
         return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
-        """The class of each row.
+        """Return the class of each row, of shape (n,).
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
-
-        Returns
-        -------
-        ndarray of shape (n,)
+            Rows with the features that ``fit`` saw.
         """
         return apply_thresholds(self.predict_score(X), self.thresholds_, self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Quadratic weighted kappa of the predicted classes.
+        """Return the quadratic weighted kappa of the predicted classes, a float.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, features)
+            Rows with the features that ``fit`` saw.
         y : array-like of shape (n,)
             Classes; integers need not have occurred in ``fit`` if ``labels`` is None.
         sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
+            Weights >= 0.
         """
         classes = self.classes_
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
@@ -492,7 +439,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def positions_to_labels(t: Array, labels: Array) -> Array:
-    """Linear between neighbouring labels, and on beyond the last ones."""
+    """Class positions in label units, linear between neighbours and beyond the last ones."""
     at = labels.astype(np.float64)
     inside = t.clip(0, len(at) - 1)
     found: Array = np.interp(inside, np.arange(len(at)), at)
@@ -502,7 +449,6 @@ def positions_to_labels(t: Array, labels: Array) -> Array:
 
 
 def check_objective(estimator: Any, objective: object) -> None:
-    """Raise unless the regressor can be trained on the objective."""
     own = estimator.get_params().get("objective") if objective is None else objective
     if isinstance(own, Objective) and own.is_by_row:
         raise ValueError(

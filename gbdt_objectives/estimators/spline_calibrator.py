@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from gbdt_objectives import _json
-from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.calibration.spline import RisingSpline, fit_rising_spline
 from gbdt_objectives.estimators.calibrators import (
-    INPUT_SPACES,
     LogOddsCalibrator,
+    read_input_space,
     rising_targets,
+    warn_of_no_rise,
 )
 
 
@@ -25,13 +24,11 @@ class SplineCalibrator(LogOddsCalibrator):
         logit p' = m(z),   m a cubic spline with slopes s_j >= 0, straight beyond its knots,
         sum_i w_i log loss_i + lambda sum_j (s_{j+1} - s_j)^2 / d_j   least
 
-    d_j the distance of the places of two slopes; lambda of greatest marginal likelihood, so the
-    rows decide how much m bends: with lambda large it is ``LogitCalibrator``. For a model
-    whose error has a shape that no formula of few parameters has. Probabilities of exactly
-    0 and 1 are kept; in ``fit`` they must be right, and have no influence.
-
-    Scores that separate the labels perfectly, or but for ties, are fitted to Platt's targets,
-    as in ``LogitCalibrator``.
+    where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
+    likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``.
+    Use it for a model whose error has a shape that no formula of few parameters has. Probabilities
+    of exactly 0 and 1 do not change and have no influence. Scores that separate the labels are
+    fitted to Platt's targets (N_1 + 1)/(N_1 + 2) and 1/(N_0 + 2), N_i the weight of label i.
 
     Parameters
     ----------
@@ -41,18 +38,18 @@ class SplineCalibrator(LogOddsCalibrator):
     Attributes
     ----------
     knots_ : ndarray of shape (k,)
-        In log-odds, at equal weights of rows; 12, or fewer if there are few scores.
+        The knots in log-odds, at equal weights of rows; 12, or fewer if there are few scores.
     slopes_ : ndarray of shape (k+1,)
-        s_j, the differences of the spline's coefficients over those of their places (Greville's);
-        all equal for a straight line.
+        The slopes s_j: differences of the spline's coefficients over those of their places
+        (Greville's); all equal for a straight line.
     start_ : float
-        m at the first knot.
+        The value of m at the first knot.
 
     Notes
     -----
-    Weights are in rows: twice the weight allows m to bend more. ``fit`` refuses probabilities
-    outside [0, 1], or exactly 0 or 1 and wrong, or for all rows of one label; and scores that are
-    all equal. It warns if all slopes are 0: the score does not rise with the label.
+    Weights count rows: twice the weight lets m bend more. ``fit`` refuses probabilities that are
+    outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or 1 for all rows of one label; and
+    scores that are all equal. It warns if all slopes are 0.
 
     References
     ----------
@@ -64,20 +61,17 @@ class SplineCalibrator(LogOddsCalibrator):
     Examples
     --------
     >>> import numpy as np
-    >>> from gbdt_objectives.calibration import normalized_entropy
     >>> from gbdt_objectives.estimators import SplineCalibrator
-    >>> rng = np.random.default_rng(0)
-    >>> z = rng.normal(-1, 1.5, 20_000)
-    >>> y = (rng.random(20_000) < 1 / (1 + np.exp(-z))).astype(int)
+    >>> z = np.random.default_rng(0).normal(-1, 1.5, 20_000)
+    >>> y = (np.random.default_rng(1).random(20_000) < 1 / (1 + np.exp(-z))).astype(int)
     >>> score = 1 / (1 + np.exp(-z - 2 * np.tanh(z)))  # too sure in the middle
-    >>> calibrator = SplineCalibrator().fit(score[:10_000], y[:10_000])
-    >>> p = calibrator.predict(score[10_000:])
+    >>> p = SplineCalibrator().fit(score[:10_000], y[:10_000]).predict(score[10_000:])
     >>> bool(np.abs(p - 1 / (1 + np.exp(-z[10_000:]))).max() < 0.05)
     True
     """
 
     _saved: ClassVar = {
-        "input_space": _json.read_one_of(*INPUT_SPACES),
+        "input_space": read_input_space,
         "knots": _json.read_numbers,
         "slopes": _json.read_numbers,
         "start": _json.read_number,
@@ -88,12 +82,7 @@ class SplineCalibrator(LogOddsCalibrator):
         spline = fit_rising_spline(z, rising_targets(y, z, w), w)
         self.knots_, self.slopes_, self.start_ = spline.knots, spline.slopes, spline.start
         if not self.slopes_.any():
-            warnings.warn(
-                "the fitted map is constant: the score does not rise with the label, or not beyond "
-                "chance",
-                UserWarning,
-                stacklevel=users_level(),
-            )
+            warn_of_no_rise("the fitted map is constant")
 
     def _map(self, z: Array) -> Array:
         return RisingSpline(self.knots_, self.slopes_, self.start_)(z)

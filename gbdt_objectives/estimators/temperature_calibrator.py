@@ -39,14 +39,13 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
         p'_k proportional to p_k^(1/T) exp(b_k),   T > 0 and b of greatest likelihood
 
-    which divides log-odds by T and shifts them. T > 1: the model was overconfident. With
-    ``bias=False``, b = 0: the most probable class stays. With two classes and
-    ``bias=True`` it is ``LogitCalibrator``. Probabilities of exactly 0 are kept; in ``fit``
-    they must be right.
+    It divides log-odds by T and shifts them; T > 1 says that the model was overconfident. With
+    ``bias=False``, b = 0 and the most probable class stays. With two classes and ``bias=True`` it
+    is ``LogitCalibrator``. Probabilities of exactly 0 do not change.
 
-    Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood:
-    they are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for
-    others, N_k the weight of label k, which are Platt's for two classes.
+    Probabilities that separate the classes perfectly, up to biases, have no greatest likelihood.
+    They are fitted to the targets (N_k + 1)/(N_k + K) for the label k and 1/(N_k + K) for the
+    others, where N_k is the weight of label k; for two classes these are Platt's.
 
     Parameters
     ----------
@@ -58,15 +57,15 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     Attributes
     ----------
     temperature_ : float
-        T.
+        The temperature T.
     bias_ : ndarray of shape (K,)
-        b, with mean 0.
+        The biases b, with mean 0.
 
     Notes
     -----
-    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes
-    without rows, or which zeros tell from the others with certainty; and probabilities that
-    do not rise with their labels, as those of columns in another order.
+    ``fit`` refuses labels whose probability is exactly 0; with ``bias=True`` classes without rows,
+    or which zeros tell from the others with certainty; and probabilities that do not rise with
+    their labels, as when the columns have another order.
 
     References
     ----------
@@ -81,11 +80,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     >>> p = np.repeat([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 10, axis=0)
     >>> y = np.repeat([0, 1, 2, 1, 0, 2, 2, 0, 1], [6, 2, 2] * 3)
     >>> calibrator = TemperatureCalibrator().fit(p, y)
-    >>> calibrator.predict([[0.8, 0.1, 0.1], [0.2, 0.3, 0.5]]).round(4)
-    array([[0.6   , 0.2   , 0.2   ],
-           [0.259 , 0.3208, 0.4202]])
-    >>> round(calibrator.temperature_, 4)
-    1.8928
+    >>> calibrator.predict([[0.8, 0.1, 0.1]]).round(4), round(calibrator.temperature_, 4)
+    (array([[0.6, 0.2, 0.2]]), 1.8928)
     """
 
     _saved: ClassVar = {
@@ -103,7 +99,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     def fit(
         self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
-        """Fit on out-of-fold probabilities, or on rows the model was not trained on.
+        """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
         ----------
@@ -114,16 +110,11 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         sample_weight : array-like of shape (n,), optional
             Weights >= 0; w means the same as w copies of the row.
 
-        Returns
-        -------
-        calibrator
-            Itself.
-
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what
-            the class's notes say.
+            One class only, NaN, lengths that differ, bad weights or parameters, and what the
+            notes of the class name.
         """
         if y is None:
             raise ValueError("a calibrator requires y to be passed, but the target y is None")
@@ -157,17 +148,12 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         return self
 
     def predict(self, probability: ArrayLike) -> Array:
-        """The calibrated probability of each class.
+        """Return the calibrated probabilities, float64 of shape (n, K); each row sums to 1.
 
         Parameters
         ----------
         probability : array-like of shape (n, K)
-            As in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n, K)
-            float64; rows sum to 1.
+            A column per class, in the order that ``fit`` saw; rows sum to 1 to 1e-4.
         """
         check_is_fitted(self)
         p = check_columns(probability)
@@ -207,7 +193,6 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
 
 def check_columns(probability: ArrayLike) -> Array:
-    """(n, K) probabilities."""
     if hasattr(probability, "toarray"):
         raise TypeError("probability is a sparse matrix: pass a dense array, probability.toarray()")
     if np.ndim(probability) != 2 or np.shape(probability)[1] < 2:

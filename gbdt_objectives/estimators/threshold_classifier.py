@@ -37,23 +37,25 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     Parameters
     ----------
     method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
-        As in ``optimize_thresholds``. None: "plugin" for QWK, "exact" for every other known
-        metric, "nelder-mead" for a function.
+        Algorithm that places the thresholds; see ``optimize_thresholds``. None: "plugin" for QWK,
+        "exact" for every other known metric, "nelder-mead" for a function.
     labels : array-like of shape (K,), optional
         All classes in order, lowest first, of any type. None: the integers from min to max
-        of ``y``, or the order of a pandas Categorical that has one.
+        of ``y``, or the order of an ordered pandas Categorical.
     metric : str, Metric or callable
-        As in ``optimize_thresholds``.
+        What the thresholds are to be best at: a name that ``threshold_metric`` knows, such as
+        "qwk" or "mae", a metric of classes, or ``metric(y_true, y_pred, sample_weight)``, greater
+        is better.
     target_prior : mapping of label to probability, optional
-        As in ``optimize_thresholds``. ``score`` takes the rows as they are: weigh them with
-        ``prior_weights`` to score for that distribution.
+        Label distribution where the thresholds will be used, if it differs from that of ``y``.
+        ``score`` takes the rows as they are: weigh them with ``prior_weights`` to score for it.
 
     Attributes
     ----------
-    thresholds_ : ndarray of shape (K-1,)
-        In score units, with their labels, as ``optimize_thresholds`` returns them.
+    thresholds_ : Thresholds of shape (K-1,)
+        Thresholds in score units, with their labels.
     classes_ : ndarray of shape (K,)
-        In order, lowest first.
+        The classes in order, lowest first.
     thresholds_method_ : str
         The method that placed the thresholds.
 
@@ -65,8 +67,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     >>> classifier = classifier.fit([0.1, 0.4, 0.3, 0.6, 0.7, 0.9], y)
     >>> classifier.predict([0.2, 0.6, 2.0]).tolist()
     ['low', 'mid', 'high']
-    >>> loaded = ThresholdClassifier.from_json(classifier.to_json())
-    >>> loaded.thresholds_.round(3)
+    >>> ThresholdClassifier.from_json(classifier.to_json()).thresholds_.round(3)
     Thresholds([0.558, 0.642], labels=['low', 'mid', 'high'])
     """
 
@@ -90,7 +91,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdClassifier:
-        """Place the thresholds.
+        """Place the thresholds; return the classifier itself.
 
         Parameters
         ----------
@@ -99,12 +100,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-            w means the same as w copies of the row.
-
-        Returns
-        -------
-        ThresholdClassifier
-            Itself.
+            Weights >= 0; w means the same as w copies of the row.
         """
         s = check_score(score)
         target = resolve_metric(self.metric)
@@ -129,16 +125,12 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         self.thresholds_method_ = method
 
     def predict(self, score: ArrayLike) -> Array:
-        """The class of each score.
+        """Return the class of each score, of shape (n,).
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            On the scale of ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n,)
+            Scores on the scale that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
         return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
@@ -146,19 +138,16 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     def score(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """The metric of the predicted classes; greater is better (costs are negated).
+        """Return the metric of the predicted classes; greater is better (costs are negated).
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            As for ``predict``.
+            Scores on the scale that ``fit`` saw.
         y : array-like of shape (n,)
             Classes.
         sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        float
+            Weights >= 0.
         """
         predicted = self.predict(score)
         metric = resolve_metric(self.metric)

@@ -32,18 +32,16 @@ from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdCrossValidation:
-    """What :func:`cross_validate_thresholds` found; m methods, F folds, K classes.
-
-    Prints as a table with a row per method.
+    """Result of :func:`cross_validate_thresholds`, for m methods, F folds and K classes.
 
     Attributes
     ----------
     methods : tuple of str
-        In the order given; the first is the one that :attr:`best` prefers.
+        The methods in the order given; :attr:`best` prefers the first.
     labels : ndarray of shape (K,)
         All classes in ascending order.
     greater_is_better : bool
-        The direction of the scores.
+        Direction of the scores.
     score : ndarray of shape (m,)
         The metric over all rows, each classified by thresholds fitted without it.
     fold_score : ndarray of shape (m, F)
@@ -51,7 +49,7 @@ class ThresholdCrossValidation:
     in_sample_score : ndarray of shape (m,)
         The metric of the rows the thresholds were fitted on: too good, for contrast only.
     thresholds : ndarray of shape (m, K-1)
-        Fitted on all rows; for ``apply_thresholds`` with ``labels``.
+        Thresholds fitted on all rows; for ``apply_thresholds`` with ``labels``.
     interval : ndarray of shape (m, 2, K-1) or None
         Lower and upper end of each threshold's bootstrap interval.
     """
@@ -72,11 +70,16 @@ class ThresholdCrossValidation:
         return spread
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
-        """How much better ``method`` is than ``other``: mean over the folds, standard error.
+        """How much better ``method`` is than ``other``: mean over the folds, and standard error.
 
-        Paired: both are scored on the same rows. Positive if ``method`` is better,
-        whatever the metric's direction. The standard error treats folds as independent,
-        which is not quite true (their training rows overlap).
+        It is paired, since both are scored on the same rows, and positive if ``method`` is better,
+        whatever the metric's direction. The standard error treats folds as independent, which is
+        not quite true (their training rows overlap).
+
+        Parameters
+        ----------
+        method, other : str
+            Two of ``methods``.
         """
         i, j = (
             self.methods.index(_checks.choice(name, value, self.methods))
@@ -89,10 +92,7 @@ class ThresholdCrossValidation:
 
     @property
     def best(self) -> str:
-        """The first method, unless another is better by more than one standard error.
-
-        Of several such methods, the one with the best mean over the folds.
-        """
+        """The first method, unless others are better by over one standard error: then the best."""
         first = self.methods[0]
         gains = {first: 0.0}
         for method in self.methods[1:]:
@@ -111,7 +111,6 @@ class ThresholdCrossValidation:
 
 
 def _listed(numbers: Array, width: int) -> str:
-    """As many of the numbers as fit in."""
     text = " ".join(f"{x:.4g}" for x in numbers)
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 
@@ -145,40 +144,45 @@ def cross_validate_thresholds(
     score : array-like of shape (n,)
         Out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
-        As in ``optimize_thresholds``, with the same default; several are compared on the
-        same folds and resamples.
+        Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
+        same folds and resamples. None: "plugin" for QWK, "exact" for every other known metric,
+        "nelder-mead" for a function.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; stratified group folds with
         ``groups``. Every row must be held out exactly once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
-    labels, sample_weight, metric
-        As in ``optimize_thresholds``.
+    labels : array-like of shape (K,), optional
+        All classes in order. None: the integers from min to max of ``y_true``, or the order of an
+        ordered pandas Categorical.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
-        The label distribution where the thresholds will be used, if it differs: all rows are
-        reweighted once so that their label frequencies equal it, for placing and for scoring.
+        Label distribution where the thresholds will be used, if it differs: all rows are
+        reweighted to it once, for placing and for scoring.
+    metric : str, metric of classes or function
+        What the thresholds are to be best at, as in ``optimize_thresholds``.
     n_bootstrap : int
-        Resamples for the intervals of the thresholds; 0 for none. Resamples of a single
+        Number of resamples for the intervals of the thresholds; 0 for none. Resamples of a single
         class, or with fewer distinct rows than classes, are drawn again.
-    confidence_level : float
-        Of the (percentile) intervals.
+    confidence_level : float in (0, 1)
+        Probability of the (percentile) intervals.
     random_state : int, numpy Generator or RandomState, optional
-        Of the shuffling and resampling.
+        Seed for shuffling the folds and for resampling.
 
     Returns
     -------
     ThresholdCrossValidation
         ``score``, ``fold_score``, ``spread``, ``thresholds``, ``interval``,
-        ``difference(method, other)``, ``best``; prints as a table.
+        ``difference(method, other)``, ``best``; prints as a table with a row per method.
 
     Raises
     ------
     ValueError
-        As ``optimize_thresholds``; unknown or repeated methods; rows that are not held
-        out exactly once; a group on both sides of a split; a fold whose score is 0/0 (a
-        single class). "plugin" needs scores that rise with the class over all rows; on a
-        fold or resample where they do not, it puts every row into one class, its limit
-        as the correlation goes to 0.
+        What ``optimize_thresholds`` refuses; unknown or repeated methods; rows that are not held
+        out exactly once; a group on both sides of a split; a fold whose score is 0/0 (a single
+        class). "plugin" needs scores that rise with the class over all rows; on a fold or
+        resample where they do not, it puts every row into one class.
 
     References
     ----------
@@ -192,13 +196,9 @@ def cross_validate_thresholds(
     >>> rng = np.random.default_rng(0)
     >>> latent = rng.normal(size=500)
     >>> y = np.digitize(latent + rng.normal(size=500), [-1, 0, 2])
-    >>> result = cross_validate_thresholds(
-    ...     y, latent, method=["plugin", "exact"], n_bootstrap=20, random_state=0
-    ... )
-    >>> result.fold_score.shape, result.interval.shape
-    ((2, 5), (2, 2, 3))
-    >>> result.best
-    'plugin'
+    >>> result = cross_validate_thresholds(y, latent, method=["plugin", "exact"], random_state=0)
+    >>> result.best, result.fold_score.shape
+    ('plugin', (2, 5))
     """
     target = resolve_metric(metric)
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
@@ -214,10 +214,7 @@ def cross_validate_thresholds(
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)
     group = None if groups is None else group_numbers(groups, len(y))
-    seed = random_state  # scikit-learn takes no Generator
-    if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**31))
-    splits = held_out_once(y, cv, group, random_state=seed, shuffle=True)
+    splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
 
     thresholds = np.stack([METHODS[name](rows, target) for name in methods])
     for found in thresholds:

@@ -2,7 +2,7 @@
 
 Symbols: n rows in K folds, drawn R times; M a metric, C the (weighted) counts [true, predicted]
 of all held-out rows of all repeats. To first order about C, M is a mean over the rows of
-g[y, p] = dM/dC, a loss like any other. Of one repeat and fold k:
+g[y, p] = dM/dC, a loss like any other. In one repeat, for fold k:
 
     e_out  mean loss of the rows of fold k, by the model trained on the other folds
     e_in   mean loss of the rows of the other folds, by models trained without fold k as well
@@ -53,23 +53,23 @@ STEP = 1e-5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerformanceEstimate:
-    """What :func:`estimate_performance` found; R repeats, K folds.
+    """Result of :func:`estimate_performance`, for R repeats of K folds.
 
     Attributes
     ----------
     metric : str
-        Its name.
+        Name of the metric.
     greater_is_better : bool
-        Its direction.
+        Direction of the metric.
     estimate : float
         The cross-validated metric, mean over the repeats.
     standard_error : float
         Root mean square of what lies between the estimate and the metric on new rows of the
         estimator trained on all rows given.
     interval : (float, float)
-        Around the estimate; symmetric, so near the metric's best value it may pass it.
+        Interval about the estimate; symmetric, so it may pass the metric's best value.
     confidence_level : float
-        Of the interval.
+        Probability of the interval.
     naive_error : float
         The standard error if the models were given: too small where they differ from one
         training set to another.
@@ -102,7 +102,7 @@ class PerformanceEstimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerformanceDifference:
-    """What :func:`compare_performance` found.
+    """Result of :func:`compare_performance`.
 
     Attributes
     ----------
@@ -110,13 +110,13 @@ class PerformanceDifference:
         How much better the first is than the second on new rows, positive if it is better,
         whatever the metric's direction.
     standard_error : float
-        Of the difference, paired.
+        Standard error of the difference, paired.
     interval : (float, float)
-        Around the difference.
+        Interval about the difference.
     confidence_level : float
-        Of the interval.
+        Probability of the interval.
     first, second : PerformanceEstimate
-        Each on its own, on the same folds.
+        Each estimator on its own, on the same folds.
     """
 
     difference: float
@@ -155,78 +155,62 @@ def estimate_performance(
 ) -> PerformanceEstimate:
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
-    Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows
-    it is judged by. The usual error of a cross-validated score takes the models as given;
-    nested cross-validation (Bates, Hastie and Tibshirani) measures how much more the score
-    misses. For each pair of folds one model is trained without both; with K folds and R
-    repeats that is R K (K+1) / 2 models, 150 by default. With V the naive variance ::
+    Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
+    is judged by. The usual error of a cross-validated score takes the models as given; nested
+    cross-validation measures how much more the score misses. It trains R K (K+1) / 2 models with K
+    folds and R repeats, 150 by default. With V the naive variance and e_out, e_in, e_cv as
+    ``docs/theory/performance.md`` defines them ::
 
         error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
                     - (1 - 1/R) var_r(score) + bias^2,    V <= error^2 <= K V
         bias = (K-2)/K d,    d = mean(e_in - e_cv)
 
-    e_out the error of a fold's rows, e_in and e_cv those of the other rows, of models trained
-    without and with that fold; var_r(score) the variance of a repeat's score, which averaging
-    over R repeats saves. d is what training without one more fold costs, and bias what
-    training without one costs, if costs fall as 1/n.
-
     Parameters
     ----------
     estimator : estimator
-        With fit and predict of classes, such as ``QWKClassifier``, a Pipeline or a search of
-        parameters; it is cloned. Its ``fit`` gets ``groups``, too, if it has that argument.
+        With ``fit`` and ``predict`` of classes, such as ``QWKClassifier``, a Pipeline or a search
+        of parameters; it is cloned. Its ``fit`` gets ``groups``, too, if it has that argument.
     X : array-like, sparse matrix or DataFrame of shape (n, features)
-        Passed on as it is, row by row.
+        Features, passed on unchanged. Rows must be exchangeable, not ordered in time.
     y : array-like of shape (n,)
         Classes.
     metric : str, metric of classes or function
-        As in ``threshold_metric``: "qwk", "mae", "accuracy", ..., ``cost_metric(matrix)``; or
-        a smooth function ``metric(y_true, y_pred, sample_weight)`` of classes, of which
-        greater is better.
+        A name that ``threshold_metric`` knows ("qwk", "mae", "accuracy", ...), a metric such as
+        ``cost_metric(matrix)``, or a smooth function ``metric(y_true, y_pred, sample_weight)`` of
+        classes, greater is better.
     cv : int
-        Folds, at least 3, stratified and shuffled.
+        Number of stratified, shuffled folds, at least 3.
     n_repeats : int
-        At least 2. More of them reduce what the folds' draw adds, not the rows' own.
+        Number of times that folds are drawn, at least 2. More repeats reduce what the draw of
+        the folds adds to the error, not what the rows add.
     labels : array-like of shape (K,), optional
-        All classes in order. None: the integers from min to max of y, or the order of a pandas
-        Categorical.
+        All classes in order. None: the integers from min to max of y, or the order of an ordered
+        pandas Categorical.
     sample_weight : array-like of shape (n,), optional
-        For the estimator and the metric. A row of weight w counts as w rows of one group;
-        rows of weight 0 are left out.
+        Weights >= 0 for the estimator and the metric. A row of weight w counts as w rows of one
+        group.
     groups : array-like of shape (n,), optional
         Rows of one group stay in one fold, and the error is that of drawing groups.
-    confidence_level : float
-        Of the interval.
+    confidence_level : float in (0, 1)
+        Probability of the interval.
     random_state : int, numpy Generator or RandomState, optional
-        Of the folds.
+        Seed for drawing the folds.
     n_jobs : int, optional
-        Repeats at the same time, as everywhere in scikit-learn.
+        Number of repeats computed at the same time.
     verbose : bool
         Whether to show a progress bar over the repeats (needs tqdm).
 
     Returns
     -------
     PerformanceEstimate
-        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``,
-        ``fold_scores``; prints them.
+        ``estimate``, ``standard_error``, ``interval``, ``naive_error``, ``bias``, ``fold_scores``.
 
     Raises
     ------
     ValueError, TypeError
-        An estimator without predict, predictions that are no classes, a metric with
-        thresholds, fewer than two rows (groups) in each fold, folds of which two leave rows of
-        one class only, a fold whose metric is 0/0, and what the estimator raises.
-
-    Notes
-    -----
-    Rows must be exchangeable, not ordered in time. Intervals of 90 % covered in 87 to 97 %, those
-    with the naive error in 82 to 94 % (``experiments/performance_coverage``): too wide where
-    features are many for the rows.
-
-    The published estimate is (K-1)/K mean((e_in - e_out)^2 - variance of e_out), which needs
-    hundreds of repeats: (e_in - e_out)^2 is mostly the spread of rows over folds. That part is
-    (e_cv - e_out)^2, and V stands for it here. The published interval is about
-    ``estimate - bias``; where models vary much, the correction costs more than it saves.
+        An estimator without ``predict``, predictions that are not classes, a metric that needs
+        thresholds, fewer than two rows (groups) in each fold, training rows of one class only, a
+        fold whose metric is 0/0, and what the estimator raises.
 
     References
     ----------
@@ -236,18 +220,13 @@ def estimate_performance(
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.linear_model import Ridge
-    >>> from gbdt_objectives import QWKClassifier
+    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from gbdt_objectives.evaluation import estimate_performance
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 3))
-    >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
-    >>> classifier = QWKClassifier(Ridge(), objective=None, method="plugin")
-    >>> found = estimate_performance(classifier, X, y, "qwk", n_repeats=2)
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.digitize(X[:, 0] + X[:, 1], [-1, 0, 1])
+    >>> found = estimate_performance(DecisionTreeClassifier(max_depth=3), X, y, n_repeats=2)
     >>> found.interval[0] < found.estimate < found.interval[1]
     True
-    >>> found.fold_scores.shape
-    (2, 5)
     """
     rows = _read(
         estimator, X, y, metric, cv, n_repeats, labels, sample_weight, groups, random_state
@@ -278,32 +257,46 @@ def compare_performance(
 ) -> PerformanceDifference:
     """How much better one estimator is than another on new rows, with an honest interval.
 
-    As :func:`estimate_performance`, of the difference of the two: both are trained and judged
-    on the same folds, so that what is hard for both cancels.
+    Both are trained and judged on the same folds, so that what is hard for both cancels. The error
+    of the difference is computed as in :func:`estimate_performance`.
 
     Parameters
     ----------
     first, second : estimator
-        As ``estimator`` there.
-    X, y, metric, cv, n_repeats, labels, sample_weight, groups
-        As in :func:`estimate_performance`.
-    confidence_level, random_state, n_jobs, verbose
-        As in :func:`estimate_performance`.
+        With ``fit`` and ``predict`` of classes; they are cloned.
+    X : array-like, sparse matrix or DataFrame of shape (n, features)
+        Features, passed on unchanged. Rows must be exchangeable, not ordered in time.
+    y : array-like of shape (n,)
+        Classes.
+    metric : str, metric of classes or function
+        A name that ``threshold_metric`` knows, a metric such as ``cost_metric(matrix)``, or a
+        smooth function ``metric(y_true, y_pred, sample_weight)``, greater is better.
+    cv, n_repeats : int
+        Number of stratified, shuffled folds, at least 3, and of their draws, at least 2.
+    labels : array-like of shape (K,), optional
+        All classes in order. None: the integers from min to max of y, or the order of an ordered
+        pandas Categorical.
+    sample_weight, groups : array-like of shape (n,), optional
+        Weights >= 0 for the estimators and the metric; rows of one group stay in one fold.
+    confidence_level : float in (0, 1)
+        Probability of the interval.
+    random_state : int, numpy Generator or RandomState, optional
+        Seed for drawing the folds.
+    n_jobs : int, optional
+        Number of repeats computed at the same time.
+    verbose : bool
+        Whether to show a progress bar (needs tqdm).
 
     Returns
     -------
     PerformanceDifference
         ``difference``, positive if the first is better, ``standard_error``, ``interval``, and
-        the estimates of ``first`` and ``second``; prints them.
+        the estimates of ``first`` and ``second``.
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`estimate_performance`.
-
-    References
-    ----------
-    Bates, Hastie and Tibshirani (2021), arXiv 2104.00673.
+        What :func:`estimate_performance` raises.
 
     Examples
     --------
@@ -311,9 +304,8 @@ def compare_performance(
     >>> from sklearn.dummy import DummyClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from gbdt_objectives.evaluation import compare_performance
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(300, 3))
-    >>> y = np.digitize(X[:, 0] + rng.normal(size=300), [-1, 0, 1])
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.digitize(X[:, 0] + X[:, 1], [-1, 0, 1])
     >>> tree = DecisionTreeClassifier(max_depth=3)
     >>> found = compare_performance(tree, DummyClassifier(), X, y, "accuracy", n_repeats=2)
     >>> found.interval[0] > 0
@@ -357,13 +349,12 @@ class _Rows:
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """Losses of held-out rows, (R, n) and (R, K, n), NaN in fold k itself; metric of each repeat
-    (R,) and fold (R, K)."""
+    """Losses of held-out rows, NaN in fold k itself, and the metric of each repeat and fold."""
 
-    outer: Array
-    inner: Array
-    score: Array
-    fold_scores: Array
+    outer: Array  # (R, n)
+    inner: Array  # (R, K, n)
+    score: Array  # (R,)
+    fold_scores: Array  # (R, K)
 
 
 def _read(
@@ -426,7 +417,6 @@ def _read(
 def _judge(
     estimators: Sequence[tuple[str, Any]], rows: _Rows, n_jobs: int | None, verbose: bool
 ) -> list[_Judged]:
-    """Each estimator on the same folds."""
     for name, estimator in estimators:
         if isinstance(estimator, type) or not all(
             hasattr(estimator, method) for method in ("fit", "predict", "get_params")
@@ -526,7 +516,7 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
 
 
 def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted]: the derivative of the metric by the share of rows of this pair.
+    """g[true, predicted], the derivative of the metric by the share of rows of this pair.
 
     Its mean over the counts is 0. Classes without rows have none.
     """
@@ -542,7 +532,7 @@ def row_losses(value: Any, counts: Array) -> Array:
 
 
 def variance_of_mean(v: Array, w: Array, unit: Array) -> float:
-    """Of the weighted mean of v, given which unit (row or group) was drawn with each row."""
+    """Variance of the weighted mean of v, where a draw is a unit (row or group)."""
     deviation = w * (v - np.average(v, weights=w))
     sums = np.bincount(unit, deviation)
     units = np.count_nonzero(np.bincount(unit))

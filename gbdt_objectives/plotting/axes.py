@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +11,16 @@ from gbdt_objectives._checks import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from typing_extensions import Self
 
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "0.55"
 POINTS = 2000
-"""About as many points of one curve are drawn at most."""
+"""At most about as many points of one curve are drawn."""
 
 
-class Display(type):
-    """The class of displays, which are made from predictions."""
+class MadeFromPredictions(type):
+    """The class of displays, which have no ``from_estimator``, and say so."""
 
     def __getattr__(cls, name: str) -> Any:
         if name != "from_estimator":
@@ -28,10 +31,37 @@ class Display(type):
         )
 
 
+class Display(metaclass=MadeFromPredictions):
+    """Base class of the displays; what a subclass draws is its ``_draw``."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    _draw: Callable[[Axes], None]
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw the picture, on other axes if wanted, and return the display.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw, from ``plt.subplots``; None for a new figure. Axes for counts take
+            its lower part.
+        """
+        ax = axes_or_new(ax)
+        self._draw(ax)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def axes_or_new(ax: Axes | None) -> Axes:
-    """``ax``, or the axes of a new figure."""
-    pyplot = _pyplot()
-    from matplotlib.axes import Axes
+    try:
+        from matplotlib import pyplot
+        from matplotlib.axes import Axes
+    except ImportError as error:
+        raise ImportError(
+            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+        ) from error
 
     if ax is None:
         new: Axes = pyplot.subplots(layout="constrained")[1]
@@ -49,24 +79,14 @@ def axes_or_new(ax: Axes | None) -> Axes:
     return ax
 
 
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
-        ) from error
-    return pyplot
-
-
 def add_legend(ax: Axes, *args: Any, **options: Any) -> None:
-    """Inside the axes, where least is hidden: beside them it would lie on a neighbouring panel."""
+    """Add a legend inside the axes: beside them it would lie on a neighbouring panel."""
     usual = {"loc": "best", "fontsize": "small", "title_fontsize": "small"}
     ax.legend(*args, **(usual | options))
 
 
 MOST_NAMED = 7
-"""Classes that a legend names: of more, evenly spaced ones, whose colours tell the others."""
+"""Number of classes that a legend names; of more classes, evenly spaced ones."""
 
 
 def named(count: int) -> list[int]:

@@ -15,12 +15,11 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
 from gbdt_objectives.calibration.bins import Strategy, equal_share_ends
 from gbdt_objectives.calibration.rows import group_ties, label_1_rows
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend, axes_or_new
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
 from gbdt_objectives.priors import correct_probability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 Scale = Literal["linear", "log"]
 
@@ -35,7 +34,7 @@ STYLES = (
 )
 """Colours of Okabe and Ito, and markers, one pair per model."""
 GROUPS = 1000
-"""Of rows of similar prediction, for the isotonic fit, if more predictions differ."""
+"""Groups of rows of similar prediction, for the isotonic fit, if more predictions differ."""
 BAND = 0.2
 """Opacity of consistency bands."""
 SIMULATED = 1000
@@ -51,13 +50,13 @@ class ReliabilityCurve:
     Attributes
     ----------
     bins : ReliabilityBins
-        Weight, mean prediction and observed frequency of label 1 in each bin. If isotonic, of
-        groups of at most similar prediction, with the isotonic fit as the frequency.
+        Weight, mean prediction and observed frequency of label 1 in each bin; with an isotonic fit,
+        which is then the frequency, the bins are groups of similar predictions.
     low, high : ndarray of shape (B,)
-        Confidence limits of the frequency that would be observed among many more rows. If
-        isotonic, the limits of the fit that right probabilities would have.
+        Confidence limits of the frequency that would be observed among many more rows; with an
+        isotonic fit, the limits of the fit that right probabilities would have.
     ratio : float
-        ``calibration_ratio``: mean prediction over mean outcome.
+        The ``calibration_ratio``: mean prediction over mean outcome.
     probability : ndarray of shape (n,)
         The predictions.
     weight : ndarray of shape (n,) or None
@@ -75,44 +74,35 @@ class ReliabilityCurve:
     isotonic: bool = False
 
 
-class ReliabilityDisplay(metaclass=Display):
+class ReliabilityDisplay(Display):
     """Predicted against observed probability of label 1, for one model or several.
 
-    Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean
-    prediction and the share of label 1 among them, on a bar that shows the share's
-    confidence limits, separately for each bin. Below is a histogram of the predictions.
-    The legend gives each model's mean prediction over mean outcome, 1 at best.
+    Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean prediction and
+    the share of label 1 among them, on a bar that shows the share's confidence limits, separately
+    for each bin. Below is a histogram of the predictions. The legend gives each model's mean
+    prediction over mean outcome, 1 at best. With ``strategy="isotonic"`` the curve is the isotonic
+    fit of the labels to the predictions, and the band around the diagonal is, at each point, where
+    the fit lies if the predictions are right (CORP). Where the curve leaves the band they are not.
 
-    With ``strategy="isotonic"`` there are no bins to choose: the curve is the isotonic fit of the
-    labels to the predictions, and the band around the diagonal, pointwise, is where the fit
-    lies if the predictions are right (CORP). Where the curve leaves the band they are not.
-
-    Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as
-    open triangles, with their upper limit, and predictions of 0 on the left edge. The
-    outermost bars include everything beyond.
+    Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as open
+    triangles, with their upper limit, and predictions of 0 on the left edge. The outermost bars
+    include everything beyond.
 
     Parameters
     ----------
     curves : dict of str to ReliabilityCurve
-        By name of the model, as :meth:`from_predictions` makes them.
+        The curve of each model, as :meth:`from_predictions` makes them.
     scale : {"linear", "log"}
-        Of both axes.
+        Scale of both axes.
 
     Attributes
     ----------
-    curves : dict of str to ReliabilityCurve
-        What is shown.
-    scale : str
-        How it is shown.
+    curves, scale
+        The parameters.
     ax_, counts_ax_ : matplotlib Axes
         The axes of the curves and of the counts, after :meth:`plot`.
     figure_ : matplotlib Figure
         The figure of those axes, after :meth:`plot`.
-
-    See Also
-    --------
-    reliability_bins : The figures of the points.
-    correct_probability : Corrects probabilities for sampling.
 
     Examples
     --------
@@ -127,9 +117,7 @@ class ReliabilityDisplay(metaclass=Display):
     (array([0.3333, 0.6667]), array([0.0387, 0.1767]), array([0.8233, 0.9613]))
     """
 
-    ax_: Axes
     counts_ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(self, *, curves: dict[str, ReliabilityCurve], scale: Scale = "linear") -> None:
         if not curves:
@@ -157,53 +145,45 @@ class ReliabilityDisplay(metaclass=Display):
         sample_weight: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
-        """Draw the reliability of probabilities on labelled rows.
+        """Draw the reliability of probabilities on labelled rows, and return the display.
 
         The limits are Jeffreys' interval, the quantiles of ::
 
             Beta(n_1 + 1/2, n_0 + 1/2),   n_i = W_i / w_i
 
-        n_i the count of label i in the bin, and 0 below if n_1 = 0, 1 above if n_0 = 0.
-        With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
-        all rows of label i, and the limits' odds are multiplied by w_1/w_0. So weights
-        count as rows, not as copies of rows; exact if all rows of a label weigh the same,
-        as after downsampling negatives, and approximate if weights differ between bins.
+        where n_i is the count of label i in the bin; the limit is 0 below if n_1 = 0 and 1 above if
+        n_0 = 0. With weights, W_i is the weight of label i in the bin, w_i = sum w^2 / sum w over
+        all rows of label i, and the limits' odds are multiplied by w_1/w_0: weights count as rows,
+        not as copies of rows. This is exact if all rows of a label weigh the same, as after
+        downsampling negatives, and approximate if weights differ between bins.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
             Labels 0 and 1, both occurring.
         probability : array-like of shape (n,), or a mapping of names to such
-            Of label 1, from one model or from each of several.
+            Probabilities of label 1, from one model or from each of several.
         n_bins : int from 1 to 1,000,000, optional
             Number of bins, 15 if None; "isotonic" has none.
         strategy : {"quantile", "uniform", "events", "isotonic"}
             Bins as in ``reliability_bins``; "events" for rare events on logarithmic axes.
-            "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same
-            each time), in which weights count as above. Of more than 1,000 different
-            predictions neighbours are taken together.
+            "isotonic": the isotonic fit, and the band from 1,000 simulated samples (the same each
+            time). If more than 1,000 predictions differ, neighbours are taken together.
         scale : {"linear", "log"}
-            Of both axes.
+            Scale of both axes.
         confidence_level : float in (0, 1)
-            Of the limits, or of the band at each point.
+            Probability of the limits, or of the band at each point.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         ax : matplotlib Axes, optional
-            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
-            new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
+            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a new
+            figure.
 
         Raises
         ------
-        ValueError
-            One class only, probabilities outside [0, 1], lengths that differ, no model or
-            more than 7, bad ``n_bins``, a confidence level outside (0, 1), unknown words,
-            bad weights.
-        TypeError
-            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
+        ValueError, TypeError
+            One class only, probabilities outside [0, 1], lengths that differ, no model or more than
+            7, bad arguments or weights, an ``ax`` that is not Axes.
         ImportError
             If matplotlib is missing.
 
@@ -213,23 +193,6 @@ class ReliabilityDisplay(metaclass=Display):
         Statistical Science 16(2), section 4.1.1, for Jeffreys' interval; Dimitriadis, Gneiting &
         Jordan (2021), "Stable reliability diagrams for probabilistic classifiers", PNAS 118(8),
         for isotonic curves and their bands.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> import numpy as np
-        >>> from gbdt_objectives import correct_probability, log_odds_shift
-        >>> from gbdt_objectives.plotting import ReliabilityDisplay
-        >>> rng = np.random.default_rng(0)
-        >>> p = rng.beta(0.5, 50, 10_000)
-        >>> y = rng.random(10_000) < p
-        >>> uncorrected = correct_probability(p, shift=-log_odds_shift(negative_keep_rate=0.1))
-        >>> display = ReliabilityDisplay.from_predictions(
-        ...     y, {"uncorrected": uncorrected, "corrected": p}, strategy="events", scale="log"
-        ... )
-        >>> [text.get_text() for text in display.ax_.get_legend().get_texts()[:2]]
-        ['uncorrected: 8.05', 'corrected: 0.994']
         """
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if n_bins is not None and strategy == "isotonic":
@@ -255,26 +218,12 @@ class ReliabilityDisplay(metaclass=Display):
                 raise kind(f"model {name!r}: {error}") from error
         return cls(curves=curves, scale=scale).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> ReliabilityDisplay:
-        """Draw the picture, on other axes if wanted.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a
-            new figure.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            This object, with ``ax_``, ``counts_ax_`` and ``figure_``.
-        """
-        ax = axes_or_new(ax)
-        counts_ax = _split(ax)
+    def _draw(self, ax: Axes) -> None:
+        counts_ax = self.counts_ax_ = _split(ax)
         low, high = _limits(list(self.curves.values()), self.scale)
         for i, (name, curve) in enumerate(self.curves.items()):
             color, marker = STYLES[i % len(STYLES)]
-            draw = _draw_fit if curve.isotonic else _draw
+            draw = _draw_fit if curve.isotonic else _draw_bins
             draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
             _count(counts_ax, curve, _edges(low, high, self.scale), color)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
@@ -293,10 +242,7 @@ class ReliabilityDisplay(metaclass=Display):
         counts_ax.yaxis.set_minor_formatter("")  # which within a decade lie on one another
         counts_ax.set_xlabel("predicted probability of label 1")
         counts_ax.set_ylabel("weight" if weighted else "rows")
-        for axes in (ax, counts_ax):
-            axes.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.counts_ax_, self.figure_ = ax, counts_ax, ax.figure
-        return self
+        counts_ax.spines[["top", "right"]].set_visible(False)
 
 
 def _curve(
@@ -325,7 +271,8 @@ def _curve(
             "and observed probability are compared on rows of both labels"
         )
     limits = _band if strategy == "isotonic" else _interval
-    low, high = limits(found, _row_weight(w[y == 1]), _row_weight(w[y == 0]), level)
+    w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
+    low, high = limits(found, w1, w0, level)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -378,11 +325,6 @@ def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Ar
     return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
 
 
-def _row_weight(w: Array) -> float:
-    """sum w^2 / sum w."""
-    return float(w @ (w / w.sum()))
-
-
 def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
     """Jeffreys' limits, where a row of label i weighs w_i."""
     from scipy.stats import beta
@@ -424,11 +366,10 @@ def _shown(curve: ReliabilityCurve) -> Array:
 
 
 def _edges(low: float, high: float, scale: Scale) -> Array:
-    """Of the bars of the counts."""
     return np.geomspace(low, high, 51) if scale == "log" else np.linspace(low, high, 51)
 
 
-def _draw(
+def _draw_bins(
     ax: Axes, curve: ReliabilityCurve, name: str, color: str, marker: str, low: float
 ) -> None:
     """Points, the line through neighbours, limits; what is below ``low`` is on the edge."""
@@ -456,7 +397,6 @@ def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, 
 
 
 def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
-    """Open triangles on an edge."""
     if len(x):
         ax.plot(x, y, marker, color=color, mfc="none", ms=6, clip_on=False)
 

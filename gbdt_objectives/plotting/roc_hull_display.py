@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ROCConvexHull, roc_convex_hull
-from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display, axes_or_new, some
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display, some
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 Kind = Literal["curve", "map"]
 
 
-class ROCHullDisplay(metaclass=Display):
+class ROCHullDisplay(Display):
     """An ROC curve and its convex hull, drawn in one of two ways.
 
     Make it with :meth:`from_predictions`.
@@ -33,7 +32,7 @@ class ROCHullDisplay(metaclass=Display):
     Parameters
     ----------
     hull : ROCConvexHull
-        From ``roc_convex_hull``.
+        The hull, from ``roc_convex_hull``.
     fpr, tpr : ndarray of shape (d,)
         The points of the ROC curve, from (0, 0) to (1, 1).
     kind : {"curve", "map"}
@@ -41,21 +40,12 @@ class ROCHullDisplay(metaclass=Display):
 
     Attributes
     ----------
-    hull : ROCConvexHull
-        What is shown.
-    fpr, tpr : ndarray of shape (d,)
-        The curve.
-    kind : str
-        How it is shown.
+    hull, fpr, tpr, kind
+        The parameters.
     ax_ : matplotlib Axes
         The axes drawn on, after :meth:`plot`.
     figure_ : matplotlib Figure
         The figure of those axes, after :meth:`plot`.
-
-    See Also
-    --------
-    roc_convex_hull : Finds the hull.
-    ROCConvexHullCalibrator : Predicts by the map.
 
     Examples
     --------
@@ -68,9 +58,6 @@ class ROCHullDisplay(metaclass=Display):
     >>> [text.get_text() for text in display.ax_.get_legend().get_texts()]
     ['ROC curve, AUC 0.7500', 'convex hull, AUC 0.8333', 'chance, AUC 0.5']
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self, *, hull: ROCConvexHull, fpr: Array, tpr: Array, kind: Kind = "curve"
@@ -90,14 +77,14 @@ class ROCHullDisplay(metaclass=Display):
         kind: Kind = "curve",
         ax: Axes | None = None,
     ) -> ROCHullDisplay:
-        """Draw the hull of the scores of labelled rows.
+        """Draw the hull of the scores of labelled rows, and return the display.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
             Labels 0 and 1, both occurring.
         score : array-like of shape (n,)
-            Finite, on any scale, higher for label 1.
+            Finite scores on any scale, higher for label 1.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0.
         kind : {"curve", "map"}
@@ -105,29 +92,12 @@ class ROCHullDisplay(metaclass=Display):
         ax : matplotlib Axes, optional
             Where to draw. None: a new figure.
 
-        Returns
-        -------
-        ROCHullDisplay
-
         Raises
         ------
-        ValueError
-            Rows that ``roc_convex_hull`` refuses; an unknown kind.
-        TypeError
-            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
+        ValueError, TypeError
+            Rows that ``roc_convex_hull`` refuses; an unknown kind; an ``ax`` that is not Axes.
         ImportError
             If matplotlib is missing.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> import numpy as np
-        >>> from gbdt_objectives.plotting import ROCHullDisplay
-        >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
-        >>> display = ROCHullDisplay.from_predictions(y, np.arange(10, 0, -1), kind="map")
-        >>> display.ax_.get_lines()[0].get_ydata().round(4)
-        array([0.    , 0.    , 0.6667, 0.6667, 1.    , 1.    ])
         """
         from sklearn.metrics import roc_curve
 
@@ -137,40 +107,17 @@ class ROCHullDisplay(metaclass=Display):
         shown = some(0, len(fpr) - 1, POINTS, corners)
         return cls(hull=hull, fpr=fpr[shown], tpr=tpr[shown], kind=kind).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> ROCHullDisplay:
-        """Draw the picture, on other axes if wanted.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
-
-        Returns
-        -------
-        ROCHullDisplay
-            This object, with ``ax_`` and ``figure_``.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Axes) -> None:
         if self.kind == "curve":
             _curve(ax, self.hull, self.fpr, self.tpr)
         else:
             _map(ax, self.hull)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _curve(ax: Axes, hull: ROCConvexHull, fpr: Array, tpr: Array) -> None:
     ax.plot(fpr, tpr, color=BLUE, lw=2.4, label=f"ROC curve, AUC {hull.auc:.4f}")
-    ax.plot(
-        hull.fpr,
-        hull.tpr,
-        color=ORANGE,
-        lw=1.2,
-        marker="o",
-        ms=4,
-        label=f"convex hull, AUC {hull.hull_auc:.4f}",
-    )
+    label = f"convex hull, AUC {hull.hull_auc:.4f}"
+    ax.plot(hull.fpr, hull.tpr, color=ORANGE, lw=1.2, marker="o", ms=4, label=label)
     ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls="--", label="chance, AUC 0.5")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     ax.set_xlabel("false positive rate")

@@ -19,7 +19,6 @@ from gbdt_objectives.plotting.axes import (
     POINTS,
     Display,
     add_legend,
-    axes_or_new,
     named,
     short_names,
     some,
@@ -32,12 +31,11 @@ from gbdt_objectives.thresholds.rows import ScoredRows, read_scored_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
 Kind = Literal["histogram", "profile", "hull"]
 
 
-class ThresholdDisplay(metaclass=Display):
+class ThresholdDisplay(Display):
     """Thresholds on a score, seen in one of three ways.
 
     Make it with :meth:`from_predictions`.
@@ -46,36 +44,30 @@ class ThresholdDisplay(metaclass=Display):
       them the class predicted between two thresholds.
     - ``kind="profile"``: quadratic weighted kappa as each threshold moves between its two
       neighbours while the others stay in place.
-    - ``kind="hull"``: why the exact method is exact. Rows sorted by score, N the
-      cumulative weight and S the cumulative class position (0..K-1) as shares of the
-      total weight, mu the mean position: the curve S - mu N against N, and its lower
-      convex hull. With R = 1 - kappa at the optimum, the tangent of slope
-      (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at
-      c-1 and c. A threshold whose dot is not where the tangent touches is not optimal.
+    - ``kind="hull"``: why the exact method is exact (``docs/theory/thresholds.md``). With the
+      rows sorted by score, N is the cumulative weight and S the cumulative class position
+      (0..K-1), as shares of the total weight, and mu the mean position. Shown are the curve
+      S - mu N against N and its lower convex hull. With R = 1 - kappa at the optimum, the tangent
+      of slope (c - 1/2 - mu)(1 - R) touches the hull at the exact cut between the classes at c-1
+      and c. A threshold whose dot is elsewhere is not optimal.
 
     Parameters
     ----------
     rows : ScoredRows
         The checked rows, as :meth:`from_predictions` makes them.
-    thresholds : ndarray of shape (K-1,)
-        Sorted.
+    thresholds : Thresholds of shape (K-1,)
+        Sorted thresholds.
     kind : {"histogram", "profile", "hull"}
         What to draw.
 
     Attributes
     ----------
-    thresholds, labels : ndarray of shape (K-1,) and (K,)
-        What is shown.
-    kind : str
-        How it is shown.
+    thresholds, labels, kind
+        What is shown, all classes in ascending order, and how it is shown.
     ax_ : matplotlib Axes
         The axes drawn on, after :meth:`plot`.
     figure_ : matplotlib Figure
         The figure of those axes, after :meth:`plot`.
-
-    See Also
-    --------
-    optimize_thresholds : Finds the thresholds.
 
     Examples
     --------
@@ -84,15 +76,9 @@ class ThresholdDisplay(metaclass=Display):
     >>> from gbdt_objectives.plotting import ThresholdDisplay
     >>> y = [0, 0, 1, 1, 2, 2]
     >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> display = ThresholdDisplay.from_predictions(y, score, method="exact")
-    >>> display.thresholds.round(3)
+    >>> ThresholdDisplay.from_predictions(y, score, method="exact").thresholds.round(3)
     Thresholds([0.5, 0.65], labels=[0, 1, 2])
-    >>> display.ax_.get_xlabel()
-    'score'
     """
-
-    ax_: Axes
-    figure_: Figure | SubFigure
 
     def __init__(
         self, *, rows: ScoredRows, thresholds: Thresholds, kind: Kind = "histogram"
@@ -120,18 +106,18 @@ class ThresholdDisplay(metaclass=Display):
         kind: Kind = "histogram",
         ax: Axes | None = None,
     ) -> ThresholdDisplay:
-        """Draw thresholds on the scores of labelled rows.
+        """Draw thresholds on the scores of labelled rows, and return the display.
 
         Parameters
         ----------
         y_true : array-like of shape (n,)
             Classes.
         score : array-like of shape (n,)
-            Finite, higher for higher classes.
+            Finite scores, higher for higher classes.
         thresholds : array-like of shape (K-1,), optional
-            Sorted. None: those of ``optimize_thresholds`` on these very rows.
+            Sorted thresholds. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}
-            How they are found then.
+            Algorithm that places the thresholds if none are given.
         labels : array-like of shape (K,), optional
             All classes in ascending order. None: those that ``thresholds`` carry, else
             the integers from min to max of ``y_true``.
@@ -142,32 +128,13 @@ class ThresholdDisplay(metaclass=Display):
         ax : matplotlib Axes, optional
             Where to draw. None: a new figure.
 
-        Returns
-        -------
-        ThresholdDisplay
-
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
-            not one fewer than the classes; an unknown kind.
-        TypeError
-            Arguments of the wrong kind, such as an ``ax`` that is not Axes.
+            not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
         ImportError
             If matplotlib is missing.
-
-        Examples
-        --------
-        >>> import matplotlib
-        >>> matplotlib.use("Agg")
-        >>> from gbdt_objectives.plotting import ThresholdDisplay
-        >>> y = ["low", "low", "mid", "mid", "high", "high"]
-        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-        >>> display = ThresholdDisplay.from_predictions(
-        ...     y, score, thresholds=[0.35, 0.65], labels=["low", "mid", "high"], kind="profile"
-        ... )
-        >>> [line.get_label() for line in display.ax_.get_lines()[:2]]
-        ['low | mid', 'mid | high']
         """
         _checks.choice("kind", kind, ("histogram", "profile", "hull"))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
@@ -181,25 +148,9 @@ class ThresholdDisplay(metaclass=Display):
             found = with_labels(thresholds, rows.labels)
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> ThresholdDisplay:
-        """Draw the picture, on other axes if wanted.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw. None: a new figure.
-
-        Returns
-        -------
-        ThresholdDisplay
-            This object, with ``ax_`` and ``figure_``.
-        """
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Axes) -> None:
         draw = {"histogram": _histogram, "profile": _profile, "hull": _hull}[self.kind]
         draw(ax, self.rows, self.thresholds.values)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _colors(count: int) -> Array:
@@ -240,7 +191,7 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
-    """Above the axes: the class of the rows between two thresholds, where there is room."""
+    """Write above the axes which class lies between two thresholds, where there is room."""
     low, high = ax.get_xlim()
     letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
@@ -279,7 +230,7 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
-    """Thresholds k between its neighbours, and kappa there."""
+    """Places of threshold k between its neighbours, and kappa at each."""
     first = int(cuts[k - 1]) if k else 1
     last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
     tried = some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
@@ -293,7 +244,6 @@ def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
 
 
 def _borders(labels: Array) -> list[str]:
-    """What each threshold separates."""
     names = short_names(labels, 9)
     return [f"{below} | {above}" for below, above in pairwise(names)]
 

@@ -591,7 +591,7 @@ class Losses:
 
 def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "mylosses.py").write_text(MODULE, encoding="utf-8")
-    line = [sys.executable, "-m", "gbdt_objectives.checking", *arguments]
+    line = [sys.executable, "-m", "gbdt_objectives", "check", *arguments]
     root = str(Path(go.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
     return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, env=environment)
@@ -602,7 +602,7 @@ def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         (["mylosses:right"], 0, "right: all checks passed"),
         (["mylosses:right", "--loss", "mylosses:loss"], 0, "right: all checks passed"),
-        (["mylosses:Losses.mine", "--labels", "1", "5", "9"], 0, "all checks passed"),
+        (["mylosses:Losses.mine", "--labels", "1,5,9"], 0, "all checks passed"),
         (["mylosses:wrong"], 1, "every step makes the leaf's gradient larger: it has the wrong"),
         (["mylosses:wrong", "--loss", "mylosses:loss"], 1, "wrong sign"),
         (["mylosses:right", "--hessian-kind", "bounded"], 0, "all checks passed"),
@@ -611,7 +611,7 @@ def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["mylosses"], 2, "found 'mylosses': write module:name"),
         (["mylosses:gone"], 2, "has no attribute 'gone'"),
         (["nosuchmodule:gone"], 2, "No module named 'nosuchmodule'"),
-        (["mylosses:MODULE", "--api", "catboost"], 2, "invalid choice: 'catboost'"),
+        (["mylosses:MODULE", "--api", "catboost"], 2, "--api must be one of 'xgboost', "),
     ],
 )
 def test_command_line(tmp_path, arguments, status, said) -> None:
