@@ -371,3 +371,15 @@ def test_weighted_rows_stand_for_all() -> None:
             optimize_thresholds(y, score, sample_weight=w),
             rtol=1e-9,
         )
+
+
+@pytest.mark.parametrize("options", [{}, {"max_bins": 2}])
+def test_of_all_rows_at_hand(options) -> None:
+    y, score, w = [0, 1, 2, 1, 0], [0.1, 0.4, 0.9, 0.4, 0.2], [1.0, 2.0, 0.5, 0.0, 1.0]
+    found = ThresholdStatistics.of(y, score, sample_weight=w, **options)
+    added = ThresholdStatistics.empty(range(3), **options).add(y, score, w)
+    assert (found.rows, (found + added).rows) == (4, 8)  # one row weighs nothing
+    assert found.labels.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(found.counts, added.counts)
+    with pytest.raises(ValueError, match="y_true has 2 rows that count for 3 classes"):
+        ThresholdStatistics.of(y, score, sample_weight=[1, 0, 1, 0, 0])
