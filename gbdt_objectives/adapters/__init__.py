@@ -156,10 +156,6 @@ def imbalance_shift(
     InterceptCalibrator : the same shift for log-odds or probabilities that you have, whatever
         model they are from.
 
-    References
-    ----------
-    Elkan (2001), "The foundations of cost-sensitive learning", theorem 1.
-
     Examples
     --------
     >>> import numpy as np, xgboost as xgb
@@ -205,7 +201,7 @@ def imbalance_shift(
 
 
 def _intercept_of(booster: object) -> Any:
-    """What the booster's library knows of intercepts."""
+    """The module of intercepts in the adapter of the booster's library."""
     library = library_of(booster)
     if library is None:
         raise TypeError(

@@ -68,6 +68,14 @@ class Fitting:
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
     metrics_in_fit: bool
     """Whether eval_metric is an argument of fit, not of the estimator."""
+    check: Callable[[], None]
+    """Refuse what the library would ignore or misread; say the rest in its parameters."""
+    start: Callable[[Objective, Array, Array | None], StartedObjective]
+    """The objective as the library calls it; ``parameters`` say where boosting starts."""
+    around: Callable[[], AbstractContextManager[None]]
+    """What to do before and after the library's own fit."""
+    finish: Callable[[Any, Objective, Start], Any]
+    """The complete model, under the name of the objective's link."""
 
     def __init__(self, estimator: Any, library_fit: Any, *args: Any, **kwargs: Any) -> None:
         self.estimator, self.library_fit = estimator, library_fit
@@ -212,10 +220,6 @@ class Fitting:
         """Whether a classifier asks this fitted objective for probabilities, not the library."""
         return isinstance(fitted, Objective) and fitted.link.is_read_by_objective
 
-    def check(self) -> None:
-        """Refuse what the library would ignore or misread; say the rest in its parameters."""
-        raise NotImplementedError
-
     def find_classes(self, objective: Objective) -> Array:
         """The classes of labels that a score is trained on, in the objective's order: any two, or
         0 to K-1."""
@@ -228,19 +232,6 @@ class Fitting:
         classes = np.unique(target)
         check_two_classes(classes)
         return classes
-
-    def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
-        """The objective as the library calls it; ``parameters`` say where boosting starts."""
-        raise NotImplementedError
-
-    def around(self) -> AbstractContextManager[None]:
-        """What to do before and after the library's own fit."""
-        raise NotImplementedError
-
-    @staticmethod
-    def finish(booster: Any, objective: Objective, intercept: Start) -> Any:
-        """The complete model, under the name of the objective's link."""
-        raise NotImplementedError
 
 
 def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:

@@ -480,7 +480,7 @@ def test_xgboost_early_stopping_among_the_callbacks(ordinal) -> None:
     data, held_out = XGB.data(X[:300], y[:300]), XGB.data(X[300:], y[300:])
     metric = go.extended_qwk_metric()
     good = {**GOOD, "metric": metric, "evals": [(held_out, "v")]}
-    with pytest.raises(ValueError, match="with maximize=False, but of extended_qwk greater is"):
+    with pytest.raises(ValueError, match="with maximize=False, but a greater extended_qwk is"):
         XGB.train(
             {}, data, 30, callbacks=[xgb.callback.EarlyStopping(rounds=5, maximize=False)], **good
         )

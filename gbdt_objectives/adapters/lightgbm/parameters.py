@@ -163,10 +163,8 @@ REFUSED_WITH: RefusedWith = {
         (1,), {"bagging_freq": (None, 0, -1)},
         "LightGBM samples no rows here; write bagging_freq=1 too, or leave it out",
     ),
-    "drop_rate": ((0.1,), NOT_DART, NO_DART),
-    "max_drop": ((50,), NOT_DART, NO_DART),
-    "skip_drop": ((0.5,), NOT_DART, NO_DART),
-    "uniform_drop": ((False,), NOT_DART, NO_DART),
+    "drop_rate": ((0.1,), NOT_DART, NO_DART), "max_drop": ((50,), NOT_DART, NO_DART),
+    "skip_drop": ((0.5,), NOT_DART, NO_DART), "uniform_drop": ((False,), NOT_DART, NO_DART),
     "xgboost_dart_mode": ((False,), NOT_DART, NO_DART),
     "top_rate": ((0.2,), NOT_GOSS, NO_GOSS),
     "other_rate": ((0.1,), NOT_GOSS, NO_GOSS),
@@ -246,9 +244,6 @@ def check(
             _arguments.refuse(params, TABLE.names(name), neutral, reason)
 
 
-SILENT_METRICS = frozenset({"", "none", "null", "na", "custom"})
-"""Names that LightGBM knows to measure nothing."""
-
 METRICS_OF_CLASSES = frozenset({
     "multi_logloss", "multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr",
     "multi_error", "auc_mu",
@@ -259,8 +254,8 @@ METRICS_OF_CLASSES = frozenset({
 @cache
 def knows_metric(name: str) -> bool:
     """Whether the installed LightGBM measures something under this name."""
-    if name.lower() in SILENT_METRICS | METRICS_OF_CLASSES:
-        return True
+    if name.lower() in {"", "none", "null", "na", "custom"} | METRICS_OF_CLASSES:
+        return True  # the first five measure nothing, and say so
     quiet = {"verbosity": -1, "num_threads": 1}
     data = lgb.Dataset(np.zeros((4, 1)), np.ones(4), group=[4], params=quiet)
     try:

@@ -201,10 +201,9 @@ def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: 
             estimator.__dict__.pop("_Booster", None)
             name = type(estimator).__name__
             raise TypeError(
-                f"{error}. If it was trained on an objective that turns scores into "
-                "probabilities, only the objective can read them: write "
-                f"{name}(objective=...).load_model(...) with the objective_ of the model "
-                "that was saved"
+                f"{error}. If it was trained on an objective that turns scores into probabilities, "
+                f"only the objective can read them: write {name}(objective=...).load_model(...) "
+                "with the objective_ of the model that was saved"
             ) from error
         return
     margins = xgb.XGBRegressor()

@@ -39,8 +39,13 @@ def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
         raise ValueError(f"delta = {delta!r} moves the margin beyond XGBoost's float32")
     moved = booster.copy()
     if len(before) == 1:
-        base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))[0]
-        moved.set_param({"base_score": _move_base_score(name, base_score, target - before)})
+        base_score = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"]))
+        if OF_XGBOOST[name] is LOGIT:
+            p = LOGIT.inverse(LOGIT.forward(base_score) + target - before)
+            base_score = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        else:  # it is a margin
+            base_score = base_score + target - before
+        moved.set_param({"base_score": float(base_score[0])})
     rest = target - _first_margin(moved)
     unit = 1 + np.abs(before) + np.abs(target)
     if (np.abs(rest) > 2e-7 * unit).any():  # more than a few roundings of float32
@@ -104,13 +109,6 @@ def _first_margin(booster: xgb.Booster) -> Array:
         row, output_margin=True, iteration_range=(0, 1), validate_features=False
     )
     return np.asarray(margin, np.float64).ravel()
-
-
-def _move_base_score(name: str, base_score: float, delta: Array) -> float:
-    if OF_XGBOOST[name] is not LOGIT:  # it is a margin, of softmax too
-        return float(base_score + delta[0])
-    p = LOGIT.inverse(LOGIT.forward(np.array(base_score)) + delta[0])
-    return float(np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
 
 
 def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import xgboost as xgb
+
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._parameters import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
@@ -127,28 +129,23 @@ REFUSED_WITH: RefusedWith = {
 """Refused only if the other parameters have these values (None: not given)."""
 
 DROPOUT = {
-    "rate_drop": (0,),
-    "one_drop": (0,),
-    "skip_drop": (0,),
-    "sample_type": ("uniform",),
+    "rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,), "sample_type": ("uniform",),
     "normalize_type": ("tree",),
-}
+}  # fmt: skip
 """Neutral values. Up to XGBoost 3.2 gbtree ignores them, in 3.4 it drops trees, too."""
 
 RESCALES = (
-    "dropout rescales earlier trees, so the best round cannot be cut out of the model; leave "
+    " rescales earlier trees, so the best round cannot be cut out of the model; leave "
     "early_stopping_rounds out"
 )
 
-REFUSED_STOPPING = by_reason(
-    {
-        RESCALES.replace("dropout", "dart"): {"booster": ("gbtree",)},
-        RESCALES: {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
-        "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
-            "process_type": ("default",)
-        },
-    }
-)
+REFUSED_STOPPING = by_reason({
+    "dart" + RESCALES: {"booster": ("gbtree",)},
+    "dropout" + RESCALES: {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
+    "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
+        "process_type": ("default",),
+    },
+})  # fmt: skip
 """Refused only together with early stopping."""
 
 DMATRIX = "pass it to the DMatrix"
@@ -239,14 +236,7 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
             _arguments.refuse(params, [name], neutral, NO_DROPOUT)
 
 
+@cache
 def _in_xgboost(name: str) -> bool:
     """Whether the installed XGBoost reads a parameter of this name when it grows trees (gbtree)."""
-    return f'"{name}":' in _gbtree_config()
-
-
-@cache
-def _gbtree_config() -> str:
-    import xgboost as xgb
-
-    config: str = xgb.Booster({"num_feature": 1}).save_config()
-    return config
+    return f'"{name}":' in xgb.Booster({"num_feature": 1}).save_config()

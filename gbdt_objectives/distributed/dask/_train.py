@@ -76,7 +76,7 @@ def train(
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
         ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``;
-        and ``evals_result``, a dict that is filled as by ``xgboost.train``.
+        and ``evals_result``, a dict to be filled as ``xgboost.train`` does it.
 
     Returns
     -------
