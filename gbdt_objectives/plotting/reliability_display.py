@@ -99,10 +99,8 @@ class ReliabilityDisplay(Display):
     ----------
     curves, scale
         The parameters.
-    ax_, counts_ax_ : matplotlib Axes
-        The axes of the curves and of the counts, after :meth:`plot`.
-    figure_ : matplotlib Figure
-        The figure of those axes, after :meth:`plot`.
+    ax_, counts_ax_, figure_ : matplotlib Axes, Axes, Figure
+        The axes of the curves and of the counts, and their figure, after :meth:`plot`.
 
     Examples
     --------
