@@ -107,8 +107,8 @@ def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
     """Several options as one decorator, in their order."""
 
     def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
+        for one in reversed(options):
+            command = one(command)
         return command
 
     return decorate

@@ -93,10 +93,10 @@ def check_classifier(estimator: Any) -> None:
         )
 
 
-def check_several_classes(classes: Array, counting: str = "") -> None:
+def check_several_classes(classes: Array, rows: str = "rows") -> None:
     if len(classes) < 2:
         raise ValueError(
-            f"y has rows{counting} of one class only, found {shown(classes.tolist())}: there must "
+            f"y has {rows} of one class only, found {shown(classes.tolist())}: there must "
             "be two or more"
         )
 

@@ -167,7 +167,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
         check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
-        columns = takes_columns(self.calibrator, len(classes))
+        columns = len(classes) > 2 or isinstance(self.calibrator, TemperatureCalibrator)
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [] if self._is_auto else [self.calibrator]
         evaluated = read_eval_set(self, given, classes, eval_set, eval_sample_weight, *calibrators)
@@ -299,11 +299,6 @@ def choose(score: Array, position: Array, w: Array | None, group: Array | None) 
 def is_binary(calibrator: Any) -> bool:
     """Whether the calibrator is known to accept the probability of one class only."""
     return isinstance(calibrator, str | Calibrator | IsotonicRegression)
-
-
-def takes_columns(calibrator: Any, K: int) -> bool:
-    """Whether the calibrator is given (n, K), a column per class."""
-    return K > 2 or isinstance(calibrator, TemperatureCalibrator)
 
 
 def check_number_of_classes(calibrator: Any, classes: Array) -> None:

@@ -105,11 +105,9 @@ def leaf_probability(
 
     Raises
     ------
-    ValueError
-        One class only, a class that the model does not know, a model of several targets, a
-        negative ``m``, a prior that does not sum to 1, lengths that differ, bad weights.
-    TypeError
-        A model without leaves.
+    ValueError, TypeError
+        One class only, a class that the model does not know, a model of several targets or
+        without leaves, a negative ``m``, a prior that does not sum to 1, bad weights.
 
     References
     ----------
@@ -133,7 +131,7 @@ def leaf_probability(
     check_classification_targets(target)
     w = _checks.weights("sample_weight", sample_weight, len(target))
     occurring = np.unique(target if w is None else target[w > 0])
-    check_several_classes(occurring, "" if w is None else " of weight above 0")
+    check_several_classes(occurring, "rows" if w is None else "rows of weight above 0")
     leaf = _leaf_indices(model, X)
     _checks.same_length("X", leaf, "the labels", len(target))
     known = getattr(model, "classes_", np.unique(target))

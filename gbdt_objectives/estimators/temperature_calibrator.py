@@ -56,10 +56,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     Attributes
     ----------
-    temperature_ : float
-        The temperature T.
-    bias_ : ndarray of shape (K,)
-        The biases b, with mean 0.
+    temperature_, bias_ : float, ndarray of shape (K,)
+        The temperature T, and the biases b, with mean 0.
 
     Notes
     -----

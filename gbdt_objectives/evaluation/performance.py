@@ -57,19 +57,16 @@ class PerformanceEstimate:
 
     Attributes
     ----------
-    metric : str
-        Name of the metric.
-    greater_is_better : bool
-        Direction of the metric.
+    metric, greater_is_better : str, bool
+        Name and direction of the metric.
     estimate : float
         The cross-validated metric, mean over the repeats.
     standard_error : float
         Root mean square of what lies between the estimate and the metric on new rows of the
         estimator trained on all rows given.
-    interval : (float, float)
-        Interval about the estimate; symmetric, so it may pass the metric's best value.
-    confidence_level : float
-        Probability of the interval.
+    interval, confidence_level : (float, float), float
+        Interval about the estimate, and its probability. It is symmetric, so it may pass the
+        metric's best value.
     naive_error : float
         The standard error if the models were given: too small where they differ from one
         training set to another.
@@ -111,10 +108,8 @@ class PerformanceDifference:
         whatever the metric's direction.
     standard_error : float
         Standard error of the difference, paired.
-    interval : (float, float)
-        Interval about the difference.
-    confidence_level : float
-        Probability of the interval.
+    interval, confidence_level : (float, float), float
+        Interval about the difference, and its probability.
     first, second : PerformanceEstimate
         Each estimator on its own, on the same folds.
     """
@@ -461,11 +456,12 @@ def _held_out_classes(name: str, estimator: Any, rows: _Rows, r: int) -> tuple[A
 
 
 def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: Array) -> Array:
-    present = np.unique(rows.position[train])
-    check_several_classes(
-        rows.classes[present],
-        f" in the {len(train)} rows left to train on (use more rows, or other groups), rows",
-    )
+    present = rows.classes[np.unique(rows.position[train])]
+    if len(present) < 2:
+        raise ValueError(
+            f"the {len(train)} rows left to train on, without two folds, are of one class only, "
+            f"found {shown(present.tolist())}: use more rows, or other groups"
+        )
     arguments = weight_argument(rows.w[train] if rows.weighted else None)
     if rows.group is not None and has_fit_parameter(estimator, "groups"):
         arguments["groups"] = rows.group[train]

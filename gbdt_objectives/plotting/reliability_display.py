@@ -99,10 +99,8 @@ class ReliabilityDisplay(Display):
     ----------
     curves, scale
         The parameters.
-    ax_, counts_ax_ : matplotlib Axes
-        The axes of the curves and of the counts, after :meth:`plot`.
-    figure_ : matplotlib Figure
-        The figure of those axes, after :meth:`plot`.
+    ax_, counts_ax_, figure_ : matplotlib Axes, Axes, Figure
+        The axes of the curves and of the counts, and their figure, after :meth:`plot`.
 
     Examples
     --------
@@ -221,11 +219,12 @@ class ReliabilityDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         counts_ax = self.counts_ax_ = _split(ax)
         low, high = _limits(list(self.curves.values()), self.scale)
+        edges = (np.geomspace if self.scale == "log" else np.linspace)(low, high, 51)
         for i, (name, curve) in enumerate(self.curves.items()):
             color, marker = STYLES[i % len(STYLES)]
             draw = _draw_fit if curve.isotonic else _draw_bins
             draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
-            _count(counts_ax, curve, _edges(low, high, self.scale), color)
+            _count(counts_ax, curve, edges, color)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
         if any(curve.isotonic for curve in self.curves.values()):
             ax.plot([], [], color=GRAY, alpha=BAND, lw=8, label="band if predictions are right")
@@ -363,10 +362,6 @@ def _shown(curve: ReliabilityCurve) -> Array:
     of all scales without label 1."""
     p, frequency = curve.bins.probability, curve.bins.frequency
     return p[frequency > 0] if curve.isotonic else p
-
-
-def _edges(low: float, high: float, scale: Scale) -> Array:
-    return np.geomspace(low, high, 51) if scale == "log" else np.linspace(low, high, 51)
 
 
 def _draw_bins(

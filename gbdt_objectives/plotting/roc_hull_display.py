@@ -42,10 +42,8 @@ class ROCHullDisplay(Display):
     ----------
     hull, fpr, tpr, kind
         The parameters.
-    ax_ : matplotlib Axes
-        The axes drawn on, after :meth:`plot`.
-    figure_ : matplotlib Figure
-        The figure of those axes, after :meth:`plot`.
+    ax_, figure_ : matplotlib Axes, Figure
+        The axes drawn on, and their figure, after :meth:`plot`.
 
     Examples
     --------

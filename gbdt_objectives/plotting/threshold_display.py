@@ -64,10 +64,8 @@ class ThresholdDisplay(Display):
     ----------
     thresholds, labels, kind
         What is shown, all classes in ascending order, and how it is shown.
-    ax_ : matplotlib Axes
-        The axes drawn on, after :meth:`plot`.
-    figure_ : matplotlib Figure
-        The figure of those axes, after :meth:`plot`.
+    ax_, figure_ : matplotlib Axes, Figure
+        The axes drawn on, and their figure, after :meth:`plot`.
 
     Examples
     --------
