@@ -7,11 +7,11 @@ column per class; a single number is one row. Margins are log-odds, or for (n, K
 log-probabilities up to a constant per row. A shift is what is added to the margin of the
 model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) means
 (0, shift), and the shifts (d_0, d_1) of two classes mean d_1 - d_0 for (n,). The negative
-of a shift is its inverse, the sum of two is one after the other.
+of a shift is its inverse, and two shifts in succession add up.
 All of this holds only if rows were sampled by their label and by nothing else. Rates that differ
 by row have no shift: train with them (``offset_logloss_objective``).
 
-Symbols: p_s the model's probability, p the corrected one, d shift, alpha and beta the rates
+Symbols: p_s is the model's probability, p the corrected one, d the shift, alpha and beta the rates
 at which positives and negatives were kept (or replicated, above 1), tau and s the
 probability of label 1 where the model is used and where it was trained.
 """

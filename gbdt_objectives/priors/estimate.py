@@ -1,8 +1,8 @@
-"""An unknown deployment prior, estimated and tested from predictions alone.
+"""The class prior where a model is used, estimated and tested from its predictions alone.
 
-Symbols: P_ik probability of class k for row i from the model, pi0 its training prior, pi
-the new prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in
-log-likelihood over pi0, u_i = (r_ik - r_iK)/f_i for k < K, whose sum is the gradient of L.
+Symbols: P_ik is the model's probability of class k for row i, pi0 its training prior, pi the
+new prior, r_ik = P_ik/pi0_k, f_i = sum_k r_ik pi_k, L = sum_i log f_i the gain in
+log-likelihood over pi0, and u_i = (r_ik - r_iK)/f_i for k < K; the sum of u is the gradient of L.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20
-"""Iterations after which matching moments takes half steps."""
+"""The number of iterations after which matching moments takes half steps."""
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -34,22 +34,20 @@ class PriorEstimate:
     Parameters
     ----------
     prior : float or ndarray of shape (K,)
-        Probability of label 1, or of each class: ``target_prior`` of
-        :func:`log_odds_shift`.
+        Probability of label 1, or of each class: ``target_prior`` of :func:`log_odds_shift`.
     standard_error : float or ndarray of shape (K,)
-        Of ``prior``.
+        Standard error of ``prior``.
     interval : ndarray of shape (2,) or (2, K)
-        Lower and upper end of the confidence interval, within 0 and 1. For two classes the priors
-        that a test does not reject, so not ``prior`` plus or minus a multiple of the error.
+        Lower and upper end of the confidence interval, within 0 and 1. For two classes it holds the
+        priors that a test does not reject.
     train_prior : float or ndarray of shape (K,)
-        The prior that it was compared with: given, or the class frequencies of the
-        held-out rows.
+        The prior it was compared with: as given, or the class frequencies of the held-out rows.
     n_iter : int
         Number of iterations.
     converged : bool
         Whether the last iteration changed no class by more than ``tol`` of itself.
     collapsed : bool
-        Whether a class went to 0: fewer than 0.01 rows of the whole sample are expected of it.
+        Whether a class went to 0: fewer than 0.01 rows of the whole sample are expected in it.
     """
 
     prior: float | Array
@@ -68,7 +66,7 @@ class PriorShiftTest:
     Parameters
     ----------
     statistic : float
-        About chi-squared if the prior has not moved.
+        Approximately chi-squared if the prior has not moved.
     degrees_of_freedom : int
         K-1.
     p_value : float
@@ -94,40 +92,29 @@ def estimate_prior(
 ) -> PriorEstimate:
     """Class prior of unlabelled rows, from a model's probabilities for them.
 
-    It assumes that only the prior differs from training. With ``train_prior`` the
-    probabilities are taken at face value, and pi maximises the likelihood L: the root of
-    its derivative for two classes, expectation maximisation for more. The probabilities of
-    a model that is not calibrated, as of most boosters, bias it, and can send the prior of
-    a rare class to 0.
-
-    With ``out_of_fold`` the probabilities need not be calibrated. pi solves ::
+    It assumes that only the prior differs from training. With ``train_prior`` the prior pi of
+    greatest likelihood is found, which takes the probabilities at face value: those of an
+    uncalibrated model bias it. With ``out_of_fold`` the probabilities need not be calibrated;
+    pi then solves ::
 
         mean of u over the unlabelled rows = sum_k pi_k (mean of u over held-out rows of class k)
 
-    which holds for any function u of the predictions; this u, at the pi found, is the one
-    that loses no precision where the probabilities are right. Standard error and interval
-    count the chance in both sets of rows.
-
-    The interval of two classes holds the priors at which the equation, or the derivative of
-    L, is off by no more than chance allows; it covers as it should near 0, too
-    (``experiments/prior_uncertainty``). That of more classes is prior plus or minus a multiple
-    of the standard error, within 0 and 1.
+    ``docs/theory/log_odds.md`` explains both, and the intervals.
 
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K)
-        Of label 1 or of each class, not corrected, for unlabelled rows from where the
-        model is used.
+        Uncorrected probabilities of label 1, or of each class, for unlabelled rows from where
+        the model is used.
     train_prior : float or array-like of shape (K,), optional
-        Probability of label 1, or of each class, in the training data (after sampling).
-        None with ``out_of_fold``, whose labels tell.
+        Probability of label 1, or of each class, in the training data after sampling.
     out_of_fold : (y, probability), optional
         Labels, 0..K-1, and the model's probabilities for rows from the training
         distribution that it was not trained on, shaped like ``probability``.
     confidence_level : float in (0, 1)
-        Of the interval.
+        Confidence level of the interval.
     tol : float > 0
-        Stops when no class changes by more than this fraction of itself.
+        Iterations stop when no class changes by more than this fraction of itself.
     max_iter : int
         Maximum number of iterations.
 
@@ -146,14 +133,12 @@ def estimate_prior(
     ValueError
         Probabilities outside [0, 1] or for another number of classes than the prior; a
         prior that does not sum to 1 or contains a 0; neither or both of ``train_prior`` and
-        ``out_of_fold``; fewer than two held-out rows of a class, or equal predictions for
-        all of them.
+        ``out_of_fold``; fewer than two held-out rows of a class, or equal predictions for all.
 
     References
     ----------
-    Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1), section 2.2, for the
-    likelihood; Lipton, Wang & Smola (2018), "Detecting and correcting for label shift with
-    black box predictors", ICML, for moments of held-out rows.
+    Saerens, Latinne & Decaestecker (2002), Neural Computation 14(1), section 2.2; Lipton, Wang &
+    Smola (2018), "Detecting and correcting for label shift with black box predictors", ICML.
 
     Examples
     --------
@@ -181,15 +166,16 @@ def prior_shift_test(
         statistic = 2 sum_i log f_i          with train_prior: the likelihood ratio
                     d' C^-1 d                with out_of_fold
 
-    d the mean of u, at pi0, over the unlabelled rows less that over the held-out rows, C its
-    covariance. Chi-squared with K-1 degrees of freedom if the prior has not moved. The
-    likelihood ratio takes the probabilities at face value: with many rows, a model whose mean
-    is slightly off looks like a shift, so prefer ``out_of_fold``.
+    Here f_i is the likelihood of row i under the estimated prior over that under the training
+    prior, d the mean of u (see :func:`estimate_prior`) over the unlabelled rows minus that over the
+    held-out rows, and C the covariance of d. The likelihood ratio takes the probabilities at face
+    value: with many rows, a model whose mean is slightly off looks like a shift, so prefer
+    ``out_of_fold``.
 
     Parameters
     ----------
     probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-        As in :func:`estimate_prior`.
+        The arguments of :func:`estimate_prior`.
 
     Returns
     -------
@@ -199,12 +185,12 @@ def prior_shift_test(
     Warns
     -----
     UserWarning
-        As in :func:`estimate_prior`.
+        A class collapsed, or the iterations did not converge.
 
     Raises
     ------
     ValueError
-        As in :func:`estimate_prior`.
+        An argument that :func:`estimate_prior` refuses.
 
     References
     ----------
@@ -232,12 +218,11 @@ def prior_shift_test(
 
 
 Moment = Callable[[Array], tuple[Array, Array]]
-"""Of a prior (K,): what is 0 at the estimate, (K-1,), and its covariance."""
+"""Maps a prior (K,) to what is 0 at the estimate, (K-1,), and the covariance of that."""
 
 
 class Found(NamedTuple):
-    """A prior (K,), the covariance of its first K-1 classes, how it was found, the test's
-    statistic, and the equation that it solves."""
+    """A prior (K,), the covariance of its first K-1 classes, and the test's statistic."""
 
     pi: Array
     covariance: Array
@@ -328,10 +313,11 @@ def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
 def invert_test(
     moment: Moment, estimate: float, error: float, least: float, z: float
 ) -> tuple[float, float]:
-    """The probabilities of label 1 around the estimate at which the moment is within z of its
-    standard errors. Close to 0 and 1 it has so much noise that it comes within again: the first
-    crossing on each side counts. If a prior at the edge is rejected itself, plus and minus z
-    errors."""
+    """Ends of the interval: where the moment is z of its standard errors away from 0.
+
+    Near 0 and 1 its noise is so large that it comes within z errors again: the first crossing on
+    each side counts. If a prior at the edge is rejected itself, the ends are z errors away.
+    """
     from scipy.optimize import brentq
 
     def excess(p: float) -> float:
@@ -359,18 +345,18 @@ def invert_test(
 
 
 def score(r: Array, pi: Array) -> Array:
-    """u, (n, K-1)."""
+    """The gradient u of each row's log-likelihood, (n, K-1)."""
     u: Array = (r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis]
     return u
 
 
 def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Found:
-    """The prior of greatest likelihood, its covariance by the observed information."""
+    """The prior of greatest likelihood; the observed information gives its covariance."""
     u = score(r, pi)
     if np.linalg.matrix_rank(u, tol=1e-9 * math.sqrt(len(u))) < u.shape[1]:
         raise ValueError(
             "probability does not tell all classes apart, its columns are in the same proportion "
-            "in all rows: nothing can be learnt of the prior; use a better model"
+            "in all rows: the prior cannot be estimated; use a better model"
         )
     gain = max(2 * float(np.log(r @ pi).sum()), 0.0)  # below 0 by rounding only
     covariance = np.linalg.pinv(u.T @ u)
@@ -383,7 +369,7 @@ def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Fo
 
 
 def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
-    """Of the derivative of L, for two classes, between priors that have not collapsed."""
+    """The prior at which the derivative of L is 0, for two classes that have not collapsed."""
     from scipy.optimize import brentq
     from scipy.special import expit, logit
 
@@ -405,7 +391,7 @@ def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
 
 
 def maximize_expectation(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
-    """pi_k <- mean over rows of r_k pi_k / f."""
+    """Iterate pi_k <- mean over rows of r_k pi_k / f."""
     n, pi, change, n_iter = len(r), pi0, np.inf, 0
     while change > tol and n * pi.min() > COLLAPSED_ROWS and n_iter < max_iter:
         m = (1 / (r @ pi)) @ r / n
@@ -416,15 +402,18 @@ def maximize_expectation(r: Array, pi0: Array, tol: float, max_iter: int) -> Fou
 def match_moments(
     r: Array, held_out: Array, label: Array, pi0: Array, tol: float, max_iter: int
 ) -> Found:
-    """pi with mean u = sum_k pi_k m_k, m_k the mean of u over held-out rows of class k."""
+    """Solve mean u = sum_k pi_k m_k for pi; m_k is the mean of u over held-out rows of class k."""
     n, K = len(r), len(pi0)
     least = COLLAPSED_ROWS / n
     rows = [held_out[label == k] for k in range(K)]
     pi, change, n_iter = pi0, np.inf, 0
 
+    def scores(prior: Array) -> tuple[Array, list[Array], Array]:
+        of_class = [score(group, prior) for group in rows]
+        return score(r, prior), of_class, np.array([v.mean(axis=0) for v in of_class])
+
     def moment(prior: Array) -> tuple[Array, Array]:
-        u, of_class = score(r, prior), [score(group, prior) for group in rows]
-        m = np.array([v.mean(axis=0) for v in of_class])
+        u, of_class, m = scores(prior)
         noise = np.cov(u.T) / n + sum(
             p**2 * np.cov(v.T) / len(v) for p, v in zip(prior, of_class, strict=True)
         )
@@ -432,14 +421,13 @@ def match_moments(
 
     while change > tol and n_iter < max_iter:
         old = pi
-        u, of_class = score(r, pi), [score(group, pi) for group in rows]
-        m = np.array([v.mean(axis=0) for v in of_class])
+        u, of_class, m = scores(pi)
         jacobian = (m[:-1] - m[-1]).T
         largest = max(float(np.abs(v).max()) for v in of_class)
         if np.linalg.matrix_rank(jacobian, tol=1e-9 * largest) < K - 1:
             raise ValueError(
-                "the predictions of out_of_fold do not tell the classes apart: their means are the "
-                "same for all, so that nothing can be learnt of the prior; use a better model"
+                "the predictions of out_of_fold do not tell the classes apart: their means are "
+                "equal, so that the prior cannot be estimated; use a better model"
             )
         first = np.linalg.solve(jacobian, u.mean(axis=0) - m[-1])
         new = np.maximum(np.append(first, 1 - first.sum()), least)
@@ -453,7 +441,7 @@ def match_moments(
     covariance = inverse @ moment(pi)[1] @ inverse.T
     if not np.diag(covariance).min() > 1e-24:  # rounding leaves 1e-35
         raise ValueError(
-            "probability is the same in all rows, and that of out_of_fold in all rows of a class: "
+            "probability is equal in all rows, and that of out_of_fold in all rows of a class: "
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
     statistic = float(d @ np.linalg.solve(C, d))
@@ -463,7 +451,7 @@ def match_moments(
 def read_out_of_fold(
     probability: ArrayLike, out_of_fold: tuple[ArrayLike, ArrayLike]
 ) -> tuple[Array, Array, Array]:
-    """Probabilities (n, K) of the unlabelled and of the held-out rows, and the labels of these."""
+    """Probabilities (n, K) of the unlabelled and of the held-out rows, and the held-out labels."""
     if not isinstance(out_of_fold, tuple) or len(out_of_fold) != 2:
         raise TypeError("out_of_fold must be a pair (y, probability), in this order")
     y, of_held_out = out_of_fold

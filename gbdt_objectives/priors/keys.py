@@ -1,10 +1,10 @@
-"""A hash of keys that never changes: the same on every machine, in every process and version.
+"""A hash of keys that never changes: every machine, process and version computes the same one.
 
 ::
 
     integer   k mod 2^64, two's complement
     string    the 8-byte BLAKE2b digest of its UTF-8 bytes, little-endian
-    bytes     the same of the bytes
+    bytes     the 8-byte BLAKE2b digest of the bytes, little-endian
     uniform   (mix(mix(k + g) ^ mix(seed)) >> 11) / 2^53,    in [0, 1)
 
 mix is the output function of SplitMix64, and g = 0x9E3779B97F4A7C15 its increment.
@@ -36,7 +36,7 @@ def uniform_of_key(key: ArrayLike, seed: int) -> Array:
 
 
 def mix(z: Array) -> Array:
-    """A permutation of 64 bits in which each input bit changes half of the output."""
+    """A permutation of 64 bits: each input bit changes half of the output."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: Array = z ^ (z >> np.uint64(31))
@@ -48,8 +48,8 @@ def key_bits(key: ArrayLike) -> Array:
     values = _checks.as_array("key", key)
     if values.ndim != 1:
         raise ValueError(
-            f"key must be one-dimensional, found shape {values.shape}: of several columns make one "
-            "string"
+            f"key must be one-dimensional, found shape {values.shape}: join several columns "
+            "into one string"
         )
     if values.dtype.kind in "iu":
         bits: Array = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
@@ -57,7 +57,7 @@ def key_bits(key: ArrayLike) -> Array:
     if values.dtype.kind not in "OUST":
         raise TypeError(
             f"key must hold integers or strings, found dtype {values.dtype}: convert it with "
-            ".astype(str), or, of whole numbers without missing ones, .astype('int64')"
+            ".astype(str), or whole numbers without missing ones with .astype('int64')"
         )
     return np.fromiter(map(bits_of_object, values.tolist()), np.uint64, len(values))
 

@@ -1,4 +1,4 @@
-"""Shifts with a type of their own: a rate in their place is an easy mistake."""
+"""The type of shifts, which keeps a rate from being taken for a shift."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LogOddsShift(ArrayValue):
     values : float or array-like of shape (K,)
         What is added to the margin of label 1, or of each class.
     standard_error : float, optional
-        For independent rows, if the shift was inferred from rows.
+        Standard error for independent rows, if the shift was inferred from rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Row positions sampled by label only, and the rates that result."""
+"""Row positions that are sampled by label, and the rates that result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
 
 BLOCK = 131_072
-"""Rows at a time: their uniforms, 1 MB, stay in the cache."""
+"""Rows handled at a time: their random numbers, 1 MB, stay in the cache."""
 
 
 @_names.arguments(
@@ -43,9 +43,8 @@ def negative_downsample(
         Labels 0 and 1, both occurring.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
         Probability of keeping a negative; one for all, or one for each row, as
-        :func:`pilot_keep_rates` makes them (positives are kept whatever theirs are). Train
-        on rates by row with ``offset_logloss_objective(rates[rows])``: no shift afterwards
-        can undo them. To replicate rows use :func:`resample_classes`.
+        :func:`pilot_keep_rates` makes them (positives are always kept). No shift can undo rates
+        by row: train on them with ``offset_logloss_objective(rates[rows])``.
     random_state : int, numpy Generator or RandomState, optional
         An int gives the same rows each time; None gives other rows each time.
 
@@ -103,20 +102,14 @@ def negative_downsample_by_key(
 
         kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
-    The fate of a row depends on its key alone, not on the other rows, their order or the
-    machine: numpy, pandas and Dask keep the same rows, and a row that comes again later is kept
-    again. Negatives that share a key share their fate, so a user's id keeps or drops a user's
-    negatives as one, and a row's own id decides row by row. Lower rates keep a subset of what
-    higher ones keep.
+    The fate of a row depends on its key alone: numpy, pandas and Dask keep the same rows on every
+    machine, and a row that comes again later is kept again. Negatives that share a key, such as a
+    user's id, are kept or dropped together. Lower rates keep a subset of what higher ones keep. The
+    hash, SplitMix64 over the integer or over BLAKE2b of the string, is part of the interface
+    and will not change.
 
-    The fraction that is kept is off from the rate by chance, as that of
-    :func:`negative_downsample`: by a standard error of ``sqrt(rate (1 - rate) / m)`` for m
-    negatives with different keys, more where keys are repeated. :func:`measured_keep_rates`
-    gives what was kept.
-
-    Dask Series or Arrays are taken too. They have no positions: the result is then a column of
-    booleans like ``y``, computed lazily, for ``frame[kept]``. Whether both labels occur, and are
-    kept, is then seen by :func:`measured_keep_rates` only.
+    For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
+    ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
 
     Parameters
     ----------
@@ -126,10 +119,9 @@ def negative_downsample_by_key(
         Integers, strings or bytes, none missing. Integers of any type are hashed by their
         value; the string "5" is another key than the integer 5.
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
-        As in :func:`negative_downsample`.
+        Probability of keeping a negative, one for all or one for each row.
     random_state : int >= 0
-        Another number gives another, independent sample. It is part of the hash, so generators are
-        not taken.
+        Part of the hash, so no generator. Another number gives another, independent sample.
 
     Returns
     -------
@@ -139,15 +131,8 @@ def negative_downsample_by_key(
     Raises
     ------
     ValueError, TypeError
-        Keys that are missing or of another type, such as floats, and as
-        :func:`negative_downsample`.
-
-    Notes
-    -----
-    The hash is SplitMix64's output function, applied to the integer plus its increment, and
-    again to that xor the hashed ``random_state``; its upper 53 bits over 2^53 are the number in
-    [0, 1). Strings become integers by the first 8 bytes of BLAKE2b. It is part of the interface
-    and will not change.
+        Keys that are missing or of another type, such as floats; an argument that
+        :func:`negative_downsample` refuses.
 
     References
     ----------
@@ -176,8 +161,8 @@ def negative_downsample_by_key(
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
-    for label, rows in ((0, int((labels == 0).sum())), (1, int((labels == 1).sum()))):
-        if rows == 0:
+    for label in (0, 1):
+        if not (labels == label).any():
             raise ValueError(f"y has no row of the label {label}: every label must occur")
     if not kept[labels == 0].any():
         raise ValueError("y has negatives, of which the sample has none: raise its rate")
@@ -189,16 +174,16 @@ def kept_by_key(
     rate: float | None,
     y: ArrayLike,
     key: ArrayLike,
-    negative_keep_rate: ArrayLike | None = None,
+    negative_keep_rate: Any = None,
 ) -> NDArray[np.bool_]:
-    """The mask of some rows, which may be without one of the labels; ``rate`` None: one a row."""
+    """Which rows of a part are kept; a part may be without one of the labels."""
     rates: Any = rate
-    if negative_keep_rate is not None:
+    if rate is None:
         rates = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    if negative_keep_rate is not None:
+    if rate is None:
         _checks.same_length("negative_keep_rate", rates, "the labels", len(labels))
     _checks.binary_labels("y", labels)
     kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
@@ -220,13 +205,11 @@ def pilot_keep_rates(
         rate_i = min(1, max(floor, c p_i)),   c such that the mean rate of the negatives
                                               is negative_keep_rate
 
-    So as many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but
-    more of those that are hard to tell from events. Sample with
-    :func:`negative_downsample`, and train with ``offset_logloss_objective(rates[rows])``,
-    whose model needs no rates where it is used.
+    As many negatives are kept, on average, as at the one rate ``negative_keep_rate``, but
+    more of those that are hard to tell from events. Sample with :func:`negative_downsample` and
+    train with ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
-    Rates may depend on what is known of a row, but not on its label: ``probability`` must
-    come from a model that was not trained on these rows
+    ``probability`` must come from a model that was not trained on these rows
     (``cross_val_predict``, or one trained on other rows). A pilot that has seen them gives
     events a higher probability than like negatives, and the final model is biased.
 
@@ -235,15 +218,13 @@ def pilot_keep_rates(
     y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
-        The pilot's probability of label 1, for every row. Only ratios count; correct those
-        of a pilot that was itself trained on a sample (:func:`correct_probability`), whose
-        ratios are too small.
+        The pilot's probability of label 1, for every row. Only ratios count; correct those of a
+        pilot that was itself trained on a sample (:func:`correct_probability`).
     negative_keep_rate : float in (0, 1]
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
-        The lowest rate. A row that is kept at a rate r weighs as 1/r in the variance, so
-        without a floor rows that the pilot wrongly thinks impossible would dominate;
-        None for a tenth of ``negative_keep_rate``.
+        The lowest rate; None for a tenth of ``negative_keep_rate``. It limits the weight, 1/rate,
+        of rows that the pilot wrongly thinks impossible.
 
     Returns
     -------
@@ -257,14 +238,6 @@ def pilot_keep_rates(
         A floor above the mean rate, probabilities of 0 that leave too few rows to reach it, or
         arguments outside their ranges.
 
-    Notes
-    -----
-    In ``experiments/negative_downsampling``, with two boosters on five data sets, such rates were
-    better than one rate, by two standard errors of the logloss, in 6 of 8 comparisons at one
-    negative per positive, in 7 of 10 at three and in 3 of 10 at ten, and never worse by more.
-    At one per positive the mean prediction was 1.08 to 1.36 of the truth: check it, and keep
-    more. The pilot's own training rows come on top.
-
     References
     ----------
     Wang, Zhang & Wang (2021), "Nonuniform negative sampling and log odds correction with
@@ -272,10 +245,8 @@ def pilot_keep_rates(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gbdt_objectives import negative_downsample
     >>> from gbdt_objectives.priors import pilot_keep_rates
-    >>> y = np.array([0, 0, 0, 0, 0, 1])
+    >>> y = [0, 0, 0, 0, 0, 1]
     >>> pilot_keep_rates(y, [0.01, 0.01, 0.01, 0.02, 0.1, 0.1], 0.3).round(3)
     array([0.1, 0.1, 0.1, 0.2, 1. , 1. ])
     """
@@ -301,7 +272,7 @@ def pilot_keep_rates(
 
 
 def find_multiplier(p: Array, mean: float, floor: float) -> float:
-    """c with mean(min(1, max(floor, c p))) = ``mean``."""
+    """The c with mean(min(1, max(floor, c p))) = ``mean``."""
     from scipy.optimize import brentq
 
     log_p = np.log(p[p > 0])
@@ -329,12 +300,8 @@ def resample_classes(
     """Positions of the rows of a sample in which each label has its own rate.
 
     A row whose label has the rate r is taken floor(r) times, and once more with
-    probability r - floor(r), independently of all others. The same shift
-    corrects a model of replicated rows only if it does not memorise them: boosters do, and
-    their corrected probabilities are then too low (measured with 20 copies of each positive:
-    .85 of the truth with depth 3, .6 for LightGBM's and .3 for XGBoost's defaults), so prefer
-    to drop rows of the other class, or to weight. Synthetic rows (SMOTE) change what
-    the rows of a class look like, not only how many there are, and no shift undoes that.
+    probability r - floor(r), independently of all others. Prefer to drop rows of the other class or
+    to weight: boosters memorise copies, and corrected probabilities are then too low.
 
     Parameters
     ----------
@@ -383,11 +350,9 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 
         rate_k = (rows of label k in the sample) / (rows of label k before)
 
-    Prefer these to the rates that were requested: the shift then turns the class odds of
-    the sample into those of the very rows that it was drawn from. They are also the way
-    to correct for a resampler with a ratio of classes as its parameter instead of rates.
-
-    Dask Series or Arrays are taken too, each with partitions of its own.
+    With these rates, rather than those that were requested, a shift leads back to the class odds of
+    the very rows that were sampled. They also correct for a resampler whose parameter is a ratio of
+    classes. Dask Series or Arrays are taken too, each with partitions of its own.
 
     Parameters
     ----------
@@ -437,10 +402,10 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
 def sample_rows(
     y: Array, rates: Mapping[Any, float | Array], random_state: RandomState, hint: str
 ) -> NDArray[np.int64]:
-    """floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
+    """Take floor(r) copies of each row, and one more if its uniform number is below r - floor(r).
 
-    r is that of the row's label, or of the label and the row, (n,) in (0, 1].
-    ``hint`` says what to do about a label without a rate.
+    r is the rate of the row's label, a number or (n,) in (0, 1]. ``hint`` says what to do about a
+    label without a rate.
     """
     rng = _checks.generator(random_state)
     seen, taken = dict.fromkeys(rates, 0), dict.fromkeys(rates, 0)
@@ -478,7 +443,6 @@ def sample_rows(
 
 
 def check_zero_one_labels(y: ArrayLike, name: str = "y") -> Array:
-    """Labels that are numbers."""
     labels = check_labels(name, y)
     if labels.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be 0 (negative) or 1 (positive), found dtype {labels.dtype}")
@@ -486,7 +450,6 @@ def check_zero_one_labels(y: ArrayLike, name: str = "y") -> Array:
 
 
 def check_labels(name: str, values: ArrayLike) -> Array:
-    """Labels of any type, (n,)."""
     y = _checks.as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
@@ -506,7 +469,7 @@ def finite_labels(name: str, values: ArrayLike) -> Array:
 def count_labels(
     name: str, values: ArrayLike, read: Callable[[str, ArrayLike], Array] = check_labels
 ) -> dict[Any, int]:
-    """Rows of each label, sorted by label, as ``read`` checks them."""
+    """Rows of each label, sorted by label; ``read`` checks the labels."""
     counts = total(partial(count_part, name, read), {name: values})
     kinds = {type(label) for label in counts}
     if kinds & {str, bytes} and len(kinds) > 1:

@@ -13,11 +13,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._values import plain
-from gbdt_objectives.priors.log_odds import (
-    LogOddsShift,
-    refuse_positions,
-    shift_by_name,
-)
+from gbdt_objectives.priors.log_odds import LogOddsShift, refuse_positions, shift_by_name
 
 DESCRIPTION = (
     "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
@@ -25,10 +21,10 @@ DESCRIPTION = (
 """The arguments that describe a shift."""
 
 LARGEST_SHIFT = 700.0
-"""exp of it is still a float64."""
+"""The exp of it is still a float64."""
 
 LARGEST_FLOAT32_SHIFT = 80.0
-"""exp of it is still a float32; beyond, the arithmetic is in float64."""
+"""The exp of it is still a float32; beyond, the arithmetic is in float64."""
 
 
 @refuse_positions
@@ -49,31 +45,27 @@ def log_odds_shift(
         priors               d   = log(tau/(1-tau)) - log(s/(1-s))         float
         priors, K classes    d_k = log(target_k/train_k), up to a constant (K,)
 
-    The short form log(tau/s) is not the same: it leaves the odds wrong by
-    (1-tau)/(1-s), a factor of 2 for rare events trained on balanced data.
-
     Parameters
     ----------
     negative_keep_rate : float in (0, 1], optional
         beta, the fraction of rows with label 0 that was kept. 1 if only
-        ``positive_keep_rate`` is given. Copies of negatives: ``class_keep_rates``.
+        ``positive_keep_rate`` is given. For copies of negatives use ``class_keep_rates``.
     positive_keep_rate : float > 0, optional
-        alpha, the same for label 1; above 1 the number of copies of each (oversampling). 1 if
-        only ``negative_keep_rate`` is given.
+        alpha, the fraction of rows with label 1 that was kept, or above 1 the number of copies of
+        each (oversampling). 1 if only ``negative_keep_rate`` is given.
     class_keep_rates : array-like of shape (K,) or mapping of label to rate, optional
-        The rate of each class, in the order of the model's columns. A mapping, such as
-        the result of :func:`measured_keep_rates`, is read in ascending order of its labels,
-        as scikit-learn orders columns.
+        The rate of each class, above 0, in the order of the model's columns. A mapping, such as the
+        result of :func:`measured_keep_rates`, is read in ascending order of its labels.
     train_prior : float or array-like of shape (K,), optional
-        Probability of label 1, or of each class, in the training data after sampling.
+        s, the probability of label 1, or of each class, in the training data after sampling.
     target_prior : float or array-like of shape (K,), optional
-        The same where the model is used; needs ``train_prior``.
+        tau, the probability of label 1, or of each class, where the model is used; needs
+        ``train_prior``.
 
     Returns
     -------
-    float or ndarray of shape (K,)
-        For :func:`correct_probability` and its relatives, which can tell it, its negative
-        and its sums from a rate. Negative when positives are rarer than in training.
+    LogOddsShift
+        One number, negative when positives are rarer than in training, or (K,) numbers.
 
     Raises
     ------
@@ -91,15 +83,10 @@ def log_odds_shift(
 
     Examples
     --------
-    One negative in fifty was kept:
-
     >>> from gbdt_objectives import correct_probability, log_odds_shift
-    >>> shift = log_odds_shift(negative_keep_rate=0.02)
+    >>> shift = log_odds_shift(negative_keep_rate=0.02)  # one negative in fifty was kept
     >>> correct_probability([0.5, 0.9], shift).round(4)
     array([0.0196, 0.1525])
-
-    Three classes, trained on equally many rows of each:
-
     >>> shift = log_odds_shift(train_prior=[1 / 3, 1 / 3, 1 / 3], target_prior=[0.7, 0.2, 0.1])
     >>> correct_probability([[0.5, 0.3, 0.2]], shift).round(4)
     array([[0.814 , 0.1395, 0.0465]])
@@ -130,10 +117,7 @@ def log_odds_shift(
     if train_prior is None or target_prior is None:
         missing = "train_prior" if train_prior is None else "target_prior"
         raise ValueError(f"{missing} is missing: a shift between priors needs both")
-    old, new = (
-        read_prior("train_prior", train_prior),
-        read_prior("target_prior", target_prior),
-    )
+    old, new = read_prior("train_prior", train_prior), read_prior("target_prior", target_prior)
     if np.shape(train_prior) != np.shape(target_prior):
         raise ValueError(
             f"train_prior has shape {np.shape(train_prior)}, but target_prior has "
@@ -162,19 +146,21 @@ def correct_probability(
         p   = p_s / (p_s + (1-p_s) exp(-d))          (n,)
         p_k = p_sk exp(d_k) / sum_j p_sj exp(d_j)    (n, K)
 
-    Exact at 0 and 1, which stay what they are; (n,) never reverses the order of two rows,
-    not even by rounding.
+    Probabilities of 0 and 1 stay exactly what they are. For (n,) the order of two rows is never
+    reversed, not even by rounding.
 
     Parameters
     ----------
     probability : array-like of shape (n,) or (n, K), or float
         p_s in [0, 1], of label 1 or of each class; rows of (n, K) sum to 1 to 1e-4.
     shift : float or array-like of shape (K,), optional
-        d, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
+        d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
         is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
         position they could be rates.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        Instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
+        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
+    train_prior, target_prior : optional
+        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -222,7 +208,7 @@ def correct_probability(
 
 
 def correct_positives(p: Array, d: float) -> Array:
-    """1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
+    """Return 1 / (1 + exp(-d) (1-p)/p), (n,): each step is monotone, rounded or not."""
     odds_ratio = p.dtype.type(math.exp(-d))
     q = np.empty_like(p)
     for rows in blocks(p):
@@ -238,7 +224,7 @@ def correct_positives(p: Array, d: float) -> Array:
 
 
 def correct_rows(p: Array, d: Array) -> Array:
-    """p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
+    """Return p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
     _checks.in_unit_interval("probability", p)
     _checks.rows_sum_to_one("probability", p)
     factor = np.exp(d - d.max()).astype(p.dtype)
@@ -264,14 +250,18 @@ def correct_margin(
 
         z = z_s + d
 
-    Exact where probabilities round to 0 or 1.
+    This is exact where probabilities round to 0 or 1.
 
     Parameters
     ----------
     margin : array-like of shape (n,) or (n, K), or float
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
-    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`; any finite shift.
+    shift : float or array-like of shape (K,), optional
+        d in log-odds, any finite number, given as in :func:`correct_probability`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
+        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
+    train_prior, target_prior : optional
+        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -281,7 +271,7 @@ def correct_margin(
     Raises
     ------
     ValueError, TypeError
-        Margins that are not finite; a shift as in :func:`correct_probability`.
+        Margins that are not finite; a shift that :func:`correct_probability` refuses.
 
     Examples
     --------
@@ -320,14 +310,18 @@ def correct_threshold(
 
         correct_probability(p_s, d) >= t   exactly where   p_s >= t_s,  but for rounding
 
-    So decisions do not need every row corrected. Negate the shift for the way back.
+    Decisions then need no corrected probabilities. Negate the shift for the way back.
 
     Parameters
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
-    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
-        As in :func:`correct_probability`, for two classes.
+    shift : float, optional
+        d in log-odds, for two classes, given as in :func:`correct_probability`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
+        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
+    train_prior, target_prior : optional
+        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -337,8 +331,8 @@ def correct_threshold(
     Raises
     ------
     ValueError, TypeError
-        A threshold outside [0, 1], shifts of more than two classes (between which no
-        single threshold decides); a shift as in :func:`correct_probability`.
+        A threshold outside [0, 1], shifts of more than two classes, a shift that
+        :func:`correct_probability` refuses.
 
     Examples
     --------
@@ -389,8 +383,8 @@ def read_sampling_rate(name: str, value: object) -> float:
     found = _checks.number(name, value)
     if not found > 0:
         raise ValueError(
-            f"{name} must be above 0, found {found!r}: a class of which nothing is kept cannot be "
-            "learnt or corrected; 0.02 if one row in fifty was kept, 3 for three copies of each"
+            f"{name} must be above 0, found {found!r}: no model can learn a class without rows, "
+            "and no shift corrects it; 0.02 if one row in fifty was kept, 3 for three copies"
         )
     return found
 

@@ -29,28 +29,15 @@ def prior_weights(
         w_k = tau_k / s_k                     "mean": the weights average to 1
         w_k = (tau_k / s_k) / (tau_1 / s_1)   "positive": label 1 weighs 1
 
-    So a negative weighs (1-tau)/(1-s) s/tau = 1/w times a positive, if negatives were
-    kept at the rate w. The alternative is to correct afterwards (:func:`correct_probability`).
-    In ``experiments/negative_downsampling``, with regularisation tuned alike, boosted trees did
-    as well either way at w = 1/10 (9 of 10 comparisons) and better corrected at 1/50 (7 of 8);
-    at default parameters weights lost more. They win for a linear model that misses a curve,
-    with a lot of data.
+    If negatives were kept at the rate r, a negative weighs 1/r times a positive.
+    The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
 
-    The scale matters to boosters, which compare sums of weighted hessians with fixed
-    numbers: ``min_child_weight`` and ``lambda`` of XGBoost, both 1 by default, and
-    ``min_sum_hessian_in_leaf`` of LightGBM, 1e-3 (its ``lambda_l2`` is 0, and
-    ``min_data_in_leaf`` counts rows regardless of their weight). Where boosting starts, the
-    mean hessian of a row is ::
+    Boosters compare sums of weighted hessians with fixed numbers (``min_child_weight``, ``lambda``,
+    ``min_sum_hessian_in_leaf``). For rare events "mean" makes hessians small and so regularises far
+    more: lower these parameters with it, by tau/s. "positive" hardly changes their strength.
+    ``docs/theory/log_odds.md`` has the figures.
 
-        s (1-s)        without weights
-        tau (1-tau)    "mean"
-        s (1-tau)      "positive"
-
-    For rare events "mean" is therefore by far the stronger regularisation: lower these
-    parameters with it, by tau/s. "positive" hardly changes their strength.
-
-    A Dask Series or Array is taken too: its labels are counted, and its weights are one like it,
-    computed lazily.
+    A Dask Series or Array is taken too: its weights are one like it, computed lazily.
 
     Parameters
     ----------
@@ -101,7 +88,7 @@ def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
 def label_weights(
     order: list[Any], counts: Array, target_prior: float | Mapping[Any, float], normalize: str
 ) -> Array:
-    """The weight of each of the labels, which occur so often, (K,)."""
+    """The weight of each of the labels, (K,), given how many rows each has."""
     if not isinstance(target_prior, Mapping):
         check_zero_one("with a float target_prior", order)
         tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
@@ -121,7 +108,7 @@ def label_weights(
 
 
 def check_zero_one(when: str, labels: list[Any]) -> None:
-    """Raise unless both labels 0 and 1 occur, and no others."""
+    """Raise unless the labels are 0 and 1, both."""
     if labels != [0, 1]:
         raise ValueError(
             f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
