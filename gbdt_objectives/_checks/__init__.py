@@ -1,0 +1,10 @@
+"""Validation of arguments: reject with a clear error, never repair.
+
+Every function returns the argument in the form the maths wants, or raises
+``TypeError`` (wrong kind of thing) or ``ValueError`` (wrong value) with a
+message that names the argument, the value found and what to do.
+"""
+
+from gbdt_objectives._checks.arrays import *
+from gbdt_objectives._checks.labels import *
+from gbdt_objectives._checks.numbers import *

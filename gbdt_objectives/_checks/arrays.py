@@ -1,0 +1,201 @@
+"""Checks of arrays: their kind, dtype, shape, values and weights; and how a message shows them."""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gbdt_objectives._devices import refuse_device
+from gbdt_objectives._workers import several
+
+Array = NDArray[Any]
+
+LARGEST_WEIGHT = 1e30
+"""A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
+
+LEAST_WEIGHT = 1e-100
+"""Of the largest weight: products of two of them are still a float64."""
+
+LONGEST_SHOWN = 120
+"""Characters of a user's value in a message."""
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def shown(value: Any) -> str:
+    """A user's value for a message: its repr, or the beginning of it and how much there is."""
+    if isinstance(value, np.generic) and value.dtype.kind in "biufUS":
+        value = value.item()
+    try:
+        size = int(np.size(value)) if hasattr(value, "shape") else 0
+        if size > 6 or hasattr(value, "toarray"):
+            return _shown_array(value)
+        text = repr(value)
+        if len(text) > LONGEST_SHOWN:
+            text = _SHORT.repr(value)
+            if isinstance(value, list | tuple | dict | set | frozenset):
+                text = f"{text[: LONGEST_SHOWN - 20]} ({len(value)} in all)"
+    except Exception:  # a repr that fails must not hide the message
+        return f"a {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
+
+
+def _shown_array(value: Any) -> str:
+    text = f"{type(value).__name__} of shape {tuple(value.shape)}"
+    if not isinstance(value, np.ndarray):
+        return text
+    return f"{text}, {_SHORT.repr(value.ravel()[:7].tolist())}"[:LONGEST_SHOWN]
+
+
+def not_masked(name: str, values: object) -> None:
+    """Raise if it is a masked array: numpy, and the boosters, would take all its elements."""
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = int(np.ma.getmaskarray(values).sum())
+        raise TypeError(
+            f"{name} is a masked array, with {hidden} of {values.size} elements masked: leave "
+            "these rows out of all arguments (.compressed()) or fill them (.filled(value)); if "
+            "none is masked pass its .data"
+        )
+
+
+def is_dask(values: object) -> bool:
+    """Whether it is a Dask collection; dask is not imported for the answer."""
+    rooms = {base.__module__.split(".")[0] for base in type(values).__mro__}
+    return not rooms.isdisjoint({"dask", "dask_expr"})
+
+
+def not_dask(name: str, values: object) -> None:
+    """Raise if it is a Dask collection, whose rows numpy would gather on this machine."""
+    if is_dask(values):
+        raise TypeError(
+            f"{name} is a Dask {type(values).__name__}, but what it is passed to needs the rows on "
+            "this machine: if it treats each row alone map it over the partitions, otherwise pass "
+            ".compute(), as long as that fits; docs/large_data.md lists what takes Dask collections"
+        )
+
+
+def in_memory(name: str, values: object) -> None:
+    """Raise if numpy would unmask it, or gather it from elsewhere."""
+    not_masked(name, values)
+    not_dask(name, values)
+    refuse_device(name, values)
+
+
+def as_array(name: str, values: ArrayLike) -> Array:
+    """What a user calls an array, of any type and shape, as one."""
+    if type(values) is np.ndarray:  # nearly always, and in every round
+        return values
+    in_memory(name, values)
+    return np.asarray(values)
+
+
+def vector(name: str, values: ArrayLike) -> Array:
+    """A non-empty one-dimensional array of finite real numbers (floats keep their dtype)."""
+    array = real_array(name, values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, found shape {array.shape}")
+    if array.size == 0 and not several():
+        raise ValueError(f"{name} is empty: there must be at least one row")
+    finite(name, array)
+    return array
+
+
+def real_array(name: str, values: ArrayLike) -> Array:
+    """Numbers of any shape as a float array; not yet checked for NaN."""
+    if hasattr(values, "get_label"):
+        raise TypeError(
+            f"{name} must be an array, found a {type(values).__name__}: "
+            "are the arguments swapped? Pass the labels, e.g. data.get_label()"
+        )
+    array = as_array(name, values)
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if array.dtype.kind != "f":
+        raise not_real(name, array.dtype)
+    if not array.dtype.isnative or array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array
+
+
+def not_real(name: str, dtype: object) -> TypeError:
+    return TypeError(
+        f"{name} must hold real numbers, found dtype {dtype}: "
+        "convert it first (missing values and strings are not labels or scores)"
+    )
+
+
+def finite(name: str, array: Array) -> None:
+    """Raise if any element is NaN or infinite."""
+    good = np.isfinite(array)
+    if not good.all():
+        bad = ~good
+        at = tuple(np.argwhere(bad)[0].tolist())
+        where = f"row {at[0]}" + "".join(f", column {k}" for k in at[1:])
+        raise ValueError(
+            f"{name} must be finite, found {array[at]} at {where} ({int(bad.sum())} such of "
+            f"{array.size}): remove or repair these rows first"
+        )
+
+
+def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
+    """None, or one finite weight >= 0 a row, not all of them zero."""
+    if values is None:
+        return None
+    array = row_weights(name, values, rows)
+    if not several():  # other workers may have rows that count
+        some_weight(name, float(array.max()), rows)
+    return array
+
+
+def row_weights(name: str, values: ArrayLike, rows: int) -> Array:
+    """One finite weight >= 0 a row; all of them may be zero."""
+    array = vector(name, values)
+    same_length(name, array, "the labels", rows)
+    if not array.size:  # of a worker without rows
+        return array
+    if array.min() < 0:
+        row = int(np.argmin(array))
+        raise ValueError(f"{name} must not be negative, found {array[row]} at row {row}")
+    if array.max() > LARGEST_WEIGHT:
+        row = int(np.argmax(array))
+        raise ValueError(
+            f"{name} must be at most {LARGEST_WEIGHT:g}, found {array[row]:g} at row {row}: the "
+            "gradients of boosters are float32; divide the weights by their mean"
+        )
+    return array
+
+
+def some_weight(name: str, largest: float, rows: int) -> None:
+    """Raise if the largest of all weights is zero, or as good as."""
+    if largest == 0:
+        raise ValueError(f"{name} is 0 in all {rows} rows: at least one row must count")
+    if largest < LEAST_WEIGHT:
+        raise ValueError(
+            f"{name} is at most {largest:g}: products of such weights are lost in rounding; "
+            "divide the weights by their mean"
+        )
+
+
+def label_weight(dataset: Any) -> tuple[Any, Any]:
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries.
+
+    LightGBM's own get_label keeps what it once returned, whatever set_field did since.
+    """
+    if getattr(dataset, "_handle", None):  # a Dataset that is constructed
+        label, weight = dataset.get_field("label"), dataset.get_field("weight")
+    else:
+        label, weight = dataset.get_label(), dataset.get_weight()
+    return label, None if weight is None or 0 in np.shape(weight) else weight
+
+
+def same_length(name: str, array: Array, other: str, rows: int) -> None:
+    """Raise if ``array`` has not ``rows`` rows."""
+    if array.shape[0] != rows:
+        found = array.shape[0]
+        raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")
