@@ -78,7 +78,7 @@ def check_arguments(
             f"params must be a dict of booster parameters, found {_checks.shown(params)}"
         )
     _check_objective_is_said(function, params, objective)
-    check_objective(objective)
+    check_is_objective(objective)
     if metric is not None or function == "cv":
         check_metric(metric, objective)
     _checks.whole_number("num_boost_round", request.num_boost_round, 1)
@@ -136,7 +136,7 @@ def check_data(name: str, data: object, kind: type) -> None:
         )
 
 
-def check_objective(objective: object) -> None:
+def check_is_objective(objective: object) -> None:
     if isinstance(objective, Objective):
         return
     _checks.check_called("objective", objective)

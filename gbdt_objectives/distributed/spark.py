@@ -207,7 +207,7 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
     for name, instead in INSTEAD.items():
         if name in kwargs:
             raise TypeError(f"{function}() got {name}=: {instead}")
-    _arguments.check_objective(objective)
+    _arguments.check_is_objective(objective)
     assert isinstance(objective, Objective)
     if metric is not None:
         _arguments.check_metric(metric, objective)

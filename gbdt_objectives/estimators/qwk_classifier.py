@@ -270,7 +270,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         _checks.choice("method", self.method, tuple(METHODS))
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
-        check_objective(last_step(self.estimator), self.objective)
+        check_trainable(last_step(self.estimator), self.objective)
         check_early_stopping(last_step(self.estimator), self.early_stopping_rounds)
 
     def _fit_folds(
@@ -448,7 +448,7 @@ def positions_to_labels(t: Array, labels: Array) -> Array:
     return found
 
 
-def check_objective(estimator: Any, objective: object) -> None:
+def check_trainable(estimator: Any, objective: object) -> None:
     own = estimator.get_params().get("objective") if objective is None else objective
     if isinstance(own, Objective) and own.is_by_row:
         raise ValueError(

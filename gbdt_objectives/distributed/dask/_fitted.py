@@ -76,7 +76,7 @@ def fitted_objective(
     array([0, 2])
     """
     client = _train.find_client(client)
-    _arguments.check_objective(objective)
+    _arguments.check_is_objective(objective)
     _arguments.check_booster(booster, xgb.Booster, "get_booster()")
     _arguments.check_data("data", data, xgb_dask.DaskDMatrix)
     config = _train.find_config(timeout, None)

@@ -125,7 +125,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     from distributed import Queue
 
     check_client(client)
-    check_objective(objective)
+    check_objective_adds_up(objective)
     fit = LightGBMFit(objective, _checks.whole_number("timeout", timeout, 1))
     posted = Queue(fit.objective.token, client=client)  # there as long as the context
     before = set(client.ncores())
@@ -400,8 +400,8 @@ def check_client(client: object) -> None:
         raise TypeError("client is asynchronous, but fit of LightGBM waits: pass one that is not")
 
 
-def check_objective(objective: object) -> None:
-    _arguments.check_objective(objective)
+def check_objective_adds_up(objective: object) -> None:
+    _arguments.check_is_objective(objective)
     assert isinstance(objective, Objective)
     if objective.is_by_row:
         raise ValueError(
