@@ -611,7 +611,7 @@ def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["mylosses"], 2, "found 'mylosses': write module:name"),
         (["mylosses:gone"], 2, "has no attribute 'gone'"),
         (["nosuchmodule:gone"], 2, "No module named 'nosuchmodule'"),
-        (["mylosses:MODULE", "--api", "catboost"], 2, "--api must be one of 'xgboost', "),
+        (["mylosses:right", "--api", "catboost"], 2, "--api must be one of 'xgboost', "),
     ],
 )
 def test_command_line(tmp_path, arguments, status, said) -> None:
