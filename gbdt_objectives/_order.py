@@ -15,6 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LABELS = ("y_true", "y")
+SWAPPED = "; are they swapped?"
 OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
 
@@ -37,7 +38,7 @@ def in_order(function: Callable[P, R]) -> Callable[P, R]:
             found = is_of_labels(given.get(label)), is_of_labels(given.get(other))
             if found == (False, True):
                 said = str(error).rstrip(".")
-                error.args = (f"{said}; are they swapped? {first} comes before {second}",)
+                error.args = (f"{said}{SWAPPED} {first} comes before {second}",)
             raise
 
     return ordered

@@ -33,6 +33,7 @@ from gbdt_objectives._command_line.files import (
     read_text,
     write_table,
 )
+from gbdt_objectives._order import SWAPPED
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator",
@@ -95,7 +96,8 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
             except InputError as error:
                 raise Refused(str(error)) from error
             except (ImportError, OSError, TypeError, ValueError) as error:
-                raise Refused(in_options(str(error), context)) from error
+                said, _, _ = str(error).partition(SWAPPED)  # options have no order
+                raise Refused(in_options(said, context)) from error
         told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
         for text in dict.fromkeys(told):
             click.echo(f"Warning: {in_options(text, context)}", err=True)
