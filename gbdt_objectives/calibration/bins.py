@@ -29,7 +29,7 @@ from gbdt_objectives.thresholds import ThresholdStatistics
 Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
 MAX_BINS = 131_072
-"""Different predictions of a Dask collection that are kept apart."""
+"""How many different predictions of a Dask collection are kept apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,9 +99,12 @@ def reliability_bins(
     n_bins = check_bins(n_bins, strategy)
     columns = label_1_columns(y_true, probability, sample_weight)
     if strategy == "uniform":
-        return bins_of_sums(total(partial(uniform_sums, n_bins), columns))
-    counts = count_predictions(columns)
-    return bins_of_sums(counts.bin_sums(counts.ends(n_bins, strategy)))
+        sums: Array = total(partial(uniform_sums, n_bins), columns)
+    else:
+        counts = count_predictions(columns)
+        sums = counts.bin_sums(counts.ends(n_bins, strategy))
+    weight, p, y = sums[:, sums[0] > 0]
+    return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
 @_names.arguments(bins="write n_bins=")
@@ -245,11 +248,6 @@ def uniform_sums(n_bins: int, y_true: Any, probability: Any, sample_weight: Any)
     rows = label_1_rows(y_true, probability, sample_weight)
     b, w = np.searchsorted(equal_width_ends(n_bins), rows.p), rows.w
     return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
-
-
-def bins_of_sums(sums: Array) -> ReliabilityBins:
-    weight, p, y = sums[:, sums[0] > 0]
-    return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
 def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:

@@ -62,21 +62,17 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    return ratio_of_sums(total(ratio_sums, label_1_columns(y_true, probability, sample_weight)))
+    sums: Array = total(ratio_sums, label_1_columns(y_true, probability, sample_weight))
+    prediction, outcome = sums.tolist()
+    if outcome == 0:
+        raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
+    return float(prediction / outcome)
 
 
 def ratio_sums(y_true: Any, probability: Any, sample_weight: Any) -> Array:
     """The sums sum w p and sum w y of a part of the rows."""
     rows = label_1_rows(y_true, probability, sample_weight)
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
-
-
-def ratio_of_sums(sums: Array) -> float:
-    """The first over the second."""
-    prediction, outcome = sums.tolist()
-    if outcome == 0:
-        raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
-    return float(prediction / outcome)
 
 
 @in_order

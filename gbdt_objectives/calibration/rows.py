@@ -39,11 +39,6 @@ class LabelledRows:
         """How many rows there were, those of weight 0 included."""
         return len(self.y) if isinstance(self.kept, slice) else len(self.kept)
 
-    @property
-    def half(self) -> float:
-        """The factor of the halved sum over classes: (n,) has one of two columns already."""
-        return 1.0 if self.p.ndim == 1 else 0.5
-
 
 def probability_rows(
     y_true: ArrayLike,
@@ -105,16 +100,6 @@ def read_sampled_rows(
     return own, keep_rates(negative_keep_rate if rate is None else rate, own.given)[own.kept]
 
 
-def downsampled_rows(
-    rows: LabelledRows, negative_keep_rate: ArrayLike | None
-) -> tuple[LabelledRows, Array]:
-    """The rows with the weights of what they stand for, and the rate r of each."""
-    r = keep_rates(negative_keep_rate, rows.given)[rows.kept]
-    if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
-        _checks.rates_by_row_alone("negative_keep_rate", r < 1, rows.y == 1)
-    return standing_rows(rows, r), r
-
-
 def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
     """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
@@ -150,11 +135,6 @@ def score_rows(
 def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return rows_that_count(y, p, w)
-
-
-def rows_that_count(y: Array, p: Array, w: Array | None) -> LabelledRows:
-    """Rows of checked arrays; None weighs each 1."""
     if w is None:
         return LabelledRows(y, p, np.ones(len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0

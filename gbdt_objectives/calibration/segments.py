@@ -35,7 +35,7 @@ from gbdt_objectives.calibration.rows import (
 from gbdt_objectives.calibration.table import table
 
 SIMILAR = 15
-"""Groups of similar predictions."""
+"""The number of groups of similar predictions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +153,7 @@ def calibration_ratio_by_segment(
           AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
           DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
     """
-    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
+    _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
     by_prediction = isinstance(segments, str)
     if by_prediction:
@@ -313,8 +313,9 @@ class SegmentRule:
         negative_keep_rate: Any = None,
         **segments: Any,
     ) -> SegmentStatistics:
-        columns = y_true, probability, sample_weight, negative_keep_rate
-        own, r = read_sampled_rows(self.rate, *columns)
+        own, r = read_sampled_rows(
+            self.rate, y_true, probability, sample_weight, negative_keep_rate
+        )
         v = standing_rows(own, r).w
         stands = np.ones(len(r))
         if self.similar is not None:
@@ -337,15 +338,8 @@ class SegmentRule:
             values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
             sums = segment_sums(own, v, stands, g[own.kept], len(values))
             filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
-            found.append(
-                ColumnSums(
-                    argument,
-                    name,
-                    [values[k] for k in filled.tolist()],
-                    values if ordered else [],
-                    sums[:, filled],
-                )
-            )
+            occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
+            found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
         return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
 
 
@@ -409,31 +403,24 @@ class BinSums(ColumnSums):
 
 def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     """What columns are called in the result, and the columns, by argument."""
-    names, columns = {}, {}
-    for name, values in named_columns(segments):
-        argument = "segments" if name is None else f"segments[{name!r}]"
-        check_column(argument, values)
-        names[argument] = "segment" if name is None else str(name)
-        columns[argument] = values
-    return names, columns
-
-
-def named_columns(segments: Any) -> list[tuple[Any, Any]]:
-    """Columns by name; None names the only one."""
     if isinstance(segments, Mapping):
-        names = list(segments)
+        columns = {name: segments[name] for name in segments}
     elif hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2:
-        names = list(segments.columns)
+        columns = {name: segments[name] for name in segments.columns}
     else:
         if np.ndim(segments) == 2:
             raise ValueError(
                 f"segments must be one column, (n,), found shape {np.shape(segments)}: pass "
                 "several as a mapping of names to columns or as a data frame"
             )
-        return [(None, segments)]
-    if not names:
+        check_column("segments", segments)
+        return {"segments": "segment"}, {"segments": segments}
+    if not columns:
         raise ValueError("segments has no column: pass at least one")
-    return [(name, segments[name]) for name in names]
+    named = {f"segments[{name!r}]": values for name, values in columns.items()}
+    for argument, values in named.items():
+        check_column(argument, values)
+    return {f"segments[{name!r}]": str(name) for name in columns}, named
 
 
 def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array, bool]:

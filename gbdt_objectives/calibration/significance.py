@@ -21,10 +21,15 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
-from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, probability_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    keep_rates,
+    probability_rows,
+    standing_rows,
+)
 
 HALVINGS = 10
-"""Of the interval in which an end of the confidence interval is looked for."""
+"""How often the range in which an end of the confidence interval lies is halved."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,7 +141,10 @@ def calibration_error_test(
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    standing, r = downsampled_rows(own, negative_keep_rate)
+    r = keep_rates(negative_keep_rate, own.given)[own.kept]
+    if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
+        _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
+    standing = standing_rows(own, r)
     b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
     bins = sum_bins(own, standing.w, r, b)
     error = bins.error(bins.d)
