@@ -153,7 +153,7 @@ def calibration_ratio_by_segment(
           AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
           DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
     """
-    _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
+    level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
     by_prediction = isinstance(segments, str)
     if by_prediction:
@@ -285,9 +285,25 @@ class SegmentStatistics:
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if not self.rows:
             raise ValueError("the statistics hold no rows of weight above 0: add some first")
+        listed = [column.listed() for column in self.columns]
+        names = np.array([column.name for column in self.columns], object)
+        sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
-        lines = [column.fields(unit, level) for column in self.columns]
-        return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
+        found = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
+        low, high = score_limits(found, level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = found.B / found.A
+        return SegmentRatios(
+            column=np.repeat(names, [len(values) for values, _ in listed]),
+            segment=np.concatenate([values for values, _ in listed]),
+            weight=sums[0],
+            probability=found.B * (unit / sums[0]),
+            frequency=found.A * (unit / sums[0]),
+            ratio=ratio,
+            low=low,
+            high=high,
+            p_value=score_test(found),
+        )
 
 
 @dataclass(frozen=True)
@@ -365,8 +381,8 @@ class ColumnSums:
         sums[:, [at[value] for value in other.values]] += other.sums
         return replace(self, values=list(at), order=self.order or other.order, sums=sums)
 
-    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
-        """The fields of SegmentRatios, in the order of the categories, or sorted."""
+    def listed(self) -> tuple[Array, Array]:
+        """The segments and their sums, in the order of the categories, or sorted."""
         at = {value: k for k, value in enumerate(self.values)}
         try:
             listed = [value for value in self.order if value in at] or sorted(at)
@@ -378,8 +394,7 @@ class ColumnSums:
             ) from None
         values = np.empty(len(listed), object)
         values[:] = listed
-        sums = self.sums[:, [at[value] for value in listed]]
-        return fields_of_sums(self.name, values, sums, unit, level)
+        return values, self.sums[:, [at[value] for value in listed]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,11 +409,11 @@ class BinSums(ColumnSums):
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return replace(self, sums=self.sums + other.sums, low=low, high=high)
 
-    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
+    def listed(self) -> tuple[Array, Array]:
         filled = self.low <= self.high
         ranges = zip(self.low[filled], self.high[filled], strict=True)
         names = np.array([f"{low:.3g} to {high:.3g}" for low, high in ranges], object)
-        return fields_of_sums(self.name, names, self.sums[:, filled], unit, level)
+        return names, self.sums[:, filled]
 
 
 def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
@@ -436,28 +451,6 @@ def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array,
             f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
         )
     return np.asarray(category.categories), codes, True
-
-
-def fields_of_sums(
-    name: str, values: Array, sums: Array, unit: float, level: float
-) -> tuple[Array, ...]:
-    """The fields of SegmentRatios from :func:`segment_sums`; ``unit`` is the rows' mean weight."""
-    W, own = sums[0], sums[1:] / unit ** DEGREES[:, np.newaxis]
-    found = score_sums(own)
-    low, high = score_limits(found, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = found.B / found.A
-    return (
-        np.full(len(values), name, object),
-        values,
-        W,
-        found.B * (unit / W),
-        found.A * (unit / W),
-        ratio,
-        low,
-        high,
-        score_test(found),
-    )
 
 
 def standing_of(p: Array, r: Array, true: Array) -> Array:
