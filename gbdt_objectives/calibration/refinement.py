@@ -166,47 +166,30 @@ def split(
 
     ``total`` is the weight of all rows there.
     """
-    binary = len(columns) == 1
-    if loss == "brier_score":
-        parts = [brier_parts(positive, p, total, g) for positive, p in columns]
-        return CalibrationRefinement(*((1.0 if binary else 0.5) * np.sum(parts, axis=0)).tolist())
-    if binary:
+    unit = 0.5 if loss == "brier_score" and len(columns) > 1 else 1.0
+    if loss == "log_loss" and len(columns) == 1:
         columns = [*columns, *((total - positive, 1 - p) for positive, p in columns)]
-    parts = [log_loss_parts(positive, p, total, g) for positive, p in columns]
-    return CalibrationRefinement(*np.sum(parts, axis=0).tolist())
+    parts = [class_terms(loss, positive, p, total, g) for positive, p in columns]
+    return CalibrationRefinement(*(unit * np.sum(parts, axis=0)).tolist())
 
 
-def brier_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
-    """The four parts for one class, which has the weight ``positive`` out of ``total``."""
-    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
-    d = p - P_g[g]
-    calibration = dot(W_g, (P_g - q_g) ** 2) / W
-    refinement = dot(W_g, q_g * (1 - q_g)) / W
-    within = dot(d, total * d - 2 * positive) / W
-    return [calibration, refinement, within, q * (1 - q)]
-
-
-def log_loss_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
-    """Terms of one class; only their sums over all classes are the parts of the log loss."""
+def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array) -> list[float]:
+    """What a class, which has the weight ``positive`` out of ``total``, adds to the four parts."""
     from scipy.special import entr, rel_entr
 
-    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
-    calibration = dot(W_g, rel_entr(q_g, P_g)) / W
-    refinement = dot(W_g, entr(q_g)) / W
-    some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
-    with np.errstate(divide="ignore"):
-        within = dot(positive[some], np.log(P_g[g][some] / p[some])) / W
-    return [calibration, refinement, within, float(entr(q))]
-
-
-def group_means(
-    positive: Array, p: Array, total: Array, g: Array
-) -> tuple[float, Array, float, Array, Array]:
-    """The weights W and W_g and the means q, q_g and P_g of one class."""
-    W_g = np.bincount(g, total)
-    W = float(total.sum())
-    q_g = np.bincount(g, positive) / W_g
-    return W, W_g, float(positive.sum()) / W, q_g, np.bincount(g, total * p) / W_g
+    W_g, W = np.bincount(g, total), float(total.sum())
+    q_g, q = np.bincount(g, positive) / W_g, float(positive.sum()) / W
+    P_g = np.bincount(g, total * p) / W_g
+    if loss == "brier_score":
+        d = p - P_g[g]
+        gap, spread, uncertainty = (P_g - q_g) ** 2, q_g * (1 - q_g), q * (1 - q)
+        within = dot(d, total * d - 2 * positive)
+    else:
+        gap, spread, uncertainty = rel_entr(q_g, P_g), entr(q_g), float(entr(q))
+        some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
+        with np.errstate(divide="ignore"):
+            within = dot(positive[some], np.log(P_g[g][some] / p[some]))
+    return [dot(W_g, gap) / W, dot(W_g, spread) / W, within / W, uncertainty]
 
 
 def number_equal_rows(p: Array) -> Array:
