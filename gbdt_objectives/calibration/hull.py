@@ -82,9 +82,10 @@ class ROCConvexHull:
 
         Parameters
         ----------
-        m, prior
-            As in ``empirical_probability``, with ``prior`` for labels 0 and 1: ``m=0`` is no
-            smoothing, ``m=2`` Laplace's correction.
+        m : float >= 0
+            How many rows the prior is worth: 0 is no smoothing, 2 Laplace's correction.
+        prior : array-like of shape (2,), optional
+            Prior probability of labels 0 and 1. None: 1/2 each.
         monotone : bool
             Smoothing can reverse the order of segments, as it moves small ones further. True: take
             the nearest rising probabilities, by squared error over the rows.

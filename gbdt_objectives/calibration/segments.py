@@ -100,10 +100,8 @@ def calibration_ratio_by_segment(
 
     The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``).
     They stay sound with few events; without any the ratio is inf, above a finite lower limit.
-    Of 20 segments one is beyond its 95 % limits by chance.
 
-    Dask Series or Arrays are taken too, with known categories if they are categorical. Only the
-    distinct segments are gathered, not the rows.
+    Dask Series or Arrays are taken too, with known categories if they are categorical.
 
     Parameters
     ----------
@@ -113,10 +111,11 @@ def calibration_ratio_by_segment(
         Probability of label 1 in the full population. For one of several classes pass
         ``y_true == label`` and its column.
     segments : array-like of shape (n,), mapping or data frame of such, or "prediction"
-        The segment of each row, of any type but float NaN; several named columns are taken one
-        after the other. "prediction": bins of the prediction, with ``n_bins=1`` all rows together.
+        The segment of each row, of any type but float NaN. Categories keep their order; several
+        named columns are taken one after the other. "prediction": bins of the prediction, with
+        ``n_bins=1`` all rows together.
     n_bins, strategy
-        Bins of "prediction", as in :func:`expected_calibration_error`; "events" bins have the same
+        Bins of "prediction", as in :func:`expected_calibration_error`. "events" bins have the same
         expected number of outcomes, and so about the same uncertainty.
     negative_keep_rate : float or array-like of shape (n,), optional
         Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,

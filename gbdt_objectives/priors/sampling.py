@@ -76,11 +76,8 @@ def negative_downsample(
             f"y is a Dask {type(y).__name__}, whose rows have no positions: write "
             "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
         )
-    kept: float | Array
-    if np.ndim(negative_keep_rate) == 0:
-        kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        kept = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
+    read = _checks.keep_rates if np.ndim(negative_keep_rate) else _checks.keep_rate
+    kept = read("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     if isinstance(kept, np.ndarray):
         _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
