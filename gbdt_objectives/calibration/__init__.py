@@ -2,10 +2,10 @@
 
 Conventions of this room
 ------------------------
-n rows, K classes. ``probability``: in [0, 1], shape (n,), of label 1, with labels 0 and 1;
+n rows, K classes. ``probability``: in [0, 1]; shape (n,), of label 1, with labels 0 and 1;
 or (n, K), a column per class, with ``labels`` for the class of each column (None: 0 to
 K-1), and rows that sum to 1 to 1e-4. ``score``: shape (n,), any scale, higher for label 1.
-``sample_weight``: shape (n,), >= 0, or None for all ones; w means the same as w copies of
+``sample_weight``: shape (n,), >= 0, or None for all ones; a weight w means w copies of
 the row, and rows of weight 0 do not count. Errors are means over rows.
 """
 

@@ -8,20 +8,20 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.newton import logistic_loss, minimize_convex
 
 COARSE = 16
-"""Of many rows, one in so many gives a start."""
+"""Among many rows, the start is fitted to one in so many."""
 
 SANE = 30.0
-"""A start with larger parameters, of features of spread 1, comes of rows it nearly separates."""
+"""Larger parameters, for features of spread 1, come from rows that the start nearly separates."""
 
 
 def log_probabilities(z: Array) -> tuple[Array, Array]:
-    """ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
+    """The ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
     tail = np.log1p(np.exp(-np.abs(z)))
     return np.minimum(z, 0) - tail, np.maximum(z, 0) + tail
 
 
 def fit_beta_map(z: Array, target: Array, w: Array) -> tuple[float, float, float]:
-    """a, b >= 0 and c of greatest likelihood; targets may lie between 0 and 1."""
+    """The parameters a, b >= 0 and c of greatest likelihood; targets may lie between 0 and 1."""
     share = w / w.sum()
     mean = float(share @ target)
     X, units = np.ones((3, len(z))), np.ones(2)

@@ -29,7 +29,7 @@ from gbdt_objectives.thresholds import ThresholdStatistics
 Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
 MAX_BINS = 131_072
-"""Different predictions of a Dask collection that are kept apart."""
+"""How many different predictions of a Dask collection are kept apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,29 +64,28 @@ def reliability_bins(
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
 
-    Dask Series or Arrays are taken too. Where they hold more than 131,072 different probabilities,
-    those that share a bin of :class:`gbdt_objectives.thresholds.ThresholdStatistics` stay
-    together, as equal
-    ones do: what the bins hold is exact, and their weights, or events, are as equal as that allows.
+    Dask Series or Arrays are taken too. If they hold more than 131,072 different probabilities,
+    very similar ones stay together as equal ones do: what the bins hold is exact, and their
+    weights, or events, are as equal as that allows.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1.
     probability : array-like of shape (n,)
-        Of label 1.
+        Probability of label 1.
     n_bins, strategy, sample_weight
-        As in :func:`expected_calibration_error`.
+        Bins, and weights >= 0, as in :func:`expected_calibration_error`.
 
     Returns
     -------
     ReliabilityBins
-        In ascending order of ``probability``.
+        Bins in ascending order of ``probability``.
 
     Raises
     ------
     ValueError
-        As :func:`expected_calibration_error`; probabilities (n, K).
+        Probabilities (n, K); an argument that :func:`expected_calibration_error` refuses.
 
     Examples
     --------
@@ -100,9 +99,12 @@ def reliability_bins(
     n_bins = check_bins(n_bins, strategy)
     columns = label_1_columns(y_true, probability, sample_weight)
     if strategy == "uniform":
-        return bins_of_sums(total(partial(uniform_sums, n_bins), columns))
-    counts = count_predictions(columns)
-    return bins_of_sums(counts.bin_sums(counts.ends(n_bins, strategy)))
+        sums: Array = total(partial(uniform_sums, n_bins), columns)
+    else:
+        counts = count_predictions(columns)
+        sums = counts.bin_sums(counts.ends(n_bins, strategy))
+    weight, p, y = sums[:, sums[0] > 0]
+    return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
 @_names.arguments(bins="write n_bins=")
@@ -122,29 +124,27 @@ def expected_calibration_error(
 
         ECE = sum_b W_b/W |mean p_b - mean y_b|
 
-    It depends on the bins, is above 0 even for perfect probabilities (by chance), and is 0
-    if the base rate is predicted for everyone: look at it, but do not stop early or choose
-    models by it. For several classes it is that of the predicted class: y is whether the
-    most probable class (the first of equals) is right, p its probability. For a single
-    class pass ``y_true == label`` and its column.
+    It depends on the bins, is above 0 by chance even for perfect probabilities, and is 0
+    if the base rate is predicted for everyone: do not choose models by it.
+    For several classes y is whether the most probable class (the first of equals) is right, and p
+    its probability. For a single class pass ``y_true == label`` and its column.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
-        Of label 1, or of each class; (n, 2) is about the predicted class, not label 1.
+        Probability of label 1, or of each class; (n, 2) is about the predicted class, not label 1.
     n_bins : int from 1 to 1,000,000
         Number of bins.
     strategy : {"quantile", "uniform", "events"}
-        "quantile": equal total weight in each bin, as nearly as equal predictions, which
-        stay together, allow. "uniform": ((b-1)/n_bins, b/n_bins], the first including 0.
-        "events": equal sums of predictions in each bin instead of equal weight, for rare
-        events on logarithmic axes, which show the relative error.
+        "quantile": nearly equal total weight in each bin; equal predictions stay together.
+        "uniform": ((b-1)/n_bins, b/n_bins], the first including 0. "events": equal sums of
+        predictions in each bin, for rare events on logarithmic axes, which show the relative error.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
@@ -195,9 +195,9 @@ def predicted_class(rows: LabelledRows) -> LabelledRows:
 
 @dataclass(frozen=True, eq=False)
 class PredictionCounts:
-    """Weights at the d different predictions of rows, or in narrow bins of them.
+    """Weights at the distinct predictions of rows, or in narrow bins of them, rising.
 
-    ``high``, ``p``: the highest and the mean prediction of each bin, rising; ``rows``: how many.
+    ``high``, ``p``: the highest and the mean prediction of each bin. ``rows``: the number of rows.
     """
 
     high: Array
@@ -208,7 +208,6 @@ class PredictionCounts:
 
     @staticmethod
     def of(rows: LabelledRows) -> PredictionCounts:
-        """Every prediction on its own."""
         p, positive, negative = group_ties(rows)
         return PredictionCounts(p, p, positive + negative, positive, len(rows.y))
 
@@ -218,14 +217,14 @@ class PredictionCounts:
         return equal_share_ends(self.high, share, n_bins)
 
     def bin_sums(self, ends: Array) -> Array:
-        """sum w, sum w p and sum w y of each bin, (3, B)."""
+        """Sums of w, w p and w y in each bin, (3, B)."""
         b = np.searchsorted(ends, self.high)
         terms = (self.weight, self.weight * self.p, self.positive)
         return np.array([np.bincount(b, x, minlength=len(ends) + 1) for x in terms])
 
 
 def count_predictions(columns: dict[str, Any], rate: float | None = None) -> PredictionCounts:
-    """Of rows that weigh what they stand for, with their rates in ``columns`` or all one ``rate``.
+    """Counts of rows that weigh what they stand for; ``rate`` is that of all if no column has it.
 
     Arrays have each prediction on its own; those of Dask share bins if they are many.
     """
@@ -245,16 +244,10 @@ def add_predictions(
 
 
 def uniform_sums(n_bins: int, y_true: Any, probability: Any, sample_weight: Any) -> Array:
-    """sum w, sum w p and sum w y of each bin of equal width, (3, n_bins), which add up."""
+    """Sums of w, w p and w y in each bin of equal width, (3, n_bins)."""
     rows = label_1_rows(y_true, probability, sample_weight)
     b, w = np.searchsorted(equal_width_ends(n_bins), rows.p), rows.w
     return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
-
-
-def bins_of_sums(sums: Array) -> ReliabilityBins:
-    """The bins that are not empty."""
-    weight, p, y = sums[:, sums[0] > 0]
-    return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
 def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:

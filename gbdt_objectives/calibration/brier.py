@@ -32,13 +32,13 @@ def brier_score(
     y_true : array-like of shape (n,)
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
-        Of label 1, or of each class.
+        Probability of label 1, or of each class.
     scale_by_half : bool
         False: without the 1/2, as scikit-learn for K classes.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
@@ -69,11 +69,10 @@ def brier_score(
 
 
 def row_terms(rows: LabelledRows, scale_by_half: bool) -> Array:
-    """The term of each row."""
     if rows.p.ndim == 1:
-        error = (rows.p - rows.y) ** 2
+        error = 2 * (rows.p - rows.y) ** 2
     else:
         d = rows.p.copy()
         d[np.arange(len(d)), rows.y] -= 1
         error = np.einsum("ij,ij->i", d, d)
-    return error * (rows.half if _checks.flag("scale_by_half", scale_by_half) else 2 * rows.half)
+    return error / 2 if _checks.flag("scale_by_half", scale_by_half) else error

@@ -82,23 +82,23 @@ class ROCConvexHull:
 
         Parameters
         ----------
-        m, prior
-            As in ``empirical_probability``, with ``prior`` for labels 0 and 1: ``m=0`` is no
-            smoothing, ``m=2`` Laplace's correction.
+        m : float >= 0
+            How many rows the prior is worth: 0 is no smoothing, 2 Laplace's correction.
+        prior : array-like of shape (2,), optional
+            Prior probability of labels 0 and 1. None: 1/2 each.
         monotone : bool
-            Smoothing moves small segments further than large ones, which can reverse
-            their order. True: take the nearest rising probabilities, by squared error
-            over the rows. Segments and their counts stay as they are.
+            Smoothing can reverse the order of segments, as it moves small ones further. True: take
+            the nearest rising probabilities, by squared error over the rows.
 
         Returns
         -------
         ndarray of shape (S,)
-            In ascending order unless smoothed; strictly so without smoothing.
+            Probabilities, strictly rising without smoothing.
 
         Raises
         ------
         ValueError
-            As ``empirical_probability``.
+            An argument that ``empirical_probability`` refuses.
         """
         from sklearn.isotonic import isotonic_regression
 
@@ -119,9 +119,8 @@ def roc_convex_hull(
 
         p = (positives of the segment) / (rows of the segment)
 
-    which is the isotonic regression of the labels on the score; the classifier it gives
-    has the hull as its ROC curve. Fit it on scores of rows that the model was not trained
-    on: with few rows the hull follows every accident.
+    This is the isotonic regression of the labels on the score, a classifier that has the hull as
+    its ROC curve. Fit it on scores of rows that the model was not trained on.
 
     Parameters
     ----------
@@ -130,16 +129,14 @@ def roc_convex_hull(
     score : array-like of shape (n,)
         Finite, on any scale, higher for label 1. Equal scores are in one segment.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row. Neighbouring segments of
-        equal proportion are merged; rounding can hide that they are equal unless weights
-        are whole numbers.
+        Weights >= 0; w means w copies of the row. Neighbouring segments of equal proportion are
+        merged, unless rounding of weights that are not whole numbers hides that they are equal.
 
     Returns
     -------
     ROCConvexHull
         ``fpr``, ``tpr``, ``thresholds`` of the points; ``auc``, ``hull_auc``; ``low``,
-        ``high``, ``positive``, ``negative`` of the segments; and ``probability()``, the
-        map, optionally smoothed.
+        ``high``, ``positive``, ``negative`` of the segments; and the map ``probability()``.
 
     Raises
     ------
@@ -154,8 +151,7 @@ def roc_convex_hull(
     --------
     >>> import numpy as np
     >>> from gbdt_objectives.calibration import roc_convex_hull
-    >>> y = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]
-    >>> hull = roc_convex_hull(y, np.arange(10, 0, -1))
+    >>> hull = roc_convex_hull([1, 1, 0, 1, 1, 0, 1, 1, 0, 0], np.arange(10, 0, -1))
     >>> hull.probability(m=2)
     array([0.25 , 0.625, 0.75 ])
     >>> hull
@@ -193,16 +189,10 @@ def find_segment_ends(positive: Array, negative: Array) -> Array:
     total = positive + negative
     m = isotonic_regression(positive / total, sample_weight=total)
     ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1], [True])))
-    p = proportion(positive, negative, ends)
+    P, n = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(total, ends[:-1])
+    p = P / n
     rises = np.concatenate(([True], p[1:] > p[:-1], [True]))  # the fit rounds equals apart
     return ends[rises]
-
-
-def proportion(positive: Array, negative: Array, ends: Array) -> Array:
-    """The share of positives in each segment."""
-    P, Q = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
-    p: Array = P / (P + Q)
-    return p
 
 
 def area(positive: Array, negative: Array) -> float:
@@ -213,7 +203,7 @@ def area(positive: Array, negative: Array) -> float:
 
 
 def rate_from_top(weight: Array) -> Array:
-    """Share of the weight at the highest segments, 0 to S of them; ends at exactly 1."""
+    """The share of the weight in the 0 to S highest segments; the last is exactly 1."""
     sums = from_zero(weight[::-1])
     rate: Array = sums / sums[-1]
     return rate

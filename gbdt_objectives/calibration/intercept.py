@@ -12,9 +12,9 @@ LARGEST = 1e15
 
 
 def find_shift(y: Array, z: Array, w: Array) -> float:
-    """b with sum w sigmoid(z + b) = sum w y.
+    """The shift b with sum w sigmoid(z + b) = sum w y.
 
-    ``y`` labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
+    ``y`` are labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
     finite ones must make up for their errors, and together give P of label 1, N of label 0.
     """
     from scipy.optimize import brentq

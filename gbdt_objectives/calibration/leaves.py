@@ -11,7 +11,7 @@ from gbdt_objectives.calibration.smoothing import empirical_probability
 
 
 def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
-    """pi, (K,): given, uniform if None, or the shares of the weight of each class."""
+    """The prior pi, (K,): as given, uniform if None, or the shares of the weight of each class."""
     K = len(class_weight)
     if isinstance(prior, str):
         _checks.choice("prior", prior, ("base_rate",))

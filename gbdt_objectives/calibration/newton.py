@@ -48,13 +48,13 @@ def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
 
 
 def free_gradient(gradient: Array, theta: Array, lowest: Array) -> float:
-    """The largest element that is not up against a bound."""
+    """The largest element of the gradient that is not up against a bound."""
     bound = (theta <= lowest) & (gradient > 0)
     return float(np.abs(np.where(bound, 0, gradient)).max())
 
 
 def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
-    """argmin of g x + x H x / 2 over x >= ``lowest``; H may be singular by rounding."""
+    """The minimum x >= ``lowest`` of g x + x H x / 2; H may be singular by rounding."""
     from scipy.optimize import lsq_linear
 
     ridge = 1e-14 * np.trace(hessian) + 1e-300

@@ -1,7 +1,7 @@
-"""Class probabilities of a score of ordered classes: proportional odds on a curve of the score.
+"""Class probabilities from a score of ordered classes: proportional odds on a curve of the score.
 
-Symbols: y class position 0..K-1, s score, w weight; f(s) a latent score that rises with s;
-P(y <= k) = sigma(theta_{k+1} - f), with thresholds theta of least loss for any f.
+Symbols: y is the class position 0..K-1, s the score, w the weight; f(s) a latent score that rises
+with s; P(y <= k) = sigma(theta_{k+1} - f), with thresholds theta of least loss for any f.
 """
 
 from __future__ import annotations
@@ -18,27 +18,30 @@ from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_p
 from gbdt_objectives.objectives import Objective, ordinal_logit_objective
 
 PENALTY = 0.01
-"""Of the squared coefficients, beside the loss of all rows: without effect but where the score
+"""Weight of the squared coefficients beside the loss of all rows. It only matters where the score
 separates classes, and nothing else would end their growth."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrdinalCurve:
-    """f as a polygon through ``score`` and ``latent`` (P,); the objective has the thresholds."""
+    """A polygon f through ``score`` and ``latent`` (P,); the objective has the thresholds."""
 
     score: Array
     latent: Array
     objective: Objective
 
     def __call__(self, score: Array) -> Array:
-        """Probabilities (n, K); beyond the scores that were seen those of the last one."""
+        """Probabilities (n, K); beyond the scores seen in fitting they stay constant."""
         return self.objective.class_probability(np.interp(score, self.score, self.latent))
 
 
 @dataclass(frozen=True, eq=False)
 class LaterCurve:
-    """The curve of these rows, fitted when it is first called: that takes as long as a few models,
-    and classes do not need it. A copy sent elsewhere has the curve, not the rows."""
+    """The curve of these rows, fitted when it is first called.
+
+    Fitting takes as long as a few models, and classes do not need it. A pickle has the curve, not
+    the rows.
+    """
 
     position: Array
     score: Array
@@ -57,11 +60,10 @@ class LaterCurve:
 
 
 def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) -> OrdinalCurve:
-    """The curve of least BIC among natural splines in the normal score, with 2, 3 and 5 knots, and
-    none. One that falls somewhere is pooled until it does not; cumulative curves of one latent
-    score never cross.
+    """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots.
 
-    Given rows of positive weight in ascending order of score.
+    Where a curve falls it is pooled until it does not; cumulative curves of one latent score never
+    cross. Rows must have positive weight and come in ascending order of score.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -85,14 +87,14 @@ def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) ->
 
 
 class Cells(NamedTuple):
-    """Weight w of the rows of class y in a pool; all of shape (c,)."""
+    """The weight w of the rows of class y in a pool; all have shape (c,)."""
 
     pool: Array
     y: Array
     w: Array
 
     def loss_and_slope(self, objective: Objective, f: Array) -> tuple[float, Array]:
-        """At f of each pool with thresholds of least loss, and its derivative by f, (P,)."""
+        """The loss with thresholds of least loss, and its derivative by f, (P,)."""
         at = f[self.pool]
         fitted = objective.fitted(self.y, at, self.w)
         gradient, _ = fitted.gradient_hessian(self.y, at, self.w)
@@ -101,7 +103,7 @@ class Cells(NamedTuple):
 
 
 def minimize_loss(objective: Objective, X: Array, cells: Cells) -> Array:
-    """f = X beta of least loss, (P,)."""
+    """The curve f = X beta of least loss, (P,)."""
     from scipy.optimize import minimize
 
     if not X.shape[1]:

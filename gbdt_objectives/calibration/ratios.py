@@ -1,4 +1,4 @@
-"""Two ratios by which click prediction is judged: of means, and of entropies."""
+"""The ratio of mean prediction to mean outcome, and the normalized entropy."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def calibration_ratio(
     y_true : array-like of shape (n,)
         Labels 0 and 1; 1 must occur.
     probability : array-like of shape (n,)
-        Of label 1. For one of several classes pass ``y_true == label`` and its column.
+        Probability of label 1. For one of several classes pass ``y_true == label`` and its column.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
@@ -62,21 +62,17 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    return ratio_of_sums(total(ratio_sums, label_1_columns(y_true, probability, sample_weight)))
-
-
-def ratio_sums(y_true: Any, probability: Any, sample_weight: Any) -> Array:
-    """sum w p and sum w y, which add up."""
-    rows = label_1_rows(y_true, probability, sample_weight)
-    return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
-
-
-def ratio_of_sums(sums: Array) -> float:
-    """The first over the second."""
+    sums: Array = total(ratio_sums, label_1_columns(y_true, probability, sample_weight))
     prediction, outcome = sums.tolist()
     if outcome == 0:
         raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
     return float(prediction / outcome)
+
+
+def ratio_sums(y_true: Any, probability: Any, sample_weight: Any) -> Array:
+    """The sums sum w p and sum w y of a part of the rows."""
+    rows = label_1_rows(y_true, probability, sample_weight)
+    return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 
 @in_order
@@ -100,11 +96,11 @@ def normalized_entropy(
     y_true : array-like of shape (n,)
         Labels 0 and 1, or with (n, K) the classes in ``labels``; at least two occur.
     probability : array-like of shape (n,) or (n, K)
-        Of label 1, or of each class.
+        Probability of label 1, or of each class.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
@@ -115,13 +111,11 @@ def normalized_entropy(
     Raises
     ------
     ValueError
-        One class only, probabilities outside [0, 1], rows that do not sum to 1, bad
-        weights.
+        One class only, probabilities outside [0, 1], rows that do not sum to 1, bad weights.
 
     References
     ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook",
-    section 3.
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3.
 
     Examples
     --------
@@ -145,7 +139,7 @@ def normalized_entropy(
 
 
 def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
-    """log p_c of each row."""
+    """The logarithm of the probability of each row's class."""
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:
             return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))

@@ -1,6 +1,6 @@
 """The Brier score or the log loss in parts: how well calibrated, how well told apart.
 
-Symbols: g a group of rows, W_g its weight and W that of all, p and c a row's probabilities
+Symbols: g is a group of rows, W_g its weight and W that of all, p and c are a row's probabilities
 and class, P_g their mean and q_g the class frequencies in the group, q those of all rows.
 """
 
@@ -25,7 +25,7 @@ from gbdt_objectives.calibration.table import table
 class CalibrationRefinement:
     """The half Brier score or the log loss in parts; made by :func:`calibration_refinement`.
 
-    All are means over rows; times the total weight they are sums.
+    Every part is a mean over rows.
 
     Attributes
     ----------
@@ -88,37 +88,33 @@ def calibration_refinement(
         within        mean of 1/2 sum_i d_i (d_i - 2 I[c = i])  mean of log P_gc/p_c
         uncertainty                1/2 sum_i q_i (1 - q_i)      sum_i -q_i log q_i
 
-    with d = p - P_g. The first three add up to ``brier_score``, or to the mean of -log p_c. Better
-    probabilities for the same groups can lower the first; only a better ranking or finer groups
-    the second. The log loss is inf, in ``calibration`` or ``within``, where a class occurs
-    whose probability was 0.
+    with d = p - P_g. The first three add up to ``brier_score``, or to the mean of -log p_c, which
+    is inf where a class occurs whose probability was 0. Better probabilities for the same groups
+    can lower the first; only a better ranking or finer groups the second.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
-        Of label 1, or of each class.
+        Probability of label 1, or of each class.
     partition : {"prediction", "isotonic"} or array-like of shape (n,)
-        How the rows are grouped. "prediction": rows of equal prediction form a group, for
-        models with few distinct predictions; if all differ, nothing is left to refine and
-        everything is calibration loss. "isotonic": the segments of the isotonic fit, the
-        usual choice for continuous predictions, for (n,) only; ``miscalibration`` and
-        ``discrimination`` are then those of CORP, both >= 0. An array: the group of each
-        row, of any type, for instance its leaf.
+        How rows are grouped. "prediction": by equal prediction, for models with few distinct ones.
+        "isotonic": the segments of the isotonic fit, for continuous predictions (n,);
+        ``miscalibration`` and ``discrimination`` are then those of CORP, both >= 0. An array: the
+        group of each row, of any type, for instance its leaf.
     loss : {"brier_score", "log_loss"}
-        What is split. The Brier score is halved, as :func:`brier_score`, and hardly notices
-        the calibration of rare events; the log loss does, in nats.
+        What is split: the halved Brier score, or the log loss in nats, which notices the
+        calibration of rare events better.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
     CalibrationRefinement
-        ``calibration``, ``refinement``, ``within``, ``uncertainty``, ``total``,
-        ``miscalibration``, ``discrimination``.
+        The four parts, and ``total``, ``miscalibration``, ``discrimination``.
 
     Raises
     ------
@@ -128,25 +124,16 @@ def calibration_refinement(
 
     References
     ----------
-    Murphy (1973), Journal of Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe
-    (2008), Weather and Forecasting 23(4), for the parts within groups; Bröcker (2009),
-    Quarterly Journal of the Royal Meteorological Society 135, for other losses; Dimitriadis,
-    Gneiting & Jordan (2021), PNAS 118(8), for isotonic segments (CORP).
+    Murphy (1973), Journal of Applied Meteorology 12(4); Stephenson, Coelho & Jolliffe (2008),
+    Weather and Forecasting 23(4), for the parts within groups; Bröcker (2009), QJRMS 135, for other
+    losses; Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8), for isotonic segments (CORP).
 
     Examples
     --------
     >>> from gbdt_objectives.calibration import calibration_refinement
-    >>> y = [0] * 6 + [1] * 3 + [2]
-    >>> parts = calibration_refinement(y, [[0.5, 0.3, 0.2]] * 10)
-    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)
-    (0.01, 0.27, 0.28)
-    >>> parts = calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic")
-    >>> print(parts)
+    >>> print(calibration_refinement([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.7], partition="isotonic"))
        total  calibration  refinement    within  uncertainty  miscalibration  discrimination
       0.2375      0.02625       0.125   0.08625         0.25          0.1125           0.125
-    >>> parts = calibration_refinement([0, 1, 1, 1], [0.5] * 4, loss="log_loss")
-    >>> round(parts.calibration, 4), round(parts.refinement, 4), round(parts.total, 4)
-    (0.1308, 0.5623, 0.6931)
     """
     _checks.choice("loss", loss, ("brier_score", "log_loss"))
     rows = probability_rows(y_true, probability, labels, sample_weight)
@@ -177,49 +164,32 @@ def split(
 ) -> CalibrationRefinement:
     """The parts, from the weight and the probability of all classes, or of label 1.
 
-    ``total`` is the weight of each row of both.
+    ``total`` is the weight of all rows there.
     """
-    binary = len(columns) == 1
-    if loss == "brier_score":
-        parts = [brier_parts(positive, p, total, g) for positive, p in columns]
-        return CalibrationRefinement(*((1.0 if binary else 0.5) * np.sum(parts, axis=0)).tolist())
-    if binary:
+    unit = 0.5 if loss == "brier_score" and len(columns) > 1 else 1.0
+    if loss == "log_loss" and len(columns) == 1:
         columns = [*columns, *((total - positive, 1 - p) for positive, p in columns)]
-    parts = [log_loss_parts(positive, p, total, g) for positive, p in columns]
-    return CalibrationRefinement(*np.sum(parts, axis=0).tolist())
+    parts = [class_terms(loss, positive, p, total, g) for positive, p in columns]
+    return CalibrationRefinement(*(unit * np.sum(parts, axis=0)).tolist())
 
 
-def brier_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
-    """The four parts for one class; ``positive`` of the weight ``total`` is of that class."""
-    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
-    d = p - P_g[g]
-    calibration = dot(W_g, (P_g - q_g) ** 2) / W
-    refinement = dot(W_g, q_g * (1 - q_g)) / W
-    within = dot(d, total * d - 2 * positive) / W
-    return [calibration, refinement, within, q * (1 - q)]
-
-
-def log_loss_parts(positive: Array, p: Array, total: Array, g: Array) -> list[float]:
-    """The same of the log loss; only their sums over all classes are parts."""
+def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array) -> list[float]:
+    """What a class, which has the weight ``positive`` out of ``total``, adds to the four parts."""
     from scipy.special import entr, rel_entr
 
-    W, W_g, q, q_g, P_g = group_means(positive, p, total, g)
-    calibration = dot(W_g, rel_entr(q_g, P_g)) / W
-    refinement = dot(W_g, entr(q_g)) / W
-    some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
-    with np.errstate(divide="ignore"):
-        within = dot(positive[some], np.log(P_g[g][some] / p[some])) / W
-    return [calibration, refinement, within, float(entr(q))]
-
-
-def group_means(
-    positive: Array, p: Array, total: Array, g: Array
-) -> tuple[float, Array, float, Array, Array]:
-    """W, W_g, q, q_g and P_g of one class."""
-    W_g = np.bincount(g, total)
-    W = float(total.sum())
-    q_g = np.bincount(g, positive) / W_g
-    return W, W_g, float(positive.sum()) / W, q_g, np.bincount(g, total * p) / W_g
+    W_g, W = np.bincount(g, total), float(total.sum())
+    q_g, q = np.bincount(g, positive) / W_g, float(positive.sum()) / W
+    P_g = np.bincount(g, total * p) / W_g
+    if loss == "brier_score":
+        d = p - P_g[g]
+        gap, spread, uncertainty = (P_g - q_g) ** 2, q_g * (1 - q_g), q * (1 - q)
+        within = dot(d, total * d - 2 * positive)
+    else:
+        gap, spread, uncertainty = rel_entr(q_g, P_g), entr(q_g), float(entr(q))
+        some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
+        with np.errstate(divide="ignore"):
+            within = dot(positive[some], np.log(P_g[g][some] / p[some]))
+    return [dot(W_g, gap) / W, dot(W_g, spread) / W, within / W, uncertainty]
 
 
 def number_equal_rows(p: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Rows as the maths wants them: labels, probabilities or scores, weights, checked."""
+"""Checked rows: labels, probabilities or scores, weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LabelledRows:
     """Rows of weight above 0, everything float64 but class positions.
 
     ``y``: labels 0 and 1 if ``p`` is (n,), positions of the columns if it is (n, K).
-    ``kept``: which of the given rows these are.
+    ``kept``: an index of these rows among the given ones.
     """
 
     y: Array
@@ -27,7 +27,7 @@ class LabelledRows:
     kept: Any
 
     def columns(self) -> Iterator[tuple[Array, Array]]:
-        """Whether a row is of the class, and its probability: one class or all K."""
+        """Yield whether rows are of a class, and its probability: label 1 or all K classes."""
         if self.p.ndim == 1:
             yield self.y, self.p
         else:
@@ -39,11 +39,6 @@ class LabelledRows:
         """How many rows there were, those of weight 0 included."""
         return len(self.y) if isinstance(self.kept, slice) else len(self.kept)
 
-    @property
-    def half(self) -> float:
-        """Half a sum over classes, as a share of the sum over columns: (n,) has one of two."""
-        return 1.0 if self.p.ndim == 1 else 0.5
-
 
 def probability_rows(
     y_true: ArrayLike,
@@ -51,7 +46,6 @@ def probability_rows(
     labels: ArrayLike | None,
     sample_weight: ArrayLike | None,
 ) -> LabelledRows:
-    """Rows from the arguments of the functions of this room."""
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
         check_no_columns(labels)
@@ -69,7 +63,7 @@ def probability_rows(
 
 
 def check_no_columns(labels: ArrayLike | None) -> None:
-    """Raise for names of columns that probabilities (n,) have not."""
+    """Raise if ``labels`` name columns, which probabilities (n,) do not have."""
     if labels is not None:
         raise ValueError(
             "labels name the columns of (n, K) probabilities, but probability is (n,), of "
@@ -78,7 +72,7 @@ def check_no_columns(labels: ArrayLike | None) -> None:
 
 
 def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[str, Any]:
-    """The columns, of arrays or Dask collections, of rows with probabilities (n,)."""
+    """The columns of rows with probabilities (n,), arrays or Dask collections."""
     if np.ndim(probability) != 1:
         raise ValueError(
             f"probability must be (n,), of label 1, found shape {np.shape(probability)}: pass one "
@@ -90,7 +84,6 @@ def label_1_columns(y_true: Any, probability: Any, sample_weight: Any) -> dict[s
 def label_1_rows(
     y_true: ArrayLike, probability: ArrayLike, sample_weight: ArrayLike | None
 ) -> LabelledRows:
-    """Rows with probabilities (n,)."""
     label_1_columns(y_true, probability, sample_weight)  # which checks the shape
     return probability_rows(y_true, probability, None, sample_weight)
 
@@ -102,29 +95,18 @@ def read_sampled_rows(
     sample_weight: Any,
     negative_keep_rate: Any = None,
 ) -> tuple[LabelledRows, Array]:
-    """Rows with probabilities (n,), and the rate r of each, ``rate`` or its own."""
+    """Rows with probabilities (n,), and the rate r of each: ``rate``, or its own."""
     own = label_1_rows(y_true, probability, sample_weight)
     return own, keep_rates(negative_keep_rate if rate is None else rate, own.given)[own.kept]
 
 
-def downsampled_rows(
-    rows: LabelledRows, negative_keep_rate: ArrayLike | None
-) -> tuple[LabelledRows, Array]:
-    """The rows weighing as much as what they stand for, w for positives and w/r for negatives,
-    and the rate r of each."""
-    r = keep_rates(negative_keep_rate, rows.given)[rows.kept]
-    if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
-        _checks.rates_by_row_alone("negative_keep_rate", r < 1, rows.y == 1)
-    return standing_rows(rows, r), r
-
-
 def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
-    """The rows with the weights of what they stand for."""
+    """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
 
 
 def keep_rates(value: ArrayLike | None, n: int) -> Array:
-    """``negative_keep_rate`` as one rate a row; None for 1."""
+    """The rate of each row from ``negative_keep_rate``; None means 1."""
     if value is None:
         return np.ones(n)
     if np.ndim(value) == 0:
@@ -153,11 +135,6 @@ def score_rows(
 def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -> LabelledRows:
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return rows_that_count(y, p, w)
-
-
-def rows_that_count(y: Array, p: Array, w: Array | None) -> LabelledRows:
-    """Rows of checked arrays; None weighs each 1."""
     if w is None:
         return LabelledRows(y, p, np.ones(len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0

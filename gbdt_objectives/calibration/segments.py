@@ -1,8 +1,8 @@
 """Mean prediction over mean outcome, segment by segment, with its uncertainty.
 
-Symbols: y, p and w a row's label, probability and weight, r the rate at which negatives like
-it were kept, v = w for a positive and w/r for a negative: what the row stands for. Within a
-segment A = sum v y, B = sum v p, R = B/A its ratio, u = 1/R.
+Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like
+it were kept, and v, what the row stands for, is w for a positive and w/r for a negative. Within
+a segment A = sum v y, B = sum v p, R = B/A its ratio, u = 1/R.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from gbdt_objectives.calibration.rows import (
 from gbdt_objectives.calibration.table import table
 
 SIMILAR = 15
-"""Groups of similar predictions."""
+"""The number of groups of similar predictions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentRatios:
     """Calibration ratios of segments; made by :func:`calibration_ratio_by_segment`.
 
-    A line per segment, G in all; ``pandas.DataFrame(vars(ratios))`` makes a frame of them.
+    Each array has an element per segment; ``pandas.DataFrame(vars(ratios))`` makes a frame of them.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class SegmentRatios:
     low, high : ndarray of shape (G,)
         Confidence limits of the ratio; ``high`` is inf without an outcome.
     p_value : ndarray of shape (G,)
-        Of the hypothesis that the ratio is 1; it is below 1 - confidence_level exactly where the
-        limits exclude 1.
+        p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
+        where the limits exclude 1.
     """
 
     column: Array
@@ -98,88 +98,59 @@ def calibration_ratio_by_segment(
 
         R = sum v p / sum v y,   v = w for label 1, w / negative_keep_rate for label 0
 
-    The limits enclose every ratio R = 1/u that a score test does not reject, as Wilson's do::
+    The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``).
+    They stay sound with few events; without any the ratio is inf, above a finite lower limit.
 
-        (A - B u)^2 <= z^2 V(u),   V(u) = u B e - u^2 (2 B c - S),
-
-    A = sum v y, B = sum v p, e = sum w^2 y / A, c = sum w^2 y p / A, S = sum v^2 p^2: the variance
-    of A - B u over samples of rows, in which e and c are taken from the observed events and from
-    one more as the predictions expect it (where that lowers V at u = A/B, from the observed events
-    alone). It trusts the probabilities for their mean only, as
-    those of a fitted model are often too extreme, and it stays sound with few events or none:
-    without an outcome the ratio is inf, above a finite lower limit. Where negatives were dropped S
-    is at least what the outcomes of similar predictions, in any segment, let expect. Measured in
-    ``experiments/calibration_coverage``.
-
-    Of 20 segments one is beyond its 95 % limits by chance.
-
-    Dask Series or Arrays are taken too, of known categories if they are categorical; predictions
-    are binned as by :func:`reliability_bins`, in a first pass over the rows. The different segments
-    are gathered, not the rows.
+    Dask Series or Arrays are taken too, with known categories if they are categorical.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1. Segments, or all rows, may be without label 1.
     probability : array-like of shape (n,)
-        Of label 1 in the full population. For one of several classes pass ``y_true == label``
-        and its column.
+        Probability of label 1 in the full population. For one of several classes pass
+        ``y_true == label`` and its column.
     segments : array-like of shape (n,), mapping or data frame of such, or "prediction"
-        The segment of each row, of any type but float NaN; categories stay in their order.
-        Several columns by name: each on its own, one after the other. "prediction": bins of
-        the prediction, with ``n_bins=1`` all rows together.
+        The segment of each row, of any type but float NaN. Categories keep their order; several
+        named columns are taken one after the other. "prediction": bins of the prediction, with
+        ``n_bins=1`` all rows together.
     n_bins, strategy
-        Of "prediction", as in :func:`expected_calibration_error`. "events" gives each bin the same
-        expected number of outcomes, so that all are about equally certain.
+        Bins of "prediction", as in :func:`expected_calibration_error`. "events" bins have the same
+        expected number of outcomes, and so about the same uncertainty.
     negative_keep_rate : float or array-like of shape (n,), optional
-        In (0, 1]: the rows are a sample in which each negative was kept at this rate (of its row:
-        the rate of every row is needed, positives too), and weights do not count that yet. None:
-        all were kept.
+        Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
+        if weights do not count it yet. None: all were kept.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0. In the ratio w means the same as w copies of the row. In limits and
-        p-values a row counts as one, however much it weighs.
+        Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
+        row counts as one.
     confidence_level : float in (0, 1)
-        Of the limits.
+        Confidence level of the limits.
 
     Returns
     -------
     SegmentRatios
-        Prints as a table; arrays ``column``, ``segment``, ``weight``, ``probability``,
-        ``frequency``, ``ratio``, ``low``, ``high``, ``p_value``.
+        It prints as a table.
 
     Raises
     ------
-    ValueError
-        Labels other than 0 and 1, probabilities outside [0, 1] or (n, K), missing segments, a
-        rate outside (0, 1], lengths that differ, bad bins, weights or confidence level.
-    TypeError
-        Segments of mixed types.
-
-    See Also
-    --------
-    calibration_ratio : The ratio of all rows.
-    SegmentStatistics : The same from parts of the rows, for files and other engines.
+    ValueError, TypeError
+        Labels other than 0 and 1, probabilities outside [0, 1] or (n, K), missing segments or mixed
+        types, a rate outside (0, 1], lengths that differ, bad bins, weights or confidence level.
 
     References
     ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3,
-    for the ratio; Wilson (1927), Journal of the American Statistical Association 22(158), for
-    limits from a score test.
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3.
 
     Examples
     --------
     >>> import numpy as np
     >>> from gbdt_objectives.calibration import calibration_ratio_by_segment
-    >>> rng = np.random.default_rng(0)
-    >>> country = rng.choice(["AT", "CH", "DE"], 20_000, p=[0.1, 0.01, 0.89])
-    >>> p = rng.beta(1, 99, 20_000)
-    >>> y = rng.random(20_000) < p * np.where(country == "AT", 0.5, 1)
-    >>> calibration_ratio_by_segment(y, p, country)
-    SegmentRatios: 3 segments
-     segment    weight  probability  frequency     ratio       low      high   p_value
-          AT      2034      0.01031   0.004425     2.329     1.236     4.417  0.007841
-          CH       171      0.01004     0.0117    0.8584    0.2471     3.118    0.8271
-          DE  1.78e+04     0.009959   0.009609     1.036    0.8938     1.202    0.6365
+    >>> y, p = np.array([0, 1, 0, 0, 1, 1] * 50), np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.8] * 50)
+    >>> calibration_ratio_by_segment(y, p, np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50))
+    SegmentRatios: 2 segments
+     segment    weight  probability  frequency     ratio       low      high    p_value
+          AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
+          DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
@@ -217,7 +188,7 @@ def calibration_ratio_by_segment(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SegmentStatistics:
-    """All that the calibration ratios of segments need of the rows, as sums: parts add up.
+    """The sums over rows that the calibration ratios of segments need; statistics of parts add up.
 
     For files that are read chunk by chunk, and for engines other than Dask: make one of each part
     of the rows with :meth:`of`, add them, and ask for the :meth:`ratios`.
@@ -257,18 +228,18 @@ class SegmentStatistics:
         *,
         sample_weight: ArrayLike | None = None,
     ) -> SegmentStatistics:
-        """Statistics of a part of the rows, of which none need have weight.
+        """Statistics of a part of the rows; the part may be without any row of weight above 0.
 
         Parameters
         ----------
         y_true, probability, segments, sample_weight
-            As in :func:`calibration_ratio_by_segment`, but no bins of the prediction, which only
-            all rows together have.
+            The columns of :func:`calibration_ratio_by_segment`. Bins of the prediction are not
+            possible: only all rows together have them.
 
         Raises
         ------
         ValueError, TypeError
-            As :func:`calibration_ratio_by_segment`.
+            An argument that :func:`calibration_ratio_by_segment` refuses.
         """
         if isinstance(segments, str):
             raise ValueError(
@@ -298,16 +269,12 @@ class SegmentStatistics:
         )
 
     def ratios(self, *, confidence_level: float = 0.95) -> SegmentRatios:
-        """What ``calibration_ratio_by_segment`` gives for the rows added so far.
+        """The ratios that ``calibration_ratio_by_segment`` gives for the rows added so far.
 
         Parameters
         ----------
         confidence_level : float in (0, 1)
-            Of the limits.
-
-        Returns
-        -------
-        SegmentRatios
+            Confidence level of the limits.
 
         Raises
         ------
@@ -317,19 +284,35 @@ class SegmentStatistics:
         level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
         if not self.rows:
             raise ValueError("the statistics hold no rows of weight above 0: add some first")
+        listed = [column.listed() for column in self.columns]
+        names = np.array([column.name for column in self.columns], object)
+        sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
-        lines = [column.fields(unit, level) for column in self.columns]
-        return SegmentRatios(*(np.concatenate(parts) for parts in zip(*lines, strict=True)))
+        found = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
+        low, high = score_limits(found, level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = found.B / found.A
+        return SegmentRatios(
+            column=np.repeat(names, [len(values) for values, _ in listed]),
+            segment=np.concatenate([values for values, _ in listed]),
+            weight=sums[0],
+            probability=found.B * (unit / sums[0]),
+            frequency=found.A * (unit / sums[0]),
+            ratio=ratio,
+            low=low,
+            high=high,
+            p_value=score_test(found),
+        )
 
 
 @dataclass(frozen=True)
 class SegmentRule:
-    """What is added up of rows, by segment.
+    """How the rows of a part are added up by segment.
 
-    ``names``: of columns of segments, by argument; none, if the segments are bins of the
-    prediction with these ``ends``. ``rate``: of all negatives; None: of each row, or 1.
-    ``similar``: where negatives were dropped, the ends of bins of similar predictions and the
-    outcomes over predictions in each.
+    ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
+    the prediction with these ``ends``. ``rate``: the rate of all negatives, or None for one in each
+    row, or 1. ``similar``: where negatives were dropped, the ends of bins of similar predictions
+    and the outcomes over predictions in each.
     """
 
     names: Mapping[str, str]
@@ -345,8 +328,9 @@ class SegmentRule:
         negative_keep_rate: Any = None,
         **segments: Any,
     ) -> SegmentStatistics:
-        columns = y_true, probability, sample_weight, negative_keep_rate
-        own, r = read_sampled_rows(self.rate, *columns)
+        own, r = read_sampled_rows(
+            self.rate, y_true, probability, sample_weight, negative_keep_rate
+        )
         v = standing_rows(own, r).w
         stands = np.ones(len(r))
         if self.similar is not None:
@@ -369,23 +353,17 @@ class SegmentRule:
             values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
             sums = segment_sums(own, v, stands, g[own.kept], len(values))
             filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
-            found.append(
-                ColumnSums(
-                    argument,
-                    name,
-                    [values[k] for k in filled.tolist()],
-                    values if ordered else [],
-                    sums[:, filled],
-                )
-            )
+            occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
+            found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
         return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """:func:`segment_sums` of the segments of one column, (9, G), in the order of ``values``.
+    """Sums by segment of one column, (9, G), as :func:`segment_sums` makes them.
 
-    ``order``: all categories, if they have an order of their own.
+    ``values``: the segments, in this order. ``order``: all categories, if they have their own
+    order.
     """
 
     argument: str
@@ -402,8 +380,8 @@ class ColumnSums:
         sums[:, [at[value] for value in other.values]] += other.sums
         return replace(self, values=list(at), order=self.order or other.order, sums=sums)
 
-    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
-        """Those of SegmentRatios, in the order of the categories, or sorted."""
+    def listed(self) -> tuple[Array, Array]:
+        """The segments and their sums, in the order of the categories, or sorted."""
         at = {value: k for k, value in enumerate(self.values)}
         try:
             listed = [value for value in self.order if value in at] or sorted(at)
@@ -415,13 +393,12 @@ class ColumnSums:
             ) from None
         values = np.empty(len(listed), object)
         values[:] = listed
-        sums = self.sums[:, [at[value] for value in listed]]
-        return fields_of_sums(self.name, values, sums, unit, level)
+        return values, self.sums[:, [at[value] for value in listed]]
 
 
 @dataclass(frozen=True, eq=False)
 class BinSums(ColumnSums):
-    """The same of bins of the prediction, with the lowest and the highest in each."""
+    """Sums by bin of the prediction, with the lowest and the highest prediction in each."""
 
     low: Array
     high: Array
@@ -431,45 +408,37 @@ class BinSums(ColumnSums):
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return replace(self, sums=self.sums + other.sums, low=low, high=high)
 
-    def fields(self, unit: float, level: float) -> tuple[Array, ...]:
+    def listed(self) -> tuple[Array, Array]:
         filled = self.low <= self.high
         ranges = zip(self.low[filled], self.high[filled], strict=True)
         names = np.array([f"{low:.3g} to {high:.3g}" for low, high in ranges], object)
-        return fields_of_sums(self.name, names, self.sums[:, filled], unit, level)
+        return names, self.sums[:, filled]
 
 
 def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     """What columns are called in the result, and the columns, by argument."""
-    names, columns = {}, {}
-    for name, values in named_columns(segments):
-        argument = "segments" if name is None else f"segments[{name!r}]"
-        check_column(argument, values)
-        names[argument] = "segment" if name is None else str(name)
-        columns[argument] = values
-    return names, columns
-
-
-def named_columns(segments: Any) -> list[tuple[Any, Any]]:
-    """Columns by name; None names the only one."""
     if isinstance(segments, Mapping):
-        names = list(segments)
+        columns = {name: segments[name] for name in segments}
     elif hasattr(segments, "columns") and getattr(segments, "ndim", 2) == 2:
-        names = list(segments.columns)
+        columns = {name: segments[name] for name in segments.columns}
     else:
         if np.ndim(segments) == 2:
             raise ValueError(
                 f"segments must be one column, (n,), found shape {np.shape(segments)}: pass "
                 "several as a mapping of names to columns or as a data frame"
             )
-        return [(None, segments)]
-    if not names:
+        check_column("segments", segments)
+        return {"segments": "segment"}, {"segments": segments}
+    if not columns:
         raise ValueError("segments has no column: pass at least one")
-    return [(name, segments[name]) for name in names]
+    named = {f"segments[{name!r}]": values for name, values in columns.items()}
+    for argument, values in named.items():
+        check_column(argument, values)
+    return {f"segments[{name!r}]": str(name) for name in columns}, named
 
 
 def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array, bool]:
-    """The values of a column, the number of each row's, and whether they are categories, which
-    come in their own order."""
+    """A column's distinct values, the number of each row's, and whether they are categories."""
     category = getattr(values, "cat", values)
     if not (hasattr(category, "categories") and hasattr(category, "codes")):
         return *_checks.distinct_groups(values, n, argument), False
@@ -483,30 +452,8 @@ def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array,
     return np.asarray(category.categories), codes, True
 
 
-def fields_of_sums(
-    name: str, values: Array, sums: Array, unit: float, level: float
-) -> tuple[Array, ...]:
-    """Those of SegmentRatios, of :func:`segment_sums`; ``unit``: the mean weight of the rows."""
-    W, own = sums[0], sums[1:] / unit ** DEGREES[:, np.newaxis]
-    found = score_sums(own)
-    low, high = score_limits(found, level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = found.B / found.A
-    return (
-        np.full(len(values), name, object),
-        values,
-        W,
-        found.B * (unit / W),
-        found.A * (unit / W),
-        ratio,
-        low,
-        high,
-        score_test(found),
-    )
-
-
 def standing_of(p: Array, r: Array, true: Array) -> Array:
-    """Of rows with these predictions, rates, and true ratios."""
+    """The expected (v/w)^2 of rows with these predictions, rates, and outcomes over predictions."""
     pi = np.minimum(true * p, 1.0)
     kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
     found: Array = kept + (1 - kept) / r**2
@@ -514,7 +461,7 @@ def standing_of(p: Array, r: Array, true: Array) -> Array:
 
 
 class ScoreSums(NamedTuple):
-    """Of each segment: A, B, and b, a of the variance V(u) = b u + a u^2."""
+    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment."""
 
     A: Array
     B: Array
@@ -527,9 +474,9 @@ DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
 
 
 def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) -> Array:
-    """Sums over the rows of the segments 0 to G-1: of v, and of what follows from them, (9, G).
+    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (9, G).
 
-    ``stands``: what is expected of (v/w)^2.
+    ``stands``: the expected (v/w)^2 of each row.
     """
     y, p, w = rows.y, rows.p, rows.w
     wy, vp = w * y, v * p
@@ -538,9 +485,9 @@ def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) 
 
 
 def score_sums(sums: Array) -> ScoreSums:
-    """Of segments with these :func:`segment_sums` but the first.
+    """The sums of the score test, from :func:`segment_sums` without its first row.
 
-    Of few kept negatives, each standing for many rows, S itself is uncertain, and small where
+    With few kept negatives, each standing for many rows, S is uncertain itself, and small where
     the ratio is off: it is at least what is expected.
     """
     A, B, E, C, S, wvp, wvpp, expected_S = sums
@@ -581,5 +528,4 @@ def score_test(sums: ScoreSums) -> Array:
 
 
 def _word(value: Any) -> str:
-    """A segment as text; dates without the time at midnight."""
     return str(np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value)

@@ -1,9 +1,9 @@
 """Is a calibration error more than chance, and how large is it in the population?
 
-Symbols: y, p and w a row's label, probability and weight, r the rate at which negatives like
-it were kept, v = w for a positive and w/r for a negative: what the row stands for. Of a bin: W
-its weight, p and pi its mean predicted and true probability. Given the rows, sum v (y - p) is
-sum k (y - s) with k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept
+Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like
+it were kept, and v, what the row stands for, is w for a positive and w/r for a negative. W is a
+bin's weight, p and pi are its mean predicted and true probability. Given the rows, sum v (y - p)
+is sum k (y - s) with k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept
 row is positive.
 """
 
@@ -21,10 +21,15 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
-from gbdt_objectives.calibration.rows import LabelledRows, downsampled_rows, probability_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    keep_rates,
+    probability_rows,
+    standing_rows,
+)
 
 HALVINGS = 10
-"""Of the interval in which an end of the confidence interval is looked for."""
+"""How often the range in which an end of the confidence interval lies is halved."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,7 +41,7 @@ class CalibrationErrorTest:
     error : float
         :func:`expected_calibration_error` of the rows.
     null_error : float
-        Its mean if the probabilities are right: what chance alone makes.
+        Its mean if the probabilities are right: the error that chance alone makes.
     p_value : float
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
@@ -64,42 +69,33 @@ def calibration_error_test(
     n_resamples: int = 2000,
     random_state: RandomState = None,
 ) -> CalibrationErrorTest:
-    """The expected calibration error beside what chance alone would make of it.
+    """The expected calibration error beside the error that chance alone makes.
 
     ::
 
         ECE = sum_b W_b/W |mean p_b - mean y_b|
 
-    is above 0 even for perfect probabilities: of 2,000 rows of a rare event by a third to a half
-    of the base rate. Labels drawn from the probabilities, many times, say by how much: the mean
-    of their errors is ``null_error``, and ``p_value`` the share that is at least as large as the
-    one found. A bin's sum of labels is drawn at once, from the binomial distribution of the same
-    mean and variance, so the cost hardly depends on the number of rows.
-
-    The interval holds the errors in the population that the same simulation does not reject at
-    half of 1 - confidence_level on either side, among true probabilities in which all gaps d_b
-    are smaller or larger than the observed ones by a multiple of sqrt(abs(d_b) s_b), s_b their
-    standard errors. It begins at 0 where ``p_value`` is above half of 1 - confidence_level.
-    Measured in ``experiments/calibration_coverage``.
+    is above 0 even for perfect probabilities. Labels drawn from the probabilities, many times, say
+    by how much. The interval holds the errors in the population that the same simulation does not
+    reject at half of 1 - confidence_level on either side (``docs/theory/calibration.md``).
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, or with (n, K) the classes in ``labels``.
     probability : array-like of shape (n,) or (n, K)
-        Of label 1 in the full population, or of each class; (n, K) is about the predicted class.
+        Probability of label 1 in the full population, or of each class; (n, K) is about the
+        predicted class.
     n_bins, strategy, labels
-        As in :func:`expected_calibration_error`.
+        The bins, and the class of each column, as in :func:`expected_calibration_error`.
     negative_keep_rate : float or array-like of shape (n,), optional
-        In (0, 1]: the rows are a sample in which each negative was kept at this rate (of its row:
-        the rate of every row is needed, positives too), and weights do not count that yet. None:
-        all were kept. For (n,) only.
+        Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
+        if weights do not count it yet. For (n,) only. None: all were kept.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0, of the row and not of its label: for dropped negatives pass
-        ``negative_keep_rate``. In the error w means the same as w copies of the row. In its
-        chance a row counts as one, however much it weighs.
+        Weights >= 0, which must not follow the label. In the error a weight w means w copies of the
+        row; in its chance a row counts as one.
     confidence_level : float in (0, 1)
-        Of the interval.
+        Confidence level of the interval.
     n_resamples : int
         How many samples are simulated, at least 100.
     random_state : int, numpy Generator or RandomState, optional
@@ -113,14 +109,13 @@ def calibration_error_test(
     Raises
     ------
     ValueError
-        As :func:`expected_calibration_error`; a rate outside (0, 1] or with (n, K), weights that
-        are one number for each label, a bad confidence level, too few resamples.
+        An argument that :func:`expected_calibration_error` refuses; a rate outside (0, 1] or with
+        (n, K), weights that follow the label, a bad confidence level, too few resamples.
 
     References
     ----------
-    Bröcker & Smith (2007), "Increasing the reliability of reliability diagrams", Weather and
-    Forecasting 22(3), for labels drawn from the probabilities; Vaicenavicius et al. (2019),
-    "Evaluating model calibration in classification", AISTATS, for the test.
+    Bröcker & Smith (2007), Weather and Forecasting 22(3); Vaicenavicius et al. (2019),
+    "Evaluating model calibration in classification", AISTATS.
 
     Examples
     --------
@@ -128,8 +123,7 @@ def calibration_error_test(
     >>> from gbdt_objectives.calibration import calibration_error_test
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(1, 49, 2_000)
-    >>> y = rng.random(2_000) < p
-    >>> test = calibration_error_test(y, p, random_state=0)
+    >>> test = calibration_error_test(rng.random(2_000) < p, p, random_state=0)
     >>> round(test.error, 4), round(test.null_error, 4), round(test.p_value, 2)
     (0.0083, 0.0086, 0.54)
     >>> test.interval.round(4)
@@ -147,7 +141,10 @@ def calibration_error_test(
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    standing, r = downsampled_rows(own, negative_keep_rate)
+    r = keep_rates(negative_keep_rate, own.given)[own.kept]
+    if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
+        _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
+    standing = standing_rows(own, r)
     b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
     bins = sum_bins(own, standing.w, r, b)
     error = bins.error(bins.d)
@@ -197,12 +194,12 @@ class BinSums:
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
 
     def variance(self, pi: Array) -> Array:
-        """Of the weighted sum of outcomes."""
+        """The variance of the weighted sum of outcomes in each bin."""
         found: Array = self.e**2 * self.m * pi * (1 - self.x) * (1 - pi)
         return found
 
     def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
-        """Errors found where the population's are ``gap``, (n_resamples,)."""
+        """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
         pi = self.p - gap
         mean, q = self.m * pi, pi + self.x * (1 - pi)
         trials = np.maximum(np.rint(mean / np.where(q > 0, q, 1)), 1)
@@ -216,7 +213,7 @@ class BinSums:
 
 
 def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
-    """The bins 0 to max(b), which all occur, of rows that stand for v."""
+    """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty."""
 
     def total(x: Array) -> Array:
         sums: Array = np.bincount(b, x)
@@ -241,7 +238,7 @@ def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
 
 
 def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
-    """Errors in the population for which the one found is not beyond a tail."""
+    """Ends of the errors in the population for which the error found is not beyond a tail."""
     error = bins.error(bins.d)
     low = error * (1 - 1e-9)  # sums round
     high = max(error, float(np.median(null))) * (1 + 1e-9) + 1e-12

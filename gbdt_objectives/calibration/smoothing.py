@@ -48,8 +48,6 @@ def empirical_probability(
     Examples
     --------
     >>> from gbdt_objectives.calibration import empirical_probability
-    >>> empirical_probability([20, 40])
-    array([0.33333333, 0.66666667])
     >>> empirical_probability([[20, 40], [1, 0]], m=2)
     array([[0.33870968, 0.66129032],
            [0.66666667, 0.33333333]])

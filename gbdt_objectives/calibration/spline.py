@@ -1,8 +1,8 @@
 """A rising cubic spline in log-odds, as smooth as the rows say.
 
-Symbols: z log-odds; k knots; m(z) the spline, with slopes s_0 ... s_k >= 0: the differences of its
-B-spline coefficients over those of their Greville abscissae g. Equal slopes make a straight
-line. Beyond the outer knots m goes on straight.
+Symbols: z are log-odds, k knots, and m(z) is the spline. Its slopes s_0 ... s_k >= 0 are the
+differences of its B-spline coefficients over those of their Greville abscissae g. Equal slopes
+make a straight line. Beyond the outer knots m goes on straight.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration.newton import Loss, logistic_loss, minimize_convex
 
 KNOTS = 12
-"""At equal weights of rows, the outer two included."""
+"""The number of knots, the outer two included."""
 
 CLOSEST = 1e-4
-"""Distance of knots, in standard deviations."""
+"""The least distance of knots, in standard deviations."""
 
 ROUGHEST, SMOOTHEST = 1e-3, 1e4
-"""Penalties at which the rows have their way, in all, and at which a line is left, for each."""
+"""The least penalty, for all rows together, and the greatest, for each row: a straight line."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ def slope_features(knots: Array, z: Array) -> Array:
 
 
 def place_knots(z: Array, w: Array, least: float) -> Array:
-    """At equal weights of rows, fewer where they would be closer than ``least``."""
+    """Knots at equal weights of rows, fewer where they would be closer than ``least``."""
     order = np.argsort(z)
     below = from_zero(w[order])[1:]
     at = np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS))
@@ -77,10 +77,10 @@ def place_knots(z: Array, w: Array, least: float) -> Array:
 
 
 def fit_rising_spline(z: Array, target: Array, w: Array) -> RisingSpline:
-    """The spline of greatest penalised likelihood, the penalty of greatest marginal likelihood.
+    """The spline of greatest penalised likelihood, and the penalty of greatest marginal likelihood.
 
-    ``sum w log loss + lambda sum (s_{j+1} - s_j)^2 / (distance of their places)``; the marginal
-    likelihood over the slopes is Laplace's (Wood 2011).
+    It minimises ``sum w log loss + lambda sum (s_{j+1} - s_j)^2 / (distance of their places)``; the
+    marginal likelihood over the slopes is Laplace's (Wood 2011).
     """
     from scipy.optimize import minimize_scalar
 
@@ -118,7 +118,7 @@ def fit_rising_spline(z: Array, target: Array, w: Array) -> RisingSpline:
 
 
 def penalized(loss: Loss, D: Array) -> Loss:
-    """The loss, and |D theta|^2 / 2."""
+    """Add |D theta|^2 / 2 to the loss."""
     P = D.T @ D
 
     def total(theta: Array) -> tuple[float, Array, Array]:

@@ -14,7 +14,7 @@ from gbdt_objectives.calibration.rows import check_weights_count_rows
 
 
 def fit_temperature(z: Array, y: Array, w: Array, bias: bool) -> tuple[float, Array]:
-    """a > 0 and b of greatest likelihood, of positions ``y`` of the labels."""
+    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels."""
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:
@@ -77,7 +77,7 @@ def no_negative_cycle(margins: Array) -> bool:
 
 
 def laplace_targets(z: Array, y: Array, w: Array) -> Array:
-    """(N_k + 1)/(N_k + K) for the label, 1/(N_k + K) for others: Platt's if K is 2."""
+    """Targets (N_k + 1)/(N_k + K) for the label, 1/(N_k + K) for others: Platt's if K is 2."""
     K = z.shape[1]
     N = np.bincount(y, w, minlength=K)
     least = float(N[np.unique(y)].min())

@@ -19,7 +19,7 @@ from gbdt_objectives.calibration.rows import LabelledRows, group_ties
 
 @dataclass(frozen=True, eq=False)
 class VennAbers:
-    """p_0 and p_1 as steps: between the ``scores`` (B,), and on them the lower p_1 and upper p_0.
+    """The steps p_0 and p_1 between the ``scores`` (B,); on a score the lower p_1 and upper p_0.
 
     ``lower`` and ``upper`` (B+1,): p_0 and p_1 below, between and above the scores.
     """
@@ -30,7 +30,6 @@ class VennAbers:
 
 
 def find_venn_abers(rows: LabelledRows) -> VennAbers:
-    """The steps of rows of both labels."""
     distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     d, P, N = len(distinct), from_zero(positive), from_zero(negative)
@@ -49,7 +48,7 @@ def find_venn_abers(rows: LabelledRows) -> VennAbers:
 
 
 def near_hull(P: Array, N: Array, ends: Array) -> Array:
-    """The b at which segments of a fit with one row added may end, rising, 0 and d included.
+    """The rising b at which segments of a fit with one row added may end, 0 and d included.
 
     One row moves a point by 1, so its hull is at most 1 away from the hull without it.
     """
@@ -60,13 +59,13 @@ def near_hull(P: Array, N: Array, ends: Array) -> Array:
 
 
 def added_odds(P: Array, N: Array, ends: Array, a: Array) -> Array:
-    """(1 - p_1) / p_1 of a row of label 1 and weight 1, added where a scores are below it.
+    """The odds (1 - p_1) / p_1 of a row of label 1 and weight 1, added where a scores are below it.
 
     In the isotonic fit with the row added where i are below ::
 
         p_1 = max_{a <= i} l_a,   l_a = min_{b >= a} (P_b - P_a + 1) / (n_b - n_a + 1)
 
-    n = P + N. Where l_a is the maximum, p_1 is at least the slope of the hull at i, so the
+    with n = P + N. Where l_a is the maximum, p_1 is at least the slope of the hull at i, so the
     minimum is at a vertex b of the hull, whatever i is; elsewhere it may be taken over
     the vertices as well, as it is smaller. Along a convex chain the quotient falls, then
     rises: bisection over the vertices finds the minimum for all a together.

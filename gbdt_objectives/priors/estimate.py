@@ -222,7 +222,7 @@ Moment = Callable[[Array], tuple[Array, Array]]
 
 
 class Found(NamedTuple):
-    """A prior (K,), the covariance of its first K-1 classes, and the test's statistic."""
+    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation."""
 
     pi: Array
     covariance: Array

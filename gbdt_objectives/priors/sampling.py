@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -76,11 +76,8 @@ def negative_downsample(
             f"y is a Dask {type(y).__name__}, whose rows have no positions: write "
             "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
         )
-    kept: float | Array
-    if np.ndim(negative_keep_rate) == 0:
-        kept = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        kept = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
+    read = _checks.keep_rates if np.ndim(negative_keep_rate) else _checks.keep_rate
+    kept = read("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     if isinstance(kept, np.ndarray):
         _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
@@ -382,8 +379,8 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     >>> correct_probability([0.5, 0.8], class_keep_rates=rates)
     array([0.2, 0.5])
     """
-    full = count_labels("y_full", y_full, finite_labels)
-    sampled = count_labels("y_sampled", y_sampled, finite_labels)
+    full = count_labels("y_full", y_full, finite=True)
+    sampled = count_labels("y_sampled", y_sampled, finite=True)
     new = [label for label in sampled if label not in full]
     if new:
         raise ValueError(
@@ -459,26 +456,18 @@ def check_labels(name: str, values: ArrayLike) -> Array:
     return y
 
 
-def finite_labels(name: str, values: ArrayLike) -> Array:
-    y = check_labels(name, values)
-    if y.dtype.kind == "f":
-        _checks.finite(name, y)
-    return y
-
-
-def count_labels(
-    name: str, values: ArrayLike, read: Callable[[str, ArrayLike], Array] = check_labels
-) -> dict[Any, int]:
-    """Rows of each label, sorted by label; ``read`` checks the labels."""
-    counts = total(partial(count_part, name, read), {name: values})
+def count_labels(name: str, values: ArrayLike, *, finite: bool = False) -> dict[Any, int]:
+    """How many rows each label has, sorted by label."""
+    counts = total(partial(count_part, name, finite), {name: values})
     kinds = {type(label) for label in counts}
     if kinds & {str, bytes} and len(kinds) > 1:
         check_labels(name, np.array([*counts], object))  # which says that types are mixed
     return {label: counts[label] for label in sorted(counts)}
 
 
-def count_part(
-    name: str, read: Callable[[str, ArrayLike], Array], **column: ArrayLike
-) -> Counter[Any]:
-    found, counts = np.unique(read(name, column[name]), return_counts=True)
+def count_part(name: str, finite: bool, **column: ArrayLike) -> Counter[Any]:
+    labels = check_labels(name, column[name])
+    if finite and labels.dtype.kind == "f":
+        _checks.finite(name, labels)
+    found, counts = np.unique(labels, return_counts=True)
     return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
