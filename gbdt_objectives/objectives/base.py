@@ -92,6 +92,9 @@ class Loss:
         Whether the equations are written in ``xp`` alone.
     """
 
+    whole = False
+    takes_device_arrays = True
+
     def __init_subclass__(cls) -> None:
         if cls.hessian is Loss.hessian or cls.labels is Loss.labels:
             raise TypeError(f"{cls.__name__} must declare hessian and labels")
@@ -155,14 +158,6 @@ class Loss:
     @property
     def reduce(self) -> _workers.Reduce | None:
         return None
-
-    @property
-    def whole(self) -> bool:
-        return False
-
-    @property
-    def takes_device_arrays(self) -> bool:
-        return True
 
     @property
     def name(self) -> str:

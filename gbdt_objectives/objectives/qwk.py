@@ -19,31 +19,28 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import REAL, Domain, MeasuredRange
 from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
-from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
+from gbdt_objectives.objectives.base import Both, Objective, Start
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
+    RatioOfSums,
+    Totals,
     check_complete,
     check_finite_sums,
-    check_reduce,
     check_training_labels,
-    check_weights_have_labels,
     constant_labels,
     range_between,
+    read_options,
     read_training_labels,
 )
 
-Totals = tuple[float, float, float]
-
 
 @dataclass(frozen=True, kw_only=True)
-class QWKLoss(Loss):
+class QWKLoss(RatioOfSums):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    hessian = "constant"
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
@@ -52,24 +49,12 @@ class QWKLoss(Loss):
     reduce: Reduce | None = None
 
     @property
-    def labels(self) -> Domain:
-        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
-
-    @property
     def intercept(self) -> float | None:
         return self.center
 
     @property
-    def scale_free(self) -> bool:
-        return self.scale == "residual"
-
-    @property
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
-
-    @property
-    def _needs_range(self) -> bool:
-        return self.clip and self.label_range is None
 
     @property
     def needs_labels(self) -> bool:
@@ -99,7 +84,6 @@ class QWKLoss(Loss):
         return 1.0, r * r, t * t
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
         n, twice_F, twice_D = rows.sum(self.terms, narrow=True).tolist()
         return self.of_sums(n, twice_F / 2, twice_D / 2)
 
@@ -108,11 +92,6 @@ class QWKLoss(Loss):
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
         check_finite_sums(F, G)
         return n, F, G
-
-    def value(self, rows: Rows) -> tuple[float, float]:
-        """n F/G, with p clipped to the label range if ``clip``, and n."""
-        n, F, G = self.totals(rows)
-        return n * F / G, n
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
         """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
@@ -277,18 +256,13 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
-    clip = _checks.flag("clip", clip)
-    if label_range is not None:
-        label_range = _checks.label_range("label_range", label_range)
-    check_reduce(reduce)
+    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
         spread = _checks.number("spread", spread)
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
-    check_weights_have_labels(y_true, sample_weight)
     a = b = prior_labels = None
     if target_prior is not None:
         if center is not None and spread is not None:

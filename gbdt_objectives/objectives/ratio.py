@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._domain import BINARY, REAL, Domain, MeasuredRange
+from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives._workers import Reduce
-from gbdt_objectives.objectives.base import Both, Loss, Objective
+from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import (
     AbsoluteCost,
     ExpectedCost,
@@ -42,29 +42,29 @@ from gbdt_objectives.objectives.costs import (
 )
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
+    RatioOfSums,
+    Totals,
     check_complete,
     check_finite_sums,
     check_reduce,
     check_training_labels,
-    check_weights_have_labels,
     range_between,
+    read_options,
     read_training_labels,
 )
 from gbdt_objectives.objectives.qwk import LABELS
 
 NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
-Totals = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioLoss(Loss):
+class RatioLoss(RatioOfSums):
     """The loss n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain
     it.
 
     Without ``denominator`` it is what the numerator is expected to be over the training labels.
     """
 
-    hessian = "constant"
     takes_device_arrays = False
     numerator: RowFunction
     denominator: RowFunction | None = None
@@ -83,21 +83,13 @@ class RatioLoss(Loss):
             return MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
         if self.link.n_classes == 2:
             return BINARY
-        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
-
-    @property
-    def scale_free(self) -> bool:
-        return self.scale == "residual"
+        return super().labels
 
     @property
     def start_tolerance(self) -> float | None:
         if not isinstance(self.denominator, ExpectedCost):
             return None
         return 0.5 * math.sqrt(self.denominator.variance)
-
-    @property
-    def _needs_range(self) -> bool:
-        return self.clip and self.label_range is None
 
     @property
     def needs_labels(self) -> bool:
@@ -150,7 +142,6 @@ class RatioLoss(Loss):
         return 1.0, *values
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
         check_finite_sums(F, G)
         if G <= 0:
@@ -159,10 +150,6 @@ class RatioLoss(Loss):
                 f"{name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
             )
         return n, F, G
-
-    def value(self, rows: Rows) -> tuple[float, float]:
-        n, F, G = self.totals(rows)
-        return n * F / G, n
 
     def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
@@ -263,12 +250,7 @@ def kappa_objective(
     >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
-    clip = _checks.flag("clip", clip)
-    if label_range is not None:
-        label_range = _checks.label_range("label_range", label_range)
-    check_reduce(reduce)
-    check_weights_have_labels(y_true, sample_weight)
+    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
     if isinstance(cost, str):
         if cost not in NAMED:
             raise ValueError(

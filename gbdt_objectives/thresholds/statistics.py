@@ -48,24 +48,12 @@ class ThresholdStatistics:
     long as there are no more distinct scores nothing changes, then neighbours share a bin. With
     ``edges`` you choose the bins, of which there are B + 1 for B edges.
 
-    Of ``max_bins`` the bins are scores whose float64 have the same leading bits: the most bits
-    that all rows so far allow, hence the same bins in whatever chunks and order the rows were
-    added. A bin is then about as wide, relative to the score, as any other.
-
-    Thresholds of bins lie midway between neighbouring bins (with ``edges`` they are edges,
-    where both bins have rows), so the classes they give are counted exactly; only cuts inside a
-    bin are missed. For QWK::
-
-        kappa(all cuts) - kappa(edges) <= (K-1)^2 omega / var
-
-    with omega the largest bin's share of the total weight and var the variance of the
-    class positions: 10,000 bins of equal weight lose at most 0.002 for six classes of
-    variance 1.5, in practice far less; :meth:`qwk_loss_bound` gives a sharper bound
-    from the counts. (At the optimal R each cut may move to either edge of its bin; the
-    cheaper move costs at most (K-1) w_bin in F - R G, and G >= W var.)
-    For a sum such as accuracy or a cost the loss is at most (K-1) omega times the
-    largest difference between two costs in a row of the matrix.
-    Plug-in thresholds replace every score by its bin's mean score.
+    Bins of ``max_bins`` hold scores whose float64 have the same leading bits, as many as all rows
+    so far allow: the bins do not depend on the chunks or their order, and are about equally wide
+    relative to the score. Thresholds lie midway between neighbouring bins (with ``edges`` they are
+    edges, where both bins have rows), so the classes they give are counted exactly; only cuts
+    inside a bin are missed, which costs little: :meth:`qwk_loss_bound`,
+    ``docs/theory/thresholds.md``. Plug-in thresholds replace every score by its bin's mean.
 
     Attributes
     ----------
@@ -99,9 +87,6 @@ class ThresholdStatistics:
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
     >>> statistics.thresholds(method="exact").round(3)
     Thresholds([0.5, 0.65], labels=[0, 1, 2])
-    >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
-    >>> binned.thresholds().round(3), binned.counts.shape
-    (Thresholds([0.558, 0.642], labels=[0, 1, 2]), (102, 3))
     >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
     >>> binned.thresholds(method="exact").round(3), len(binned.counts)
     (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
