@@ -129,12 +129,10 @@ class Link:
 
     @property
     def is_label_unit(self) -> bool:
-        """Whether margins are in label units, or may be."""
         return self.name in ("identity", "undeclared")
 
     @property
     def takes_several(self) -> bool:
-        """Whether a row must have several margins."""
         return self.name == "softmax"
 
     @property
@@ -224,7 +222,6 @@ OPAQUE = Link("opaque", "margins of an objective that this package does not know
 
 
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
-    """The link that an argument names."""
     if isinstance(value, Link):
         return value
     allowed = [known for known in BY_NAME if known != UNDECLARED.name]

@@ -110,17 +110,8 @@ def some_rows() -> Iterator[None]:
 
 @contextmanager
 def together(subject: object, count: int = 0) -> Iterator[None]:
-    """What every worker does at the same time; without several workers nothing special.
-
-    An error within is raised on all of them.
-
-    Parameters
-    ----------
-    subject : Objective or Metric
-        Of which all workers must have the same.
-    count : int
-        How many calls were made before in this training.
-    """
+    """What every worker does at the same time, with the same ``subject``, an objective or metric,
+    after ``count`` calls of this training. An error within is raised on all of them."""
     if not workers():
         yield
         return
@@ -165,23 +156,11 @@ def summing(name: str) -> Iterator[None]:
 
 
 def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = False) -> Array:
-    """The sum of float64 ``values`` over all workers; the values themselves on one machine.
+    """The sum of float64 ``values`` over all workers, each of which sends those of its own rows.
 
-    Parameters
-    ----------
-    values : array-like
-        Of the rows of this worker; zeros if it has none.
-    reduce : callable, optional
-        Sums a float64 array over workers. None: XGBoost's collective, within :func:`together`.
-    last : bool
-        Whether it is the last message of a call, after which workers go on alone.
-
-    Raises
-    ------
-    WorkersDisagree
-        On all workers, if not all of them send this.
-    ValueError, TypeError
-        On all workers, if one of them failed.
+    ``reduce`` sums over workers; None is XGBoost's collective within :func:`together`, and no sum
+    elsewhere. After the ``last`` message of a call workers go on alone. An error of one worker, or
+    WorkersDisagree if not all of them send this, is raised on all.
     """
     own = np.asarray(values, np.float64)
     call = _here.call

@@ -297,7 +297,8 @@ class MatthewsMetric(ClassMetric):
 
 
 def matthews(counts: Array) -> Array:
-    """Of counts (K, K, ...) [true, predicted], with TP, FP, FN, TN of class k against the rest::
+    """Matthews' coefficient of counts (K, K, ...) [true, predicted]; TP, FP, FN, TN are those of
+    class k against the rest::
 
         sum_k (TP TN - FP FN) / sqrt(sum_k p_k (n - p_k) sum_k t_k (n - t_k))
 
@@ -357,11 +358,7 @@ def cost_matrix(cost: Cost, K: int) -> Array:
 
 
 def _square(matrix: ArrayLike) -> Array:
-    array = _checks.real_array("matrix", matrix).astype(np.float64)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        raise ValueError(
-            f"matrix must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
-        )
+    array = _checks.square("matrix", matrix)
     _checks.finite("matrix", array)
     return array
 

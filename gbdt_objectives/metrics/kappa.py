@@ -89,7 +89,7 @@ def quadratic_weighted_kappa(
 
 
 def sums_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> KappaSums:
-    """Of classes that are whole numbers, or of their positions in the order."""
+    """Sums of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:

@@ -307,15 +307,13 @@ def objective_from_loss(
         that are given; a gradient that is not finite; hessian="exact" where it is negative or
         rows depend on each other.
     RuntimeError
-        In a process that was forked after jax was used, as it would hang. joblib's default
-        processes are not forked so.
+        In a process that was forked after jax was used, as it would hang.
 
     Notes
     -----
     The loss must be a pure function: numbers that it reads from elsewhere are those of the first
     call. Arrays that jax.numpy makes outside of it are float32; use Python's or numpy's numbers.
-    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0). An exact
-    hessian that rounding makes negative, by less than 1e-12 of the largest derivative, is 0.
+    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
 
     Examples
     --------

@@ -249,11 +249,7 @@ def _check_costs(name: str, costs: Array, labels: Array) -> None:
 
 def matrix_cost(matrix: ArrayLike, label_range: LabelRange | None) -> MatrixCost:
     """The cost between the classes of ``label_range``, or 0 to K-1."""
-    array = _checks.real_array("cost", matrix).astype(np.float64)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        raise ValueError(
-            f"cost must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
-        )
+    array = _checks.square("cost", matrix)
     K = len(array)
     low, high = (0.0, K - 1.0) if label_range is None else label_range
     if not (low.is_integer() and high.is_integer() and high - low == K - 1):

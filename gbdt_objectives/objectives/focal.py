@@ -275,8 +275,7 @@ def focal_objective(
     sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
     (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
     for a model that fits; calibrate any other on held-out rows, for instance with
-    ``LogitCalibrator``. The ranking of two classes needs neither. The second derivative is negative
-    for confident mistakes; ``docs/theory/leaf_steps.md`` says what the hessians are instead.
+    ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
 
     Parameters
     ----------
@@ -302,8 +301,7 @@ def focal_objective(
     Notes
     -----
     The intercept is the constant margin of least loss; K > 2 classes have one each, with the sum 0.
-    A class that is absent from the training labels starts as if it had a millionth of the weight
-    of the rarest that is not.
+    A class without training rows counts there as a millionth of the rarest other.
 
     References
     ----------
@@ -323,13 +321,6 @@ def focal_objective(
     array([[0.936, 0.064],
            [0.5  , 0.5  ],
            [0.064, 0.936]])
-
-    Three classes:
-
-    >>> gradient, hessian = focal_objective(2.0, n_classes=3)([0, 2], [[0, 0, 0], [3, 0, 0]])
-    >>> gradient.round(3)
-    array([[-0.622,  0.311,  0.311],
-           [ 1.072,  0.053, -1.126]], dtype=float32)
     """
     g = _checks.number("gamma", gamma)
     if g < 0:

@@ -15,14 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
-from gbdt_objectives.objectives.base import (
-    Both,
-    HessianKind,
-    Loss,
-    Named,
-    Objective,
-    check_link,
-)
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, check_link
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -188,9 +181,8 @@ def objective(
     Notes
     -----
     ``rows`` are copied, and belong to the training rows by position. Another number of rows is
-    refused; another order, or as many other rows, cannot be noticed, except that pandas objects
-    given to ``fit`` must have the index of X. Evaluation sets need none, as metrics do not see
-    them.
+    refused; another order cannot be noticed, except that pandas objects given to ``fit`` must have
+    the index of X. Evaluation sets need none.
 
     Examples
     --------
@@ -202,8 +194,6 @@ def objective(
     >>> gradient, hessian = objective(squared_error)(np.array([1.0, 2.0]), np.zeros(2))
     >>> gradient
     array([-1., -2.], dtype=float32)
-
-    With a cost for each row:
 
     >>> def costly_error(y_true, margin, sample_weight, cost):
     ...     w = cost if sample_weight is None else cost * sample_weight

@@ -297,11 +297,10 @@ def offset_logloss_objective(
 
     Notes
     -----
-    Rates by row are copied, and belong to the training rows in their order. Data with another
-    number of rows are refused, also in scikit-learn's cross-validation: there each fold needs an
-    objective of its own, ``objective.take(positions)``, as ``cv`` makes it. Rows in another order,
-    or as many other rows, cannot be noticed. Rates may depend on the features, not on the label
-    (see :func:`pilot_keep_rates`).
+    Rates by row are copied, and belong to the training rows in their order. Another number of rows
+    is refused: in cross-validation each fold needs ``objective.take(positions)``, as ``cv`` makes
+    it. Another order cannot be noticed. Rates may depend on the features, not on the label (see
+    :func:`pilot_keep_rates`).
 
     The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y. Evaluation
     sets need no rates: their margins are the population's log-odds. If their negatives were sampled
@@ -321,9 +320,6 @@ def offset_logloss_objective(
     >>> gradient, hessian = obj([1, 0], [math.log(0.1)] * 2)
     >>> gradient
     array([-0.5,  0.5], dtype=float32)
-
-    A rate for each row:
-
     >>> gradient, hessian = offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)
     >>> gradient.round(3)
     array([-0.833,  0.5  ], dtype=float32)

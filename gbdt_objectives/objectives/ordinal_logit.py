@@ -30,11 +30,7 @@ from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
-from gbdt_objectives.objectives.logloss import (
-    LARGEST_EXPONENT,
-    class_totals,
-    softplus,
-)
+from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus
 
 FAR = 40.0
 """Margins and thresholds up to which exp(-f) exp(theta) is a float32, so that one exp a row
@@ -521,15 +517,10 @@ def ordinal_logit_objective(
 
     Notes
     -----
-    Boosting starts at 0: thresholds carry the location of the scores, and refitted ones follow
-    any other start.
-
-    If no training row has a class, the thresholds on its two sides coincide (at the ends they are
-    infinite) and its probability is 0. So the loss of other rows that have it is infinite.
-
-    "refit" costs about twice as much as fixed thresholds (``benchmarks/README.md``), and one small
-    sum over workers for each of a few steps. ``experiments/ordinal_data`` says what its
-    probabilities gain.
+    Boosting starts at 0, as thresholds carry the location of the scores. The probability of a class
+    without training rows is 0, so that the loss of other rows that have it is infinite. "refit"
+    costs about twice as much as fixed thresholds (``benchmarks/README.md``);
+    ``experiments/ordinal_data`` says what its probabilities gain.
 
     References
     ----------

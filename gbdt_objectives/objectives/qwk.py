@@ -199,10 +199,9 @@ def qwk_objective(
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers. Their mean, variance and (min, max)
-        are ``center``, ``spread`` and ``label_range``, unless these are given. A Dask Series or
-        Array is taken too, and measured where its partitions are. None: taken from the training
-        data, of all workers if there are several.
+        The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
+        mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
+        are given. None: taken from the training data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -220,9 +219,8 @@ def qwk_objective(
         Whether p is clipped to ``label_range``, as published: rows beyond the range get the
         gradient of its edge.
     reduce : callable, optional
-        A function that sums a float64 array over workers, for a library of your own; then all
-        that is measured on labels must be given. None is right on one machine and under XGBoost's
-        collective.
+        A function that sums a float64 array over workers, for a library of your own; it needs all
+        that is measured on labels. None is right on one machine and under XGBoost's collective.
 
     Returns
     -------
@@ -241,10 +239,7 @@ def qwk_objective(
     References
     ----------
     rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced this
-    objective. Lin (1989), Biometrics 45, for the concordance correlation coefficient, which kappa~
-    is when a and b are the sample's mean and variance. Nedel'ko (2018), "On the maximization of
-    quadratic weighted kappa", Bulletin of Irkutsk State University, Series Mathematics 23, 36-45:
-    the optimum is the linear map of E[y|x] that makes means and variances equal.
+    objective. Lin (1989), Biometrics 45, for kappa~ as the concordance correlation coefficient.
 
     Examples
     --------
@@ -288,7 +283,7 @@ def qwk_objective(
 
 @dataclass(frozen=True)
 class LabelMoments:
-    """Of labels that count: the lowest and the highest, and the sums of w, w d and w d^2, where
+    """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
     d = label - lowest, which are exact for integers."""
 
     low: float = math.inf
@@ -299,7 +294,7 @@ class LabelMoments:
 
     @staticmethod
     def of(rows: Rows) -> LabelMoments:
-        """Of the rows at hand."""
+        """Measure the rows at hand."""
         counted = rows.y if rows.w is None else rows.y[rows.w > 0]
         if not counted.shape[0]:
             return LabelMoments()

@@ -184,9 +184,8 @@ def kappa_objective(
                   w (c'(y, p) - R g'(p)) n/G             scale="kappa"
         hessian   w
 
-    with pi the distribution of the labels, ' the derivative by p, and u a constant unit. With the
-    squared cost u is 1, and this is :func:`qwk_objective`. If all p are classes, kappa~ is the
-    metric itself. ``docs/theory/coupled.md`` derives it.
+    with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
+    squared cost. If all p are classes, kappa~ is the metric. ``docs/theory/coupled.md`` derives it.
 
     Parameters
     ----------
@@ -233,9 +232,7 @@ def kappa_objective(
     See Also
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    ratio_objective : Any ratio of two sums over rows.
-    optimize_thresholds : With ``metric=kappa_cost_metric(matrix)`` it finds the best classes of any
-        score: compare with squared error and such thresholds.
+    optimize_thresholds : ``metric=kappa_cost_metric(matrix)`` finds the best classes of any score.
 
     Examples
     --------
@@ -244,10 +241,8 @@ def kappa_objective(
     >>> obj = kappa_objective("absolute", y)
     >>> obj.intercept
     2.0
-    >>> gradient, hessian = obj(y, [0.5, 1.5, 1.5, 2.5, 2.5])
     >>> missed_top_is_worse = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [9, 6, 3, 0]]
-    >>> kappa = kappa_objective(missed_top_is_worse, y)
-    >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
+    >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
     scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
@@ -342,8 +337,7 @@ def ratio_objective(
         hessian   w
 
     with ' the derivative by p. A ratio is not convex even if c and d are, so the hessian is a
-    constant: a leaf's step is learning_rate times the mean gradient of its rows, and the start
-    matters.
+    constant, and the start matters.
 
     Parameters
     ----------

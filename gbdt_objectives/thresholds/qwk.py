@@ -114,7 +114,7 @@ class Rising(Protocol):
     """An estimate m of E[y|score] that rises."""
 
     def score(self, m: ArrayLike) -> Array:
-        """Where it takes these values."""
+        """Scores at which the estimate takes these values."""
         ...
 
 

@@ -125,7 +125,6 @@ class ThresholdStatistics:
             Repeated labels, edges that do not rise or are not finite, edges and ``max_bins``.
         """
         order = check_order(labels).copy()
-        K = len(order)
         low = high = np.empty(0)
         if max_bins is not None:
             max_bins = _checks.whole_number("max_bins", max_bins, 2)
@@ -137,17 +136,8 @@ class ThresholdStatistics:
                 raise ValueError("edges must rise strictly: sort them and keep each once")
             low = np.concatenate(([-np.inf], edges))
             high = np.concatenate((edges, [np.inf]))
-        return ThresholdStatistics(
-            labels=order,
-            edges=edges,
-            max_bins=max_bins,
-            dropped_bits=0,
-            low=low,
-            high=high,
-            score=np.zeros(len(low)),
-            counts=np.zeros((len(low), K)),
-            rows=0,
-        )
+        score, counts = np.zeros(len(low)), np.zeros((len(low), len(order)))
+        return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, counts, rows=0)
 
     @staticmethod
     @in_order
@@ -229,7 +219,7 @@ class ThresholdStatistics:
         return self
 
     def _of_rows(self, s: Array, y: Array, w: Array | None) -> ThresholdStatistics:
-        """Of rows of weight above 0 only."""
+        """Statistics of rows that all have a weight above 0."""
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
@@ -243,15 +233,8 @@ class ThresholdStatistics:
         counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
         score = class_weights(bin_, share * s, len(low)).clip(low, high)
-        return replace(
-            self,
-            dropped_bits=dropped_bits,
-            low=low,
-            high=high,
-            score=score,
-            counts=counts,
-            rows=len(s),
-        )
+        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
+        return replace(found, score=score, counts=counts, rows=len(s))
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -261,12 +244,7 @@ class ThresholdStatistics:
                 f"statistics of labels {shown(self.labels.tolist())} and "
                 f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
             )
-        same_edges = (
-            self.edges is other.edges
-            if self.edges is None or other.edges is None
-            else np.array_equal(self.edges, other.edges)
-        )
-        if not same_edges:
+        if not np.array_equal(self.edges, other.edges):  # type: ignore[arg-type]  # or None
             raise ValueError("statistics with different edges do not add up: start with the same")
         if self.max_bins != other.max_bins:
             raise ValueError(
@@ -300,9 +278,8 @@ class ThresholdStatistics:
         share = parts.sum(axis=1) / counts.sum(axis=1)[bin_]
         score = np.concatenate([self.score, other.score])[order]
         score = np.add.reduceat(share * score, first).clip(low, high)
-        return replace(
-            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
-        )
+        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
+        return replace(found, score=score, counts=counts)
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""
