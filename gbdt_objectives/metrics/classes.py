@@ -400,8 +400,7 @@ def qwk_metric(
     the nearest label in the range (halves upwards); with them it is class k (counted from
     the lowest label) where ``thresholds[k-1] <= score < thresholds[k]``.
 
-    For early stopping prefer :func:`extended_qwk_metric`: at first, all rounded scores are
-    in one class, and their kappa does not move until some cross a threshold.
+    For early stopping prefer :func:`extended_qwk_metric`, which changes with every round.
 
     Parameters
     ----------
@@ -635,12 +634,10 @@ def threshold_metric(
 
     Notes
     -----
-    For classes they equal scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
-    ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``, ``matthews_corrcoef`` and
-    ``fbeta_score``, and are faster. But a metric that is 0/0 is NaN, with scikit-learn's
-    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
-    without any positive, true or predicted, which scikit-learn calls 0. Matthews' coefficient is no
-    ratio of sums, so its optimal thresholds are exact for two classes only.
+    For classes they equal scikit-learn's, and are faster. But a metric that is 0/0 is NaN, with
+    scikit-learn's UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true
+    class, and F-beta without any positive, true or predicted, which scikit-learn calls 0. Optimal
+    thresholds for Matthews' coefficient are exact for two classes only.
 
     References
     ----------

@@ -274,10 +274,8 @@ def objective_from_loss(
     ----------
     loss : callable
         ``loss(y_true, margin, sample_weight) -> scalar``, the *total* over the rows, in operations
-        that jax can trace. Labels of shape (n,), margins of shape (n,) or (n, K),
-        ``sample_weight`` of shape (n,) or None, float64. The loss applies the weights: boosters
-        do not apply them to custom objectives. Rows may depend on each other, as in a correlation.
-        Defined at module level it can be pickled; a lambda cannot.
+        that jax can trace; arguments as in :func:`objective`, float64. The loss applies the
+        weights. Rows may depend on each other, as in a correlation.
     hessian : {"exact", "constant"} or callable
         "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
         and convex in each margin. "constant" is the weight of the row, for any loss. A function

@@ -307,8 +307,7 @@ def focal_objective(
     ----------
     Lin, Goyal, Girshick, He & Dollar (2017), "Focal loss for dense object detection", ICCV,
     sections 3.1 and 3.2; Charoenphakdee, Vongkulbhisal, Chairatanakul & Sugiyama (2021), "On
-    focal loss for class-posterior probability estimation: a theoretical perspective", CVPR, for the
-    probability.
+    focal loss for class-posterior probability estimation", CVPR, for the probability.
 
     Examples
     --------

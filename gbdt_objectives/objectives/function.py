@@ -139,11 +139,10 @@ def objective(
     Parameters
     ----------
     function : callable or Loss
-        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``. Labels of
-        shape (n,), margins and results of shape (n,) or (n, K), ``sample_weight`` of
-        shape (n,) or None. The function applies the weights: boosters do not apply them
-        to custom gradients. The hessian may be one number for all rows. Defined at module level
-        it can be pickled; a lambda cannot. A Loss says all of this itself.
+        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins
+        and results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the
+        weights, as boosters do not. The hessian may be one number for all rows. A function of
+        module level can be pickled, a lambda cannot.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
@@ -158,10 +157,9 @@ def objective(
     rows : mapping or list of str, optional
         Other values of each training row, such as costs, offsets or groups, which the function
         and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
-        ``{"cost": cost}``, with numbers of shape (n, ...) in the order of the training rows, is
-        for ``train``, for ``cv``, which splits it, and for a ``fit`` on all rows. ``["cost"]``
-        names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
-        cross-validation splits.
+        ``{"cost": cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows;
+        ``["cost"]`` names what drop-in estimators get as ``fit(X, y, cost=cost)``, which
+        scikit-learn's cross-validation splits.
 
     Returns
     -------
@@ -174,9 +172,8 @@ def objective(
         If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
         hold numbers: encode groups as whole numbers.
     ValueError
-        If values in ``rows`` are not finite or not of the same number of rows. While training,
-        if there are not as many training rows, a gradient is not finite or of another shape, or
-        a hessian is negative or zero everywhere.
+        If values in ``rows`` are not finite or not for the training rows; while training, if a
+        gradient is not finite or of another shape, or a hessian is negative or zero everywhere.
 
     Notes
     -----

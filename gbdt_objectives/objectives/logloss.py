@@ -275,10 +275,9 @@ def offset_logloss_objective(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
-        r, the fraction of the negatives that was kept in the training data; or the rate of
-        each of the n *training* rows: ``rates[rows]`` after
-        ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). The rate of a
-        positive is not 1, but that at which a negative in its place would be kept.
+        r, the fraction of the negatives that was kept in the training data; or the rate of each of
+        the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
+        rate of a positive is not 1, but that at which a negative in its place would be kept.
     hessian : {"exact", "bounded"}
         As in :func:`weighted_logloss_objective`. "bounded" gains nothing here, as there are no
         large weights (``experiments/curvature``).

@@ -489,19 +489,17 @@ def ordinal_logit_objective(
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
     with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely. The hessian is the second derivative
-    where thresholds are fixed.
+    for all classes: large where high classes are likely.
 
     Parameters
     ----------
     n_classes : int
         K >= 2. Labels are 0 to K-1, in their order; subtract the lowest label if it is 1.
     thresholds : {"refit", "fixed"} or array-like of shape (K-1,)
-        "refit": each call uses the thresholds of least loss at its margins, so that trees only
-        move scores. The loss is then the least over all thresholds, and the hessian an upper
-        bound of the second derivative; nothing is kept between calls. "fixed": the thresholds are
-        the log-odds of the classes below, from the training labels; they are too close where
-        features tell classes apart. Numbers: the thresholds themselves, increasing.
+        "refit": the thresholds of least loss at the margins of each call, for which the hessian is
+        an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
+        the training labels; they are too close where features tell classes apart. Numbers: the
+        thresholds themselves, increasing.
 
     Returns
     -------

@@ -348,12 +348,10 @@ def ratio_objective(
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
-        What a margin is: a score in label units, or the log-odds of label 1 among 0 and 1. The
-        least ratio makes good decisions, not probabilities: calibrate ``predict_proba`` on
-        held-out rows.
+        What a margin is: a score in label units, or the log-odds of label 1 among 0 and 1, whose
+        ``predict_proba`` must be calibrated on held-out rows.
     scale : {"residual", "loss"}
-        "residual" has the units of c': its gradient is that of the loss times G/n. "loss": the
-        loss's own.
+        "residual" has the units of c': the loss's gradient times G/n. "loss": the loss's own.
     reduce : callable, optional
         As in :func:`kappa_objective`.
 
@@ -376,8 +374,6 @@ def ratio_objective(
 
     Examples
     --------
-    1 - F1 of probabilities, from log-odds:
-
     >>> import numpy as np
     >>> from gbdt_objectives.objectives import ratio_objective
     >>> def missed_and_false(y, z):

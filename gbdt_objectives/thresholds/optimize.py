@@ -52,13 +52,11 @@ def optimize_thresholds(
     For quadratic weighted kappa, kappa = 1-R, with mu the mean class position and m an estimate of
     E[y|score] that rises with the score::
 
-        class of a row = number of c in 1..K-1 with m(score) >= t_c
-        t_c = (c - 1/2)(1-R) + R mu
+        class of a row = number of c in 1..K-1 with m(score) >= t_c,   t_c = (c - 1/2)(1-R) + R mu
 
-    The methods differ in m; ``docs/theory/thresholds.md`` derives and compares them. Dask Series or
-    Arrays are taken too, by "plugin" and "exact": the result is that of arrays if there are at most
-    131,072 distinct scores. With more, neighbours share a bin, at a cost in QWK that
-    ``qwk_loss_bound()`` of :meth:`ThresholdStatistics.of` bounds.
+    The methods differ in m (``docs/theory/thresholds.md``). "plugin" and "exact" take Dask Series
+    or Arrays too: exactly up to 131,072 distinct scores; with more, neighbours share a bin, at a
+    cost in QWK that ``qwk_loss_bound()`` of :meth:`ThresholdStatistics.of` bounds.
 
     Parameters
     ----------
@@ -72,25 +70,23 @@ def optimize_thresholds(
         - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best, above
           all from few rows, if E[y] is roughly linear in the score.
         - "curved" (QWK): a spline instead of the line, if it predicts held-out rows better.
-        - "exact": the global optimum on these rows of every metric but a function; "matthews" of
+        - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
           two classes only. It looks at the order of the scores only.
-        - "nelder-mead": the usual search; it takes everything and guarantees nothing.
+        - "nelder-mead": the usual search, which takes everything and guarantees nothing.
         - "rounding": the nearest label, for labels that are rising numbers in units of the score.
     labels : array-like of shape (K,), optional
-        All classes in ascending order, of any type; their positions count, so
-        neighbours are 1 apart. None: those of the metric's ``label_range``, else the order
-        of a pandas Categorical that has one, else the integers from min to max of
-        ``y_true``.
+        All classes in ascending order, of any type; neighbours are 1 apart. None: those of the
+        metric's ``label_range``, else the order of a pandas Categorical that has one, else the
+        integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row, 0 that there is none.
+        Weights >= 0; w means the same as w copies of the row.
     target_prior : mapping of label to probability, optional
-        The label distribution where the thresholds will be used, if it differs: the
-        rows are reweighted so that their label frequencies equal it.
+        The label distribution where the thresholds will be used, if it differs: rows are
+        reweighted to it.
     metric : str, Metric or callable
         A name that :func:`threshold_metric` knows; a metric of classes without thresholds of its
         own, such as ``cost_metric(matrix)``; or a function ``metric(y_true, y_pred, sample_weight)
-        -> float`` of labels, greater is better (``sample_weight`` is None without weights; nan
-        counts as worst).
+        -> float`` of labels, greater is better, nan worst (``sample_weight`` may be None).
     n_starts : int
         Number of runs of Nelder-Mead, of which the best wins: from midway between the labels, from
         the scores' quantiles of the label frequencies, then from random quantiles.
@@ -100,15 +96,13 @@ def optimize_thresholds(
     Returns
     -------
     Thresholds, an array of shape (K-1,)
-        Sorted, float64, in score units, with the classes, ``thresholds.labels``, for
-        :func:`apply_thresholds`: class k where ``thresholds[k-1] <= score < thresholds[k]``. Exact
-        ones lie midway between neighbouring scores; -inf or +inf with nothing on one side.
+        Sorted, in score units, with ``labels``, for :func:`apply_thresholds`. Exact ones lie midway
+        between neighbouring scores, or are -inf or +inf with nothing on one side.
 
     Warns
     -----
     UserWarning
-        If the best thresholds put every row into one class: equal scores, or scores
-        that do not rise with the class.
+        If every row gets the same class: scores that are equal, or do not rise with the class.
 
     Raises
     ------
@@ -126,14 +120,11 @@ def optimize_thresholds(
 
     Examples
     --------
-    >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-    >>> y = [0, 0, 1, 1, 2, 2]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> optimize_thresholds(y, score, method="exact").round(3)
-    Thresholds([0.5, 0.65], labels=[0, 1, 2])
+    >>> from gbdt_objectives.thresholds import optimize_thresholds
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> optimize_thresholds(y, score).round(3)
     Thresholds([0.558, 0.642], labels=[0, 1, 2])
-    >>> apply_thresholds(score, optimize_thresholds(y, score, metric="accuracy"))
+    >>> optimize_thresholds(y, score, metric="accuracy").apply(score)
     array([0, 1, 1, 1, 2, 2])
     """
     target = resolve_metric(metric)
