@@ -214,8 +214,7 @@ OF_LIGHTGBM = {
 
 
 RAW = {"binary:logitraw": LOGIT}
-"""The link that says what the margin is, for XGBoost's objectives that predict the margin
-itself."""
+"""What the margin is under XGBoost's objectives that predict the margin itself."""
 
 OPAQUE = Link("opaque", "margins of an objective that this package does not know")
 """The link of what models of all other built-in objectives predict."""

@@ -27,8 +27,7 @@ class ClassProbabilityMetric(MeanMetric):
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
-        """The metric of each row; margins or probabilities are float64 (K, n), as columns are
-        fast."""
+        """The metric of each row; predictions are float64 (K, n), as columns are fast."""
         raise NotImplementedError
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
@@ -67,12 +66,7 @@ class ClassProbabilityMetric(MeanMetric):
             return p
         unit = p.min() >= 0 and p.max() <= 1
         if self.input_space == "probability":
-            if not unit:
-                row = int(np.argwhere((p < 0) | (p > 1))[0][0])
-                raise ValueError(
-                    f"y_pred must hold probabilities in [0, 1], found {p[row].tolist()} at row "
-                    f'{row}: for margins use input_space="margin"'
-                )
+            _checks.in_unit_interval("y_pred", p, 'for margins use input_space="margin"')
             _checks.rows_sum_to_one("y_pred", p)
         elif unit and p.shape[1] > 2 and np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-5):
             raise ValueError(  # two margins that start at 1/2 can be such
@@ -111,8 +105,7 @@ class ClassLoglossMetric(ClassProbabilityMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedProbabilityScoreMetric(ClassProbabilityMetric):
-    """Mean squared error of cumulative probabilities; see
-    :func:`ranked_probability_score_metric`."""
+    """Squared error of cumulative probabilities; see :func:`ranked_probability_score_metric`."""
 
     name: ClassVar[str] = "ranked_probability_score"
 

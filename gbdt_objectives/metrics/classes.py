@@ -119,8 +119,7 @@ class ClassMetric(Metric):
             )
 
     def agree_labels(self, labels: ArrayLike | None) -> Array | None:
-        """The labels given, or those of ``label_range``; if there are both, they must be the
-        same."""
+        """The labels given or those of ``label_range``; both must be the same."""
         order = None if labels is None else check_order(labels)
         if self.label_range is None:
             return order
@@ -578,26 +577,17 @@ NAMED: dict[str, ClassMetric] = {
 }
 
 OTHER_NAMES = {
-    "quadratic_weighted_kappa": "'qwk'",
-    "quadratic": "'qwk'",
-    "cohen_kappa": "'kappa', 'linear' or 'qwk'",
-    "cohen_kappa_score": "'kappa', 'linear' or 'qwk'",
+    "quadratic_weighted_kappa": "'qwk'", "quadratic": "'qwk'",
+    "cohen_kappa": "'kappa', 'linear' or 'qwk'", "cohen_kappa_score": "'kappa', 'linear' or 'qwk'",
     "accuracy_score": "'accuracy'",
-    "mean_absolute_error": "'mae'",
-    "neg_mean_absolute_error": "'mae'",
-    "balanced_accuracy": "'macro_recall'",
-    "balanced_accuracy_score": "'macro_recall'",
+    "mean_absolute_error": "'mae'", "neg_mean_absolute_error": "'mae'",
+    "balanced_accuracy": "'macro_recall'", "balanced_accuracy_score": "'macro_recall'",
     "recall_macro": "'macro_recall'",
-    "mcc": "'matthews'",
-    "matthews_corrcoef": "'matthews'",
-    "f1_score": "'f1'",
-    "f2": "f_beta_metric(2)",
-    "f_beta": "f_beta_metric(beta)",
-    "fbeta": "f_beta_metric(beta)",
-    "fbeta_score": "f_beta_metric(beta)",
-    "youden_j": "'youden'",
-    "informedness": "'youden'",
-}
+    "mcc": "'matthews'", "matthews_corrcoef": "'matthews'",
+    "f1_score": "'f1'", "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
+    "fbeta": "f_beta_metric(beta)", "fbeta_score": "f_beta_metric(beta)",
+    "youden_j": "'youden'", "informedness": "'youden'",
+}  # fmt: skip
 """Other names of the metrics, and what to pass instead."""
 
 

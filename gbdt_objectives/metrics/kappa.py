@@ -153,8 +153,7 @@ class KappaSums:
         )
 
     def kappa(self) -> float:
-        """1 - F/G = 2 C / G, C the sum of products of deviations from the means: exactly 0 for a
-        constant prediction."""
+        """1 - F/G = 2 C/G, C the sum of products of deviations: exactly 0 for a constant."""
         G = self.yy + self.pp + self.n * (self.y - self.p) ** 2
         if not G > 0:
             return warn_undefined(

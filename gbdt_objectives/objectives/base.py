@@ -353,8 +353,7 @@ class Objective:
             return self.measured_on(read_labels(self, y_true, sample_weight))
 
     def measured_on(self, rows: Rows) -> Objective:
-        """A copy of the objective with what depends on labels filled in, from rows that an engine
-        reads."""
+        """A copy with what depends on labels filled in, from rows that an engine reads."""
         found = self.equations.measured(rows)
         return self if found is self.equations else Objective(found)
 
@@ -362,8 +361,7 @@ class Objective:
     def fitted(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Objective:
-        """A copy of the objective after training, which holds what it fits to the final margins
-        fixed."""
+        """A copy for use after training, which holds fixed what it fits to the final margins."""
         with self._together():
             rows = read_rows(self, y_true, margin, sample_weight)
             loss = self._for(rows)

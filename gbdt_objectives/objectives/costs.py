@@ -22,8 +22,7 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
-"""A function of (y, p), each (n,), that returns the value and its derivative by p, each (n,) or one
-number."""
+"""A function of (y, p), each (n,): the value and its derivative by p, (n,) or one number."""
 
 MOST_LABELS = 1000
 """Most different labels; each costs a pass over the predictions."""
@@ -317,8 +316,7 @@ class LabelWeights:
 
 
 def padded_label_weights(rows: Rows) -> Array:
-    """The number of different labels, the labels and their weights, as one vector of fixed
-    length."""
+    """The number of labels, the labels and their weights, as one vector of fixed length."""
     labels, weights = LabelWeights.of(rows.y, rows.w).checked()
     found = np.zeros(2 * MOST_LABELS + 1)
     found[0] = K = len(labels)

@@ -31,8 +31,7 @@ from gbdt_objectives.objectives.logloss import (
 )
 
 ABSENT = 1e-6
-"""Weight of a class without rows, as a share of the rarest class's, so that the intercept is
-finite."""
+"""Weight of a class without rows, as a share of the rarest's: the intercept must be finite."""
 
 
 @dataclass(frozen=True, kw_only=True)

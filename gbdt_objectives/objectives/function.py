@@ -270,8 +270,7 @@ def _read_row_names(rows: object) -> list[str]:
 
 
 def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Raise unless the function takes (y_true, margin, sample_weight) and the values of rows by
-    name."""
+    """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
     signature = inspect.signature(function)
     _check_order_of_names(what, list(signature.parameters))
     try:

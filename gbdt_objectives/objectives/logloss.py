@@ -101,8 +101,7 @@ class LoglossLoss(Loss):
     def writer(
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
-        """Write in place what ``gradient_hessian`` says; what depends on labels and weights is
-        computed once."""
+        """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1

@@ -33,8 +33,7 @@ from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus
 
 FAR = 40.0
-"""Margins and thresholds up to which exp(-f) exp(theta) is a float32, so that one exp a row
-serves."""
+"""Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
 
 SAMPLE = 16384
 """Number of rows of each class in the sample on which the thresholds are fitted first."""
@@ -333,8 +332,7 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
 
 
 def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total) -> Array:
-    """The thresholds of least loss where rows are so far from each other that the loss is flat
-    between them."""
+    """The thresholds of least loss where rows are so far apart that it is flat between them."""
     from scipy.optimize import minimize as trust_region
 
     wide = [exact(part) for part in parts]
@@ -412,8 +410,7 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
 
 
 def thin(parts: Sequence[Part], size: int) -> list[Part]:
-    """A sample of at least ``size`` rows of each class, evenly spaced, or all rows of a rarer
-    one."""
+    """A sample of at least ``size`` evenly spaced rows of each class, or all of a rarer one."""
     by_class: dict[int, list[Part]] = {}
     for part in parts:
         by_class.setdefault(part.label, []).append(part)
