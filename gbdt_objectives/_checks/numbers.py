@@ -211,14 +211,15 @@ def probabilities(name: str, values: ArrayLike) -> Array:
     return p
 
 
-def in_unit_interval(
-    name: str, p: Array, hint: str = "margins need the logistic function or softmax first"
-) -> None:
+def in_unit_interval(name: str, p: Array) -> None:
     if p.min() >= 0 and p.max() <= 1:
         return
     wrong = ~((p >= 0) & (p <= 1))
     row = int(np.argwhere(wrong)[0][0]) if p.ndim else 0
-    raise ValueError(f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: {hint}")
+    raise ValueError(
+        f"{name} must be in [0, 1], found {p[wrong][0]} at row {row}: margins need the logistic "
+        "function or softmax first"
+    )
 
 
 def rows_sum_to_one(name: str, p: Array) -> None:

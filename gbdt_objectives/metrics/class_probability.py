@@ -66,7 +66,12 @@ class ClassProbabilityMetric(MeanMetric):
             return p
         unit = p.min() >= 0 and p.max() <= 1
         if self.input_space == "probability":
-            _checks.in_unit_interval("y_pred", p, 'for margins use input_space="margin"')
+            if not unit:
+                row = int(np.argwhere((p < 0) | (p > 1))[0][0])
+                raise ValueError(
+                    f"y_pred must hold probabilities in [0, 1], found {p[row].tolist()} at row "
+                    f'{row}: for margins use input_space="margin"'
+                )
             _checks.rows_sum_to_one("y_pred", p)
         elif unit and p.shape[1] > 2 and np.allclose(p.sum(axis=1), 1, rtol=0, atol=1e-5):
             raise ValueError(  # two margins that start at 1/2 can be such

@@ -202,7 +202,7 @@ def _per_row(what: str, values: Any, p: Array) -> Array:
         return np.broadcast_to(array.astype(p.dtype, copy=False), p.shape)
 
 
-def name_of(function: RowFunction) -> str:
+def name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
