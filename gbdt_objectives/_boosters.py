@@ -36,8 +36,7 @@ def stack() -> Stack:
 
 
 def call_of(methods: tuple[str, ...], stack: Stack) -> tuple[str, FrameType] | tuple[None, None]:
-    """Library and frame of the booster that calls us in one of these methods, whatever is
-    between."""
+    """Library and frame of the booster that calls us in one of these methods, if any."""
     for room, frame in stack:
         if frame.f_code.co_name in methods and room in LIBRARIES:
             return room, frame

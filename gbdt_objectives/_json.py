@@ -93,7 +93,6 @@ class SavedAsJSON:
 
 
 def read_one_of(*words: str) -> Reader:
-    """A reader of one of a few words."""
     return lambda key, value: _checks.choice(key, value, words)
 
 

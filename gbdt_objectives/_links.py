@@ -129,12 +129,10 @@ class Link:
 
     @property
     def is_label_unit(self) -> bool:
-        """Whether margins are in label units, or may be."""
         return self.name in ("identity", "undeclared")
 
     @property
     def takes_several(self) -> bool:
-        """Whether a row must have several margins."""
         return self.name == "softmax"
 
     @property
@@ -216,15 +214,13 @@ OF_LIGHTGBM = {
 
 
 RAW = {"binary:logitraw": LOGIT}
-"""The link that says what the margin is, for XGBoost's objectives that predict the margin
-itself."""
+"""What the margin is under XGBoost's objectives that predict the margin itself."""
 
 OPAQUE = Link("opaque", "margins of an objective that this package does not know")
 """The link of what models of all other built-in objectives predict."""
 
 
 def read_link(name: str, value: object, n_classes: int | None = None) -> Link:
-    """The link that an argument names."""
     if isinstance(value, Link):
         return value
     allowed = [known for known in BY_NAME if known != UNDECLARED.name]

@@ -15,7 +15,6 @@ T = TypeVar("T")
 
 
 def any_dask(columns: Mapping[str, Any]) -> bool:
-    """Whether one of the columns is a Dask collection."""
     return any(map(is_dask, columns.values()))
 
 

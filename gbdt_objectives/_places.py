@@ -1,5 +1,4 @@
-"""The places where arrays are, the host's memory or a device, and what can be done with them
-there."""
+"""The places of arrays, the host's memory or a device, and what can be done with arrays there."""
 
 from __future__ import annotations
 

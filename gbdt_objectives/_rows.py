@@ -23,8 +23,7 @@ from gbdt_objectives._places import HOST, Place
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]
-"""A function ``terms(y, f, xp, **named)`` that returns what is added up over rows; a number counts
-once for each row."""
+"""``terms(y, f, xp, **named)`` returns what is added up over rows; a number counts once a row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +70,7 @@ class Rows:
         return sum(np.array(part._sums(terms)) for part in parts)  # type: ignore[return-value]
 
     def parts(self, statistics: Callable[[Rows], Any]) -> Array:
-        """The vector (k,) that ``statistics`` makes of each part of everybody's rows, as (parts,
-        k)."""
+        """The vectors that ``statistics`` makes of the parts of everybody's rows, (parts, k)."""
         return _workers.all_gather(statistics(self))
 
     def count(self, w: Any) -> float:

@@ -11,13 +11,11 @@ POOLS = 2000
 """Pools that curves are fitted on: finer than any curve here can follow."""
 
 KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
-"""Shares of the rows below the knots of natural splines (Harrell 2015, table 2.3); two make a
-straight line."""
+"""Shares of rows below the knots of splines (Harrell 2015, table 2.3); two make a straight line."""
 
 
 def number_pools(score: Array, w: Array) -> Array:
-    """The pool of each row, given scores in ascending order: of about equal weight, and one for
-    all rows of a score."""
+    """The pool of each row of rising scores: of about equal weight, one for all rows of a score."""
     middle = np.cumsum(w) - w / 2
     pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)
     first = np.append(True, score[1:] != score[:-1])

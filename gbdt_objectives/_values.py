@@ -37,10 +37,8 @@ def plain(value: Any) -> Any:
 
 
 def carried_labels(values: Any) -> Array | None:
-    """The classes that thresholds carry."""
     return getattr(values, "labels", None) if isinstance(values, ArrayValue) else None
 
 
 def same_labels(a: Any, b: Any) -> bool:
-    """Whether two lists of labels are equal."""
     return bool(np.asarray(a).tolist() == np.asarray(b).tolist())

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 
 FLOORS = {"xgboost": "2.1", "lightgbm": "4.2"}
-"""The extras of pyproject.toml and the lane "floors" of .ci/lanes have the same."""
+"""Oldest versions, as in the extras of pyproject.toml and the lane "floors" of .ci/lanes."""
 
 _accepted: dict[str, ModuleType] = {}
 """The libraries that check_loaded() has seen."""

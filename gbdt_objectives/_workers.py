@@ -31,8 +31,7 @@ HEAD = 4
 """1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
 
 ROOM = 28
-"""Number of values in the first message, whose length is the same on all workers whatever they
-send."""
+"""Number of values in the first message, whose length is the same on all workers."""
 
 TEXT = 1000
 """Number of bytes that a worker may say about an error."""
@@ -99,8 +98,7 @@ def several() -> bool:
 
 @contextmanager
 def some_rows() -> Iterator[None]:
-    """Declare the rows at hand to be some of all: it is no error if there are none, or none
-    counts."""
+    """Declare the rows at hand to be some of all, of which none need be there or count."""
     outer, _here.some_rows = _here.some_rows, True
     try:
         yield
@@ -110,17 +108,8 @@ def some_rows() -> Iterator[None]:
 
 @contextmanager
 def together(subject: object, count: int = 0) -> Iterator[None]:
-    """What every worker does at the same time; without several workers nothing special.
-
-    An error within is raised on all of them.
-
-    Parameters
-    ----------
-    subject : Objective or Metric
-        Of which all workers must have the same.
-    count : int
-        How many calls were made before in this training.
-    """
+    """What every worker does at the same time, with the same ``subject``, an objective or metric,
+    after ``count`` calls of this training. An error within is raised on all of them."""
     if not workers():
         yield
         return
@@ -149,8 +138,7 @@ def together_now() -> bool:
 
 @contextmanager
 def summing(name: str) -> Iterator[None]:
-    """Enclose the last sums of a call, after which workers go on alone; raise if there were
-    none."""
+    """Enclose the last sums of a call, which there must be; workers go on alone afterwards."""
     call = _here.call
     before = 0 if call is None else call.messages
     yield
@@ -165,23 +153,11 @@ def summing(name: str) -> Iterator[None]:
 
 
 def all_sum(values: ArrayLike, *, reduce: Reduce | None = None, last: bool = False) -> Array:
-    """The sum of float64 ``values`` over all workers; the values themselves on one machine.
+    """The sum of float64 ``values`` over all workers, each of which sends those of its own rows.
 
-    Parameters
-    ----------
-    values : array-like
-        Of the rows of this worker; zeros if it has none.
-    reduce : callable, optional
-        Sums a float64 array over workers. None: XGBoost's collective, within :func:`together`.
-    last : bool
-        Whether it is the last message of a call, after which workers go on alone.
-
-    Raises
-    ------
-    WorkersDisagree
-        On all workers, if not all of them send this.
-    ValueError, TypeError
-        On all workers, if one of them failed.
+    ``reduce`` sums over workers; None is XGBoost's collective within :func:`together`, and no sum
+    elsewhere. After the ``last`` message of a call workers go on alone. An error of one worker, or
+    WorkersDisagree if not all of them send this, is raised on all.
     """
     own = np.asarray(values, np.float64)
     call = _here.call
@@ -259,8 +235,7 @@ def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
 
 
 def said_of(error: Exception) -> str:
-    """The kind of error that all workers raise, and its text; an unknown kind is named in the
-    text."""
+    """The kind of error that all workers raise, and its text, which names an unknown kind."""
     text = str(error)[:800]
     for kind, known in KINDS.items():
         if isinstance(error, known):
@@ -361,8 +336,7 @@ def describe(subject: object, depth: int = 6) -> str:
 
 
 def held_by(function: FunctionType) -> dict[str, Any]:
-    """The values that a function was made with: defaults, what it encloses, and globals that it
-    reads."""
+    """The values that a function reads: its defaults, what it encloses, and globals."""
     held = dict(enumerate(function.__defaults__ or ())) | (function.__kwdefaults__ or {})
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with suppress(ValueError):  # a cell that is still empty

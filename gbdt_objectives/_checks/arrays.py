@@ -17,7 +17,7 @@ LARGEST_WEIGHT = 1e30
 """A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
 
 LEAST_WEIGHT = 1e-100
-"""Of the largest weight: products of two of them are still a float64."""
+"""Least value of the largest weight: products of two such weights are still a float64."""
 
 LONGEST_SHOWN = 120
 """Characters of a user's value in a message."""
@@ -130,6 +130,16 @@ def not_real(name: str, dtype: object) -> TypeError:
     )
 
 
+def square(name: str, matrix: ArrayLike) -> Array:
+    """Numbers of each pair of K classes, float64 (K, K); not yet checked for NaN."""
+    array: Array = real_array(name, matrix).astype(np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
+        raise ValueError(
+            f"{name} must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
+        )
+    return array
+
+
 def finite(name: str, array: Array) -> None:
     """Raise if any element is NaN or infinite."""
     good = np.isfinite(array)
@@ -195,7 +205,6 @@ def label_weight(dataset: Any) -> tuple[Any, Any]:
 
 
 def same_length(name: str, array: Array, other: str, rows: int) -> None:
-    """Raise if ``array`` has not ``rows`` rows."""
     if array.shape[0] != rows:
         found = array.shape[0]
         raise ValueError(f"{name} has {found} rows, but {other} have {rows}: they must match")

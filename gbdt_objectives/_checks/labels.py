@@ -26,7 +26,6 @@ INTEGER_HINT = (
 
 
 def binary_labels(name: str, y: Array) -> None:
-    """Raise unless every label is 0 or 1."""
     right = y == 0
     right |= y == 1
     if not right.all():
@@ -52,7 +51,6 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 
 def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
-    """Raise if a label lies outside ``label_range``."""
     low, high = label_range
     wrong = ~((y >= low) & (y <= high))
     if wrong.any():

@@ -191,7 +191,6 @@ def distribution(name: str, value: ArrayLike, K: int | None = None) -> Array:
 
 
 def sum_to_one(name: str, total: float) -> None:
-    """Raise unless class probabilities of this sum are a distribution."""
     if abs(total - 1) > 1e-6:
         raise ValueError(
             f"{name} must sum to 1, found {total:.9g}: divide counts by their total first"
@@ -213,7 +212,6 @@ def probabilities(name: str, values: ArrayLike) -> Array:
 
 
 def in_unit_interval(name: str, p: Array) -> None:
-    """Raise if an element is outside [0, 1] or NaN."""
     if p.min() >= 0 and p.max() <= 1:
         return
     wrong = ~((p >= 0) & (p <= 1))
@@ -225,7 +223,6 @@ def in_unit_interval(name: str, p: Array) -> None:
 
 
 def rows_sum_to_one(name: str, p: Array) -> None:
-    """Raise unless the rows of (n, K) probabilities sum to 1."""
     total = np.einsum("ij->i", p)
     row = int(np.argmax(np.abs(total - 1)))
     if abs(total[row] - 1) > SUM_TOLERANCE:

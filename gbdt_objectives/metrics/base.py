@@ -172,8 +172,7 @@ class MeanMetric(Metric):
 
 @dataclass(frozen=True)
 class RenderedMetric:
-    """A metric as one booster calls it: with (prediction, dataset) or (labels, prediction,
-    weights)."""
+    """A metric as a booster calls it: (prediction, dataset) or (labels, prediction, weights)."""
 
     metric: Metric
     library: ClassVar[str]

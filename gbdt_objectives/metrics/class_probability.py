@@ -27,8 +27,7 @@ class ClassProbabilityMetric(MeanMetric):
     n_classes: int | None = None
 
     def _row_values(self, y: Array, p: Array) -> Array:
-        """The metric of each row; margins or probabilities are float64 (K, n), as columns are
-        fast."""
+        """The metric of each row; predictions are float64 (K, n), as columns are fast."""
         raise NotImplementedError
 
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
@@ -111,8 +110,7 @@ class ClassLoglossMetric(ClassProbabilityMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedProbabilityScoreMetric(ClassProbabilityMetric):
-    """Mean squared error of cumulative probabilities; see
-    :func:`ranked_probability_score_metric`."""
+    """Squared error of cumulative probabilities; see :func:`ranked_probability_score_metric`."""
 
     name: ClassVar[str] = "ranked_probability_score"
 

@@ -119,8 +119,7 @@ class ClassMetric(Metric):
             )
 
     def agree_labels(self, labels: ArrayLike | None) -> Array | None:
-        """The labels given, or those of ``label_range``; if there are both, they must be the
-        same."""
+        """The labels given or those of ``label_range``; both must be the same."""
         order = None if labels is None else check_order(labels)
         if self.label_range is None:
             return order
@@ -297,7 +296,8 @@ class MatthewsMetric(ClassMetric):
 
 
 def matthews(counts: Array) -> Array:
-    """Of counts (K, K, ...) [true, predicted], with TP, FP, FN, TN of class k against the rest::
+    """Matthews' coefficient of counts (K, K, ...) [true, predicted]; TP, FP, FN, TN are those of
+    class k against the rest::
 
         sum_k (TP TN - FP FN) / sqrt(sum_k p_k (n - p_k) sum_k t_k (n - t_k))
 
@@ -357,11 +357,7 @@ def cost_matrix(cost: Cost, K: int) -> Array:
 
 
 def _square(matrix: ArrayLike) -> Array:
-    array = _checks.real_array("matrix", matrix).astype(np.float64)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        raise ValueError(
-            f"matrix must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
-        )
+    array = _checks.square("matrix", matrix)
     _checks.finite("matrix", array)
     return array
 
@@ -403,8 +399,7 @@ def qwk_metric(
     the nearest label in the range (halves upwards); with them it is class k (counted from
     the lowest label) where ``thresholds[k-1] <= score < thresholds[k]``.
 
-    For early stopping prefer :func:`extended_qwk_metric`: at first, all rounded scores are
-    in one class, and their kappa does not move until some cross a threshold.
+    For early stopping prefer :func:`extended_qwk_metric`, which changes with every round.
 
     Parameters
     ----------
@@ -582,26 +577,17 @@ NAMED: dict[str, ClassMetric] = {
 }
 
 OTHER_NAMES = {
-    "quadratic_weighted_kappa": "'qwk'",
-    "quadratic": "'qwk'",
-    "cohen_kappa": "'kappa', 'linear' or 'qwk'",
-    "cohen_kappa_score": "'kappa', 'linear' or 'qwk'",
+    "quadratic_weighted_kappa": "'qwk'", "quadratic": "'qwk'",
+    "cohen_kappa": "'kappa', 'linear' or 'qwk'", "cohen_kappa_score": "'kappa', 'linear' or 'qwk'",
     "accuracy_score": "'accuracy'",
-    "mean_absolute_error": "'mae'",
-    "neg_mean_absolute_error": "'mae'",
-    "balanced_accuracy": "'macro_recall'",
-    "balanced_accuracy_score": "'macro_recall'",
+    "mean_absolute_error": "'mae'", "neg_mean_absolute_error": "'mae'",
+    "balanced_accuracy": "'macro_recall'", "balanced_accuracy_score": "'macro_recall'",
     "recall_macro": "'macro_recall'",
-    "mcc": "'matthews'",
-    "matthews_corrcoef": "'matthews'",
-    "f1_score": "'f1'",
-    "f2": "f_beta_metric(2)",
-    "f_beta": "f_beta_metric(beta)",
-    "fbeta": "f_beta_metric(beta)",
-    "fbeta_score": "f_beta_metric(beta)",
-    "youden_j": "'youden'",
-    "informedness": "'youden'",
-}
+    "mcc": "'matthews'", "matthews_corrcoef": "'matthews'",
+    "f1_score": "'f1'", "f2": "f_beta_metric(2)", "f_beta": "f_beta_metric(beta)",
+    "fbeta": "f_beta_metric(beta)", "fbeta_score": "f_beta_metric(beta)",
+    "youden_j": "'youden'", "informedness": "'youden'",
+}  # fmt: skip
 """Other names of the metrics, and what to pass instead."""
 
 
@@ -638,12 +624,10 @@ def threshold_metric(
 
     Notes
     -----
-    For classes they equal scikit-learn's ``cohen_kappa_score``, ``accuracy_score``,
-    ``mean_absolute_error`` (of positions), ``balanced_accuracy_score``, ``matthews_corrcoef`` and
-    ``fbeta_score``, and are faster. But a metric that is 0/0 is NaN, with scikit-learn's
-    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
-    without any positive, true or predicted, which scikit-learn calls 0. Matthews' coefficient is no
-    ratio of sums, so its optimal thresholds are exact for two classes only.
+    For classes they equal scikit-learn's, and are faster. But a metric that is 0/0 is NaN, with
+    scikit-learn's UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true
+    class, and F-beta without any positive, true or predicted, which scikit-learn calls 0. Optimal
+    thresholds for Matthews' coefficient are exact for two classes only.
 
     References
     ----------

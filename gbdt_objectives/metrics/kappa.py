@@ -89,7 +89,7 @@ def quadratic_weighted_kappa(
 
 
 def sums_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> KappaSums:
-    """Of classes that are whole numbers, or of their positions in the order."""
+    """Sums of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
@@ -153,8 +153,7 @@ class KappaSums:
         )
 
     def kappa(self) -> float:
-        """1 - F/G = 2 C / G, C the sum of products of deviations from the means: exactly 0 for a
-        constant prediction."""
+        """1 - F/G = 2 C/G, C the sum of products of deviations: exactly 0 for a constant."""
         G = self.yy + self.pp + self.n * (self.y - self.p) ** 2
         if not G > 0:
             return warn_undefined(

@@ -23,6 +23,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._links import Link
 from gbdt_objectives.objectives.base import Objective
+from gbdt_objectives.objectives.costs import name_of
 from gbdt_objectives.objectives.function import FunctionLoss, LossFunction, own_intercept, own_link
 
 HessianFunction = Callable[[Array, Array, "Array | None"], Array]
@@ -61,14 +62,14 @@ class LossDerivatives:
 
     @property
     def __name__(self) -> str:
-        return _name(self.loss)
+        return name_of(self.loss)
 
     def __call__(self, y: Array, f: Array, w: Array | None) -> tuple[Array, Array]:
         if self.hessian == "exact":
             value, g, h, coupling = _evaluate(self.loss, 2, y, f, w)
         else:
             value, g = _evaluate(self.loss, 1, y, f, w)
-        name = _name(self.loss)
+        name = name_of(self.loss)
         if not math.isfinite(value):
             raise ValueError(
                 f"{name} is {value} at margins from {f.min():.4g} to {f.max():.4g}: write it so "
@@ -91,8 +92,7 @@ class LossDerivatives:
 
 
 def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, coupling: float) -> Array:
-    """The second derivatives h, after a check that they are those of the rows alone and not
-    negative."""
+    """The second derivatives h, which must be those of the rows alone and not negative."""
     size = float(max(np.abs(h).max(), np.abs(g).max()))
     if coupling > COUPLING * size:
         raise ValueError(
@@ -200,7 +200,7 @@ def _check_traced(loss: LossFunction, shape: tuple[int, ...], weighted: bool) ->
     """Raise unless jax can trace the loss to one number that depends on its arguments."""
     import jax
 
-    name, n = _name(loss), shape[:1]
+    name, n = name_of(loss), shape[:1]
     shapes = [n, shape, n if weighted else None]
     y, f, w = (None if s is None else jax.ShapeDtypeStruct(s, np.float64) for s in shapes)
     try:
@@ -245,15 +245,11 @@ def _check_total(loss: LossFunction, y: Array, f: Array, w: Array | None) -> Non
         return
     if once != 0 and math.isclose(once, both, rel_tol=1e-9):
         raise ValueError(
-            f"{_name(loss)} is {once:.6g} for these rows and for each of them twice, so a mean, "
+            f"{name_of(loss)} is {once:.6g} for these rows and for each of them twice, so a mean, "
             "not the total over the rows: gradients and hessians that shrink with the number of "
             "rows train nothing at boosters' defaults. Use .sum(), or multiply by the number of "
             "rows, which is the sum of the weights"
         )
-
-
-def _name(loss: LossFunction) -> str:
-    return getattr(loss, "__name__", None) or type(loss).__name__
 
 
 def objective_from_loss(
@@ -274,10 +270,8 @@ def objective_from_loss(
     ----------
     loss : callable
         ``loss(y_true, margin, sample_weight) -> scalar``, the *total* over the rows, in operations
-        that jax can trace. Labels of shape (n,), margins of shape (n,) or (n, K),
-        ``sample_weight`` of shape (n,) or None, float64. The loss applies the weights: boosters
-        do not apply them to custom objectives. Rows may depend on each other, as in a correlation.
-        Defined at module level it can be pickled; a lambda cannot.
+        that jax can trace; arguments as in :func:`objective`, float64. The loss applies the
+        weights. Rows may depend on each other, as in a correlation.
     hessian : {"exact", "constant"} or callable
         "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
         and convex in each margin. "constant" is the weight of the row, for any loss. A function
@@ -307,15 +301,13 @@ def objective_from_loss(
         that are given; a gradient that is not finite; hessian="exact" where it is negative or
         rows depend on each other.
     RuntimeError
-        In a process that was forked after jax was used, as it would hang. joblib's default
-        processes are not forked so.
+        In a process that was forked after jax was used, as it would hang.
 
     Notes
     -----
     The loss must be a pure function: numbers that it reads from elsewhere are those of the first
     call. Arrays that jax.numpy makes outside of it are float32; use Python's or numpy's numbers.
-    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0). An exact
-    hessian that rounding makes negative, by less than 1e-12 of the largest derivative, is 0.
+    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
 
     Examples
     --------

@@ -92,6 +92,9 @@ class Loss:
         Whether the equations are written in ``xp`` alone.
     """
 
+    whole = False
+    takes_device_arrays = True
+
     def __init_subclass__(cls) -> None:
         if cls.hessian is Loss.hessian or cls.labels is Loss.labels:
             raise TypeError(f"{cls.__name__} must declare hessian and labels")
@@ -155,14 +158,6 @@ class Loss:
     @property
     def reduce(self) -> _workers.Reduce | None:
         return None
-
-    @property
-    def whole(self) -> bool:
-        return False
-
-    @property
-    def takes_device_arrays(self) -> bool:
-        return True
 
     @property
     def name(self) -> str:
@@ -358,8 +353,7 @@ class Objective:
             return self.measured_on(read_labels(self, y_true, sample_weight))
 
     def measured_on(self, rows: Rows) -> Objective:
-        """A copy of the objective with what depends on labels filled in, from rows that an engine
-        reads."""
+        """A copy with what depends on labels filled in, from rows that an engine reads."""
         found = self.equations.measured(rows)
         return self if found is self.equations else Objective(found)
 
@@ -367,8 +361,7 @@ class Objective:
     def fitted(
         self, y_true: ArrayLike, margin: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Objective:
-        """A copy of the objective after training, which holds what it fits to the final margins
-        fixed."""
+        """A copy for use after training, which holds fixed what it fits to the final margins."""
         with self._together():
             rows = read_rows(self, y_true, margin, sample_weight)
             loss = self._for(rows)

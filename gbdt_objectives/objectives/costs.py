@@ -22,8 +22,7 @@ from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
-"""A function of (y, p), each (n,), that returns the value and its derivative by p, each (n,) or one
-number."""
+"""A function of (y, p), each (n,): the value and its derivative by p, (n,) or one number."""
 
 MOST_LABELS = 1000
 """Most different labels; each costs a pass over the predictions."""
@@ -203,7 +202,7 @@ def _per_row(what: str, values: Any, p: Array) -> Array:
         return np.broadcast_to(array.astype(p.dtype, copy=False), p.shape)
 
 
-def name_of(function: RowFunction) -> str:
+def name_of(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
@@ -249,11 +248,7 @@ def _check_costs(name: str, costs: Array, labels: Array) -> None:
 
 def matrix_cost(matrix: ArrayLike, label_range: LabelRange | None) -> MatrixCost:
     """The cost between the classes of ``label_range``, or 0 to K-1."""
-    array = _checks.real_array("cost", matrix).astype(np.float64)
-    if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
-        raise ValueError(
-            f"cost must have shape (K, K) with K >= 2 classes, found shape {array.shape}"
-        )
+    array = _checks.square("cost", matrix)
     K = len(array)
     low, high = (0.0, K - 1.0) if label_range is None else label_range
     if not (low.is_integer() and high.is_integer() and high - low == K - 1):
@@ -321,8 +316,7 @@ class LabelWeights:
 
 
 def padded_label_weights(rows: Rows) -> Array:
-    """The number of different labels, the labels and their weights, as one vector of fixed
-    length."""
+    """The number of labels, the labels and their weights, as one vector of fixed length."""
     labels, weights = LabelWeights.of(rows.y, rows.w).checked()
     found = np.zeros(2 * MOST_LABELS + 1)
     found[0] = K = len(labels)

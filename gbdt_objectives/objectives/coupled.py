@@ -1,19 +1,65 @@
-"""Shared by objectives that couple rows: their own ``reduce``, and the labels that they measure."""
+"""What losses n F/G share: arguments, sums, and the labels that they measure."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
+from gbdt_objectives._domain import REAL, Domain, MeasuredRange
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Loss
 
 LabelRange = tuple[float, float]
+Totals = tuple[float, float, float]
+
+
+class RatioOfSums(Loss):
+    """The loss n F/G, of sums over everybody's rows; made by factories with these arguments."""
+
+    hessian = "constant"
+    label_range: LabelRange | None
+    scale: str
+    clip: bool
+
+    @property
+    def labels(self) -> Domain:
+        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
+
+    @property
+    def scale_free(self) -> bool:
+        return self.scale == "residual"
+
+    @property
+    def _needs_range(self) -> bool:
+        return self.clip and self.label_range is None
+
+    def totals(self, rows: Rows) -> Totals:
+        """n, F, G of everybody's rows."""
+        raise NotImplementedError
+
+    def value(self, rows: Rows) -> tuple[float, float]:
+        n, F, G = self.totals(rows)
+        return n * F / G, n
+
+
+def read_options(
+    scale: Any, clip: Any, label_range: Any, reduce: Any, y_true: Any, sample_weight: Any
+) -> tuple[Any, bool, LabelRange | None]:
+    """The scale, clip and label range of a kappa; the other arguments are only checked."""
+    scale = _checks.choice("scale", scale, ("residual", "kappa"))
+    clip = _checks.flag("clip", clip)
+    if label_range is not None:
+        label_range = _checks.label_range("label_range", label_range)
+    check_reduce(reduce)
+    if y_true is None and sample_weight is not None:
+        raise ValueError("sample_weight is given without y_true: it would be ignored")
+    return scale, clip, label_range
 
 
 def check_reduce(reduce: Reduce | None) -> None:
@@ -39,11 +85,6 @@ def check_complete(loss: Loss, factory: str) -> None:
         )
 
 
-def check_weights_have_labels(y_true: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-    if y_true is None and sample_weight is not None:
-        raise ValueError("sample_weight is given without y_true: it would be ignored")
-
-
 def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
     """The labels and weights of the rows that count."""
     y = _checks.vector("y_true", y_true)
@@ -57,19 +98,8 @@ def check_training_labels(
     """Raise for a label outside the range, or that the prior does not name, if these are given."""
     if label_range is not None:
         _checks.in_label_range("y_true", y, label_range)
-    if prior_labels is not None:
-        check_prior_covers(y, prior_labels)
-
-
-def range_between(low: float, high: float) -> LabelRange:
-    """From the lowest to the highest label, if these differ."""
-    if low == high:
-        raise constant_labels("y_true", low)
-    return low, high
-
-
-def check_prior_covers(y: Array, prior_labels: Array) -> None:
-    """Raise unless ``target_prior`` names every label."""
+    if prior_labels is None:
+        return
     named = np.isin(y, prior_labels)
     if not named.all():
         missing = float(y[~named][0])
@@ -77,6 +107,13 @@ def check_prior_covers(y: Array, prior_labels: Array) -> None:
             f"label {missing:g} occurs in y_true but not in target_prior: give its "
             "probability, 0 if it will never occur"
         )
+
+
+def range_between(low: float, high: float) -> LabelRange:
+    """From the lowest to the highest label, if these differ."""
+    if low == high:
+        raise constant_labels("y_true", low)
+    return low, high
 
 
 def constant_labels(name: str, label: float) -> ValueError:

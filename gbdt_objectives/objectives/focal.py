@@ -31,8 +31,7 @@ from gbdt_objectives.objectives.logloss import (
 )
 
 ABSENT = 1e-6
-"""Weight of a class without rows, as a share of the rarest class's, so that the intercept is
-finite."""
+"""Weight of a class without rows, as a share of the rarest's: the intercept must be finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,8 +274,7 @@ def focal_objective(
     sigma(z) or softmax(z) is **not** a class probability: the loss is least at margins closer to 0
     (gamma > 0) and shifted (alpha). ``class_probability(margin)`` of the objective inverts that
     for a model that fits; calibrate any other on held-out rows, for instance with
-    ``LogitCalibrator``. The ranking of two classes needs neither. The second derivative is negative
-    for confident mistakes; ``docs/theory/leaf_steps.md`` says what the hessians are instead.
+    ``LogitCalibrator``. ``docs/theory/leaf_steps.md`` derives the hessians.
 
     Parameters
     ----------
@@ -302,15 +300,13 @@ def focal_objective(
     Notes
     -----
     The intercept is the constant margin of least loss; K > 2 classes have one each, with the sum 0.
-    A class that is absent from the training labels starts as if it had a millionth of the weight
-    of the rarest that is not.
+    A class without training rows counts there as a millionth of the rarest other.
 
     References
     ----------
     Lin, Goyal, Girshick, He & Dollar (2017), "Focal loss for dense object detection", ICCV,
     sections 3.1 and 3.2; Charoenphakdee, Vongkulbhisal, Chairatanakul & Sugiyama (2021), "On
-    focal loss for class-posterior probability estimation: a theoretical perspective", CVPR, for the
-    probability.
+    focal loss for class-posterior probability estimation", CVPR, for the probability.
 
     Examples
     --------
@@ -323,13 +319,6 @@ def focal_objective(
     array([[0.936, 0.064],
            [0.5  , 0.5  ],
            [0.064, 0.936]])
-
-    Three classes:
-
-    >>> gradient, hessian = focal_objective(2.0, n_classes=3)([0, 2], [[0, 0, 0], [3, 0, 0]])
-    >>> gradient.round(3)
-    array([[-0.622,  0.311,  0.311],
-           [ 1.072,  0.053, -1.126]], dtype=float32)
     """
     g = _checks.number("gamma", gamma)
     if g < 0:

@@ -15,14 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._links import UNDECLARED, Link, read_link
 from gbdt_objectives._rows import Rows, read_only
-from gbdt_objectives.objectives.base import (
-    Both,
-    HessianKind,
-    Loss,
-    Named,
-    Objective,
-    check_link,
-)
+from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Named, Objective, check_link
 
 GradientFunction = Callable[..., tuple[Any, Any]]
 LossFunction = Callable[..., float]
@@ -146,11 +139,10 @@ def objective(
     Parameters
     ----------
     function : callable or Loss
-        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``. Labels of
-        shape (n,), margins and results of shape (n,) or (n, K), ``sample_weight`` of
-        shape (n,) or None. The function applies the weights: boosters do not apply them
-        to custom gradients. The hessian may be one number for all rows. Defined at module level
-        it can be pickled; a lambda cannot. A Loss says all of this itself.
+        ``function(y_true, margin, sample_weight) -> (gradient, hessian)``: labels (n,), margins
+        and results (n,) or (n, K), ``sample_weight`` (n,) or None. The function applies the
+        weights, as boosters do not. The hessian may be one number for all rows. A function of
+        module level can be pickled, a lambda cannot.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that ``function``
         differentiates.
@@ -165,10 +157,9 @@ def objective(
     rows : mapping or list of str, optional
         Other values of each training row, such as costs, offsets or groups, which the function
         and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
-        ``{"cost": cost}``, with numbers of shape (n, ...) in the order of the training rows, is
-        for ``train``, for ``cv``, which splits it, and for a ``fit`` on all rows. ``["cost"]``
-        names what the drop-in estimators get as ``fit(X, y, cost=cost)``, which scikit-learn's
-        cross-validation splits.
+        ``{"cost": cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows;
+        ``["cost"]`` names what drop-in estimators get as ``fit(X, y, cost=cost)``, which
+        scikit-learn's cross-validation splits.
 
     Returns
     -------
@@ -181,16 +172,14 @@ def objective(
         If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
         hold numbers: encode groups as whole numbers.
     ValueError
-        If values in ``rows`` are not finite or not of the same number of rows. While training,
-        if there are not as many training rows, a gradient is not finite or of another shape, or
-        a hessian is negative or zero everywhere.
+        If values in ``rows`` are not finite or not for the training rows; while training, if a
+        gradient is not finite or of another shape, or a hessian is negative or zero everywhere.
 
     Notes
     -----
     ``rows`` are copied, and belong to the training rows by position. Another number of rows is
-    refused; another order, or as many other rows, cannot be noticed, except that pandas objects
-    given to ``fit`` must have the index of X. Evaluation sets need none, as metrics do not see
-    them.
+    refused; another order cannot be noticed, except that pandas objects given to ``fit`` must have
+    the index of X. Evaluation sets need none.
 
     Examples
     --------
@@ -202,8 +191,6 @@ def objective(
     >>> gradient, hessian = objective(squared_error)(np.array([1.0, 2.0]), np.zeros(2))
     >>> gradient
     array([-1., -2.], dtype=float32)
-
-    With a cost for each row:
 
     >>> def costly_error(y_true, margin, sample_weight, cost):
     ...     w = cost if sample_weight is None else cost * sample_weight
@@ -283,8 +270,7 @@ def _read_row_names(rows: object) -> list[str]:
 
 
 def _check_signature(what: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Raise unless the function takes (y_true, margin, sample_weight) and the values of rows by
-    name."""
+    """Raise unless it takes (y_true, margin, sample_weight) and the values of rows by name."""
     signature = inspect.signature(function)
     _check_order_of_names(what, list(signature.parameters))
     try:

@@ -101,8 +101,7 @@ class LoglossLoss(Loss):
     def writer(
         self, rows: Rows, start: Start, gradient: Array, hessian: Array
     ) -> Callable[[Array], None]:
-        """Write in place what ``gradient_hessian`` says; what depends on labels and weights is
-        computed once."""
+        """Write in place what ``gradient_hessian`` says, with one pass over labels and weights."""
         offset = np.asarray(rows.named.get("offset", self.offset), gradient.dtype)
         largest = LARGEST_EXPONENT[gradient.itemsize]
         plain = rows.w is None and self.negative_weight == 1
@@ -275,10 +274,9 @@ def offset_logloss_objective(
     Parameters
     ----------
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
-        r, the fraction of the negatives that was kept in the training data; or the rate of
-        each of the n *training* rows: ``rates[rows]`` after
-        ``rows = negative_downsample(y, rates)`` (``rates.iloc[rows]`` in pandas). The rate of a
-        positive is not 1, but that at which a negative in its place would be kept.
+        r, the fraction of the negatives that was kept in the training data; or the rate of each of
+        the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
+        rate of a positive is not 1, but that at which a negative in its place would be kept.
     hessian : {"exact", "bounded"}
         As in :func:`weighted_logloss_objective`. "bounded" gains nothing here, as there are no
         large weights (``experiments/curvature``).
@@ -297,11 +295,10 @@ def offset_logloss_objective(
 
     Notes
     -----
-    Rates by row are copied, and belong to the training rows in their order. Data with another
-    number of rows are refused, also in scikit-learn's cross-validation: there each fold needs an
-    objective of its own, ``objective.take(positions)``, as ``cv`` makes it. Rows in another order,
-    or as many other rows, cannot be noticed. Rates may depend on the features, not on the label
-    (see :func:`pilot_keep_rates`).
+    Rates by row are copied, and belong to the training rows in their order. Another number of rows
+    is refused: in cross-validation each fold needs ``objective.take(positions)``, as ``cv`` makes
+    it. Another order cannot be noticed. Rates may depend on the features, not on the label (see
+    :func:`pilot_keep_rates`).
 
     The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y. Evaluation
     sets need no rates: their margins are the population's log-odds. If their negatives were sampled
@@ -321,9 +318,6 @@ def offset_logloss_objective(
     >>> gradient, hessian = obj([1, 0], [math.log(0.1)] * 2)
     >>> gradient
     array([-0.5,  0.5], dtype=float32)
-
-    A rate for each row:
-
     >>> gradient, hessian = offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)
     >>> gradient.round(3)
     array([-0.833,  0.5  ], dtype=float32)

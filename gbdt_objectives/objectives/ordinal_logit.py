@@ -30,15 +30,10 @@ from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
-from gbdt_objectives.objectives.logloss import (
-    LARGEST_EXPONENT,
-    class_totals,
-    softplus,
-)
+from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus
 
 FAR = 40.0
-"""Margins and thresholds up to which exp(-f) exp(theta) is a float32, so that one exp a row
-serves."""
+"""Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
 
 SAMPLE = 16384
 """Number of rows of each class in the sample on which the thresholds are fitted first."""
@@ -337,8 +332,7 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
 
 
 def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total) -> Array:
-    """The thresholds of least loss where rows are so far from each other that the loss is flat
-    between them."""
+    """The thresholds of least loss where rows are so far apart that it is flat between them."""
     from scipy.optimize import minimize as trust_region
 
     wide = [exact(part) for part in parts]
@@ -416,8 +410,7 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
 
 
 def thin(parts: Sequence[Part], size: int) -> list[Part]:
-    """A sample of at least ``size`` rows of each class, evenly spaced, or all rows of a rarer
-    one."""
+    """A sample of at least ``size`` evenly spaced rows of each class, or all of a rarer one."""
     by_class: dict[int, list[Part]] = {}
     for part in parts:
         by_class.setdefault(part.label, []).append(part)
@@ -493,19 +486,17 @@ def ordinal_logit_objective(
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
     with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely. The hessian is the second derivative
-    where thresholds are fixed.
+    for all classes: large where high classes are likely.
 
     Parameters
     ----------
     n_classes : int
         K >= 2. Labels are 0 to K-1, in their order; subtract the lowest label if it is 1.
     thresholds : {"refit", "fixed"} or array-like of shape (K-1,)
-        "refit": each call uses the thresholds of least loss at its margins, so that trees only
-        move scores. The loss is then the least over all thresholds, and the hessian an upper
-        bound of the second derivative; nothing is kept between calls. "fixed": the thresholds are
-        the log-odds of the classes below, from the training labels; they are too close where
-        features tell classes apart. Numbers: the thresholds themselves, increasing.
+        "refit": the thresholds of least loss at the margins of each call, for which the hessian is
+        an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
+        the training labels; they are too close where features tell classes apart. Numbers: the
+        thresholds themselves, increasing.
 
     Returns
     -------
@@ -521,15 +512,10 @@ def ordinal_logit_objective(
 
     Notes
     -----
-    Boosting starts at 0: thresholds carry the location of the scores, and refitted ones follow
-    any other start.
-
-    If no training row has a class, the thresholds on its two sides coincide (at the ends they are
-    infinite) and its probability is 0. So the loss of other rows that have it is infinite.
-
-    "refit" costs about twice as much as fixed thresholds (``benchmarks/README.md``), and one small
-    sum over workers for each of a few steps. ``experiments/ordinal_data`` says what its
-    probabilities gain.
+    Boosting starts at 0, as thresholds carry the location of the scores. The probability of a class
+    without training rows is 0, so that the loss of other rows that have it is infinite. "refit"
+    costs about twice as much as fixed thresholds (``benchmarks/README.md``);
+    ``experiments/ordinal_data`` says what its probabilities gain.
 
     References
     ----------

@@ -19,31 +19,28 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._domain import REAL, Domain, MeasuredRange
 from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
-from gbdt_objectives.objectives.base import Both, Loss, Objective, Start
+from gbdt_objectives.objectives.base import Both, Objective, Start
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
+    RatioOfSums,
+    Totals,
     check_complete,
     check_finite_sums,
-    check_reduce,
     check_training_labels,
-    check_weights_have_labels,
     constant_labels,
     range_between,
+    read_options,
     read_training_labels,
 )
 
-Totals = tuple[float, float, float]
-
 
 @dataclass(frozen=True, kw_only=True)
-class QWKLoss(Loss):
+class QWKLoss(RatioOfSums):
     """Extended QWK loss; made by :func:`qwk_objective`, which explains it."""
 
-    hessian = "constant"
     center: float | None = None
     spread: float | None = None
     label_range: tuple[float, float] | None = None
@@ -52,24 +49,12 @@ class QWKLoss(Loss):
     reduce: Reduce | None = None
 
     @property
-    def labels(self) -> Domain:
-        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
-
-    @property
     def intercept(self) -> float | None:
         return self.center
 
     @property
-    def scale_free(self) -> bool:
-        return self.scale == "residual"
-
-    @property
     def start_tolerance(self) -> float | None:
         return None if self.spread is None else 0.5 * math.sqrt(self.spread)
-
-    @property
-    def _needs_range(self) -> bool:
-        return self.clip and self.label_range is None
 
     @property
     def needs_labels(self) -> bool:
@@ -99,7 +84,6 @@ class QWKLoss(Loss):
         return 1.0, r * r, t * t
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
         n, twice_F, twice_D = rows.sum(self.terms, narrow=True).tolist()
         return self.of_sums(n, twice_F / 2, twice_D / 2)
 
@@ -108,11 +92,6 @@ class QWKLoss(Loss):
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
         check_finite_sums(F, G)
         return n, F, G
-
-    def value(self, rows: Rows) -> tuple[float, float]:
-        """n F/G, with p clipped to the label range if ``clip``, and n."""
-        n, F, G = self.totals(rows)
-        return n * F / G, n
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
         """Gradient (p-y) - R (p-a) = (1-R) (p-a) - (y-a)."""
@@ -220,10 +199,9 @@ def qwk_objective(
     Parameters
     ----------
     y_true : array-like of shape (n,), optional
-        The labels of the training rows, any finite numbers. Their mean, variance and (min, max)
-        are ``center``, ``spread`` and ``label_range``, unless these are given. A Dask Series or
-        Array is taken too, and measured where its partitions are. None: taken from the training
-        data, of all workers if there are several.
+        The labels of the training rows, any finite numbers, also as a Dask Series or Array. Their
+        mean, variance and (min, max) are ``center``, ``spread`` and ``label_range``, unless these
+        are given. None: taken from the training data, of all workers if there are several.
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
@@ -241,9 +219,8 @@ def qwk_objective(
         Whether p is clipped to ``label_range``, as published: rows beyond the range get the
         gradient of its edge.
     reduce : callable, optional
-        A function that sums a float64 array over workers, for a library of your own; then all
-        that is measured on labels must be given. None is right on one machine and under XGBoost's
-        collective.
+        A function that sums a float64 array over workers, for a library of your own; it needs all
+        that is measured on labels. None is right on one machine and under XGBoost's collective.
 
     Returns
     -------
@@ -262,10 +239,7 @@ def qwk_objective(
     References
     ----------
     rsakata, "[Kaggle] DSB2019: QWKをGBDTで直接最適化する", Zenn, 2020-11-09, which introduced this
-    objective. Lin (1989), Biometrics 45, for the concordance correlation coefficient, which kappa~
-    is when a and b are the sample's mean and variance. Nedel'ko (2018), "On the maximization of
-    quadratic weighted kappa", Bulletin of Irkutsk State University, Series Mathematics 23, 36-45:
-    the optimum is the linear map of E[y|x] that makes means and variances equal.
+    objective. Lin (1989), Biometrics 45, for kappa~ as the concordance correlation coefficient.
 
     Examples
     --------
@@ -277,18 +251,13 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
-    clip = _checks.flag("clip", clip)
-    if label_range is not None:
-        label_range = _checks.label_range("label_range", label_range)
-    check_reduce(reduce)
+    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
         spread = _checks.number("spread", spread)
         if spread <= 0:
             raise ValueError(f"spread must be > 0, found {spread!r}: it is the labels' variance")
-    check_weights_have_labels(y_true, sample_weight)
     a = b = prior_labels = None
     if target_prior is not None:
         if center is not None and spread is not None:
@@ -314,7 +283,7 @@ def qwk_objective(
 
 @dataclass(frozen=True)
 class LabelMoments:
-    """Of labels that count: the lowest and the highest, and the sums of w, w d and w d^2, where
+    """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
     d = label - lowest, which are exact for integers."""
 
     low: float = math.inf
@@ -325,7 +294,7 @@ class LabelMoments:
 
     @staticmethod
     def of(rows: Rows) -> LabelMoments:
-        """Of the rows at hand."""
+        """Measure the rows at hand."""
         counted = rows.y if rows.w is None else rows.y[rows.w > 0]
         if not counted.shape[0]:
             return LabelMoments()

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._domain import BINARY, REAL, Domain, MeasuredRange
+from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
 from gbdt_objectives._parts import total
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives._workers import Reduce
-from gbdt_objectives.objectives.base import Both, Loss, Objective
+from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import (
     AbsoluteCost,
     ExpectedCost,
@@ -42,29 +42,29 @@ from gbdt_objectives.objectives.costs import (
 )
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
+    RatioOfSums,
+    Totals,
     check_complete,
     check_finite_sums,
     check_reduce,
     check_training_labels,
-    check_weights_have_labels,
     range_between,
+    read_options,
     read_training_labels,
 )
 from gbdt_objectives.objectives.qwk import LABELS
 
 NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
-Totals = tuple[float, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RatioLoss(Loss):
+class RatioLoss(RatioOfSums):
     """The loss n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain
     it.
 
     Without ``denominator`` it is what the numerator is expected to be over the training labels.
     """
 
-    hessian = "constant"
     takes_device_arrays = False
     numerator: RowFunction
     denominator: RowFunction | None = None
@@ -83,21 +83,13 @@ class RatioLoss(Loss):
             return MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
         if self.link.n_classes == 2:
             return BINARY
-        return REAL if self.label_range is None else MeasuredRange(*self.label_range)
-
-    @property
-    def scale_free(self) -> bool:
-        return self.scale == "residual"
+        return super().labels
 
     @property
     def start_tolerance(self) -> float | None:
         if not isinstance(self.denominator, ExpectedCost):
             return None
         return 0.5 * math.sqrt(self.denominator.variance)
-
-    @property
-    def _needs_range(self) -> bool:
-        return self.clip and self.label_range is None
 
     @property
     def needs_labels(self) -> bool:
@@ -150,7 +142,6 @@ class RatioLoss(Loss):
         return 1.0, *values
 
     def totals(self, rows: Rows) -> Totals:
-        """n, F, G of everybody's rows."""
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
         check_finite_sums(F, G)
         if G <= 0:
@@ -159,10 +150,6 @@ class RatioLoss(Loss):
                 f"{name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
             )
         return n, F, G
-
-    def value(self, rows: Rows) -> tuple[float, float]:
-        n, F, G = self.totals(rows)
-        return n * F / G, n
 
     def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
@@ -197,9 +184,8 @@ def kappa_objective(
                   w (c'(y, p) - R g'(p)) n/G             scale="kappa"
         hessian   w
 
-    with pi the distribution of the labels, ' the derivative by p, and u a constant unit. With the
-    squared cost u is 1, and this is :func:`qwk_objective`. If all p are classes, kappa~ is the
-    metric itself. ``docs/theory/coupled.md`` derives it.
+    with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
+    squared cost. If all p are classes, kappa~ is the metric. ``docs/theory/coupled.md`` derives it.
 
     Parameters
     ----------
@@ -246,9 +232,7 @@ def kappa_objective(
     See Also
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    ratio_objective : Any ratio of two sums over rows.
-    optimize_thresholds : With ``metric=kappa_cost_metric(matrix)`` it finds the best classes of any
-        score: compare with squared error and such thresholds.
+    optimize_thresholds : ``metric=kappa_cost_metric(matrix)`` finds the best classes of any score.
 
     Examples
     --------
@@ -257,18 +241,11 @@ def kappa_objective(
     >>> obj = kappa_objective("absolute", y)
     >>> obj.intercept
     2.0
-    >>> gradient, hessian = obj(y, [0.5, 1.5, 1.5, 2.5, 2.5])
     >>> missed_top_is_worse = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [9, 6, 3, 0]]
-    >>> kappa = kappa_objective(missed_top_is_worse, y)
-    >>> round(1 - kappa.loss(y, [0, 1, 1, 3, 3]) / 5, 4)
+    >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale = _checks.choice("scale", scale, ("residual", "kappa"))  # type: ignore[assignment]
-    clip = _checks.flag("clip", clip)
-    if label_range is not None:
-        label_range = _checks.label_range("label_range", label_range)
-    check_reduce(reduce)
-    check_weights_have_labels(y_true, sample_weight)
+    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
     if isinstance(cost, str):
         if cost not in NAMED:
             raise ValueError(
@@ -360,8 +337,7 @@ def ratio_objective(
         hessian   w
 
     with ' the derivative by p. A ratio is not convex even if c and d are, so the hessian is a
-    constant: a leaf's step is learning_rate times the mean gradient of its rows, and the start
-    matters.
+    constant, and the start matters.
 
     Parameters
     ----------
@@ -372,12 +348,10 @@ def ratio_objective(
     intercept : float, optional
         Where ``train`` starts boosting, in margin units; 0 if None.
     link : {"identity", "logit"}
-        What a margin is: a score in label units, or the log-odds of label 1 among 0 and 1. The
-        least ratio makes good decisions, not probabilities: calibrate ``predict_proba`` on
-        held-out rows.
+        What a margin is: a score in label units, or the log-odds of label 1 among 0 and 1, whose
+        ``predict_proba`` must be calibrated on held-out rows.
     scale : {"residual", "loss"}
-        "residual" has the units of c': its gradient is that of the loss times G/n. "loss": the
-        loss's own.
+        "residual" has the units of c': the loss's gradient times G/n. "loss": the loss's own.
     reduce : callable, optional
         As in :func:`kappa_objective`.
 
@@ -400,8 +374,6 @@ def ratio_objective(
 
     Examples
     --------
-    1 - F1 of probabilities, from log-odds:
-
     >>> import numpy as np
     >>> from gbdt_objectives.objectives import ratio_objective
     >>> def missed_and_false(y, z):

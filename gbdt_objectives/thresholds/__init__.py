@@ -15,12 +15,6 @@ from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.optimize import optimize_thresholds
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
-__all__ = [
-    "ThresholdStatistics",
-    "Thresholds",
-    "apply_thresholds",
-    "decide",
-    "optimize_thresholds",
-]
+__all__ = ["ThresholdStatistics", "Thresholds", "apply_thresholds", "decide", "optimize_thresholds"]
 
 __getattr__, __dir__ = room(__name__, __all__)

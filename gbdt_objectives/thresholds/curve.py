@@ -59,7 +59,6 @@ class Bins:
 
     @property
     def label_curve(self) -> LabelCurve:
-        """What thresholds for QWK need of the bins."""
         N = from_zero(self.counts.sum(axis=1))
         S = from_zero(self.counts @ np.arange(len(self.labels)))
         i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
@@ -68,7 +67,6 @@ class Bins:
 
     @property
     def class_curve(self) -> ClassCurve:
-        """What thresholds for any other metric need of the bins."""
         zero = np.zeros((1, len(self.labels)))
         C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
         return ClassCurve(self.low, self.high, C)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
 from gbdt_objectives.thresholds.curve import LabelCurve
@@ -99,7 +100,7 @@ def fit_line(s: Array, class_weight: Array) -> Fit:
     def fit(N: Array, S: Array) -> Array:
         own = N > 0
         at = s[own]
-        curve = LabelCurve(at, at, at, _sums(N[own]), _sums(S[own]), class_weight)
+        curve = LabelCurve(at, at, at, from_zero(N[own]), from_zero(S[own]), class_weight)
         starts = [line for line in fit_lines(curve) if line.rises] if len(at) > 1 else []
         if not starts:
             return np.full(len(s), S.sum() / N.sum())
@@ -108,10 +109,6 @@ def fit_line(s: Array, class_weight: Array) -> Fit:
         return m
 
     return fit
-
-
-def _sums(values: Array) -> Array:
-    return np.append(0.0, np.cumsum(values))
 
 
 def curves(W: Array, n: int, K: int) -> Iterator[Fit]:

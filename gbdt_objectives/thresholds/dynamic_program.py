@@ -18,10 +18,12 @@ def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
     F, G = metric.ratio_costs(C[:, -1])
     if np.ptp(G) == 0:
         return additive_cuts(F.T @ C)
-    best, R = best_single_class(C, F, G)
+    K, d = C.shape[0], C.shape[1] - 1
+    k, R = best_single_class(C[:, -1], F, G)
+    best = np.where(np.arange(1, K) <= k, 0, d)
     while True:
         cuts = additive_cuts((F - R * G).T @ C)
-        lower = cost_ratio(C, cuts, F, G)
+        lower = cost_ratio(confusion(C, cuts), F, G)
         if not lower < R:
             return best
         best, R = cuts, lower
@@ -63,15 +65,13 @@ def confusion(C: Array, cuts: Array) -> Array:
     return np.diff(C[:, edges], axis=1)
 
 
-def cost_ratio(C: Array, cuts: Array, F: Array, G: Array) -> float:
-    """F/G of the classes that the cuts give."""
-    counts = confusion(C, cuts)
+def cost_ratio(counts: Array, F: Array, G: Array) -> float:
+    """F/G of confusion counts [true, predicted]."""
     return float((F * counts).sum() / (G * counts).sum())
 
 
-def best_single_class(C: Array, F: Array, G: Array) -> tuple[Array, float]:
-    """The cuts that put every row into the class of least F, and its F/G: where to start."""
-    K, d = C.shape[0], C.shape[1] - 1
-    above, below = C[:, -1] @ F, C[:, -1] @ G
+def best_single_class(class_weight: Array, F: Array, G: Array) -> tuple[int, float]:
+    """The class of least F/G if every row is put into it, and that ratio: where to start."""
+    above, below = class_weight @ F, class_weight @ G
     k = int(np.argmin(np.where(below > 0, above, np.inf)))
-    return np.where(np.arange(1, K) <= k, 0, d), float(above[k] / below[k])
+    return k, float(above[k] / below[k])

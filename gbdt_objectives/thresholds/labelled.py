@@ -181,7 +181,6 @@ def classes_between(cuts: Array, order: Array, score: ArrayLike) -> Array:
 
 
 def check_number(cuts: Array, labels: Array) -> None:
-    """Raise unless there are K labels for K-1 thresholds."""
     if len(labels) != len(cuts) + 1:
         raise ValueError(
             f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "

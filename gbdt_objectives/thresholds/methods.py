@@ -38,12 +38,11 @@ Scored = ScoredRows | Bins
 
 
 def plugin(rows: Scored, metric: Target) -> Array:
-    """Equally spaced thresholds for QWK."""
     return plugin_thresholds(rows.label_curve)
 
 
 def curved(rows: Scored, metric: Target) -> Array:
-    """Those for QWK on a curve, where it predicts the class better than the line."""
+    """Thresholds for QWK on a curve, if it predicts the class better than the line."""
     assert isinstance(rows, ScoredRows)
     return curved_thresholds(rows)
 
@@ -66,7 +65,6 @@ def exact(rows: Scored, metric: Target) -> Array:
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
-    """Midway between neighbouring labels."""
     if not are_rising_numbers(rows.labels):
         raise ValueError(
             "method='rounding' needs labels that are rising numbers, found "
@@ -184,7 +182,6 @@ def score_rises(rows: ScoredRows) -> bool:
 
 
 def warn_if_one_class(thresholds: Array, labels: Array) -> None:
-    """Warn if the thresholds put every row into one class."""
     if not np.isfinite(thresholds).any():
         only = labels[int((thresholds < 0).sum())]
         warnings.warn(

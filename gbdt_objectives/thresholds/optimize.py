@@ -1,4 +1,4 @@
-"""optimize_thresholds and apply_thresholds: the public functions."""
+"""optimize_thresholds: thresholds of any method for any metric."""
 
 from __future__ import annotations
 
@@ -49,24 +49,14 @@ def optimize_thresholds(
 ) -> Thresholds:
     """Thresholds that turn a score into ordered classes, for the best value of a metric.
 
-    For quadratic weighted kappa, kappa = 1-R, with mu the mean class position::
+    For quadratic weighted kappa, kappa = 1-R, with mu the mean class position and m an estimate of
+    E[y|score] that rises with the score::
 
-        class of a row = number of c in 1..K-1 with m(score) >= t_c
-        t_c = (c - 1/2)(1-R) + R mu
+        class of a row = number of c in 1..K-1 with m(score) >= t_c,   t_c = (c - 1/2)(1-R) + R mu
 
-    "exact": m is the isotonic fit of the class on the score, and R is iterated from 1
-    (Dinkelbach): the global maximum over all threshold vectors, in one sort and one
-    isotonic regression. "plugin": m = alpha + beta score, kept within 0..K-1, by least
-    squares, so that the thresholds (t_c - alpha)/beta are equally spaced and R is all
-    that is left to fit: it generalises better, above all from few rows. "curved": the line,
-    unless a natural spline in the normal scores (the normal quantiles of the ranks), made to
-    rise, has a smaller squared error on held-out folds, by more than a standard error; then
-    the same with the spline for m, which needs no score that is linear in E[y].
-    "nelder-mead": the usual search. "rounding": the nearest label.
-
-    Dask Series or Arrays are taken too, by "plugin" and "exact": the result is that of arrays if
-    there are at most 131,072 distinct scores. With more, neighbours share a bin, at a cost in QWK
-    that ``qwk_loss_bound()`` of :meth:`ThresholdStatistics.of` bounds.
+    The methods differ in m (``docs/theory/thresholds.md``). "plugin" and "exact" take Dask Series
+    or Arrays too: exactly up to 131,072 distinct scores; with more, neighbours share a bin, at a
+    cost in QWK that ``qwk_loss_bound()`` of :meth:`ThresholdStatistics.of` bounds.
 
     Parameters
     ----------
@@ -74,55 +64,45 @@ def optimize_thresholds(
         Classes.
     score : array-like of shape (n,)
         Finite, on any scale, rising with the class; out-of-fold, for honest results.
-        "plugin" needs scores that are roughly linear in E[y] between the lowest and the
-        highest class, and may do anything beyond; "exact" looks at their order only.
     method : {"plugin", "curved", "exact", "nelder-mead", "rounding"}, optional
-        None: "plugin" for QWK, "exact" for the other metrics, "nelder-mead" for
-        functions. "plugin" and "curved" are for QWK only; the folds of "curved" are random,
-        with a fixed seed. "exact" solves every metric but a function:
-        those other than QWK by a dynamic program over all cuts, with Dinkelbach's
-        iteration for ratios, O(n K) in time and memory; "matthews" by looking at every cut
-        between two classes (of more, use "nelder-mead"). "nelder-mead" accepts everything
-        and guarantees nothing. "rounding" needs labels that are rising numbers, and
-        scores in their units.
+        None: "plugin" for QWK, "exact" for other metrics of classes, "nelder-mead" for functions.
+
+        - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best, above
+          all from few rows, if E[y] is roughly linear in the score.
+        - "curved" (QWK): a spline instead of the line, if it predicts held-out rows better.
+        - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
+          two classes only. It looks at the order of the scores only.
+        - "nelder-mead": the usual search, which takes everything and guarantees nothing.
+        - "rounding": the nearest label, for labels that are rising numbers in units of the score.
     labels : array-like of shape (K,), optional
-        All classes in ascending order, of any type; their positions count, so
-        neighbours are 1 apart. None: those of the metric's ``label_range``, else the order
-        of a pandas Categorical that has one, else the integers from min to max of
-        ``y_true``.
+        All classes in ascending order, of any type; neighbours are 1 apart. None: those of the
+        metric's ``label_range``, else the order of a pandas Categorical that has one, else the
+        integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row, 0 that there is none.
+        Weights >= 0; w means the same as w copies of the row.
     target_prior : mapping of label to probability, optional
-        The label distribution where the thresholds will be used, if it differs: the
-        rows are reweighted so that their label frequencies equal it.
+        The label distribution where the thresholds will be used, if it differs: rows are
+        reweighted to it.
     metric : str, Metric or callable
-        "qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", "matthews", "f1",
-        "youden";
-        ``qwk_metric()``, ``cost_metric(matrix)``, ``kappa_cost_metric(matrix)``,
-        ``f_beta_metric(beta)``, without thresholds of their own; or a function
-        ``metric(y_true, y_pred, sample_weight) -> float`` of labels, greater is better
-        (``sample_weight`` is None without weights; nan counts as worst).
+        A name that :func:`threshold_metric` knows; a metric of classes without thresholds of its
+        own, such as ``cost_metric(matrix)``; or a function ``metric(y_true, y_pred, sample_weight)
+        -> float`` of labels, greater is better, nan worst (``sample_weight`` may be None).
     n_starts : int
-        Runs of Nelder-Mead; the best one wins. The first starts midway between the
-        labels, if they are numbers, as most people do; the second at the scores'
-        quantiles of the label frequencies, the others at random quantiles.
+        Number of runs of Nelder-Mead, of which the best wins: from midway between the labels, from
+        the scores' quantiles of the label frequencies, then from random quantiles.
     random_state : int, numpy Generator or RandomState, optional
-        Of those random starts.
+        Seed of the random starts.
 
     Returns
     -------
-    Thresholds, an ndarray of shape (K-1,)
-        Sorted, float64, in score units, for :func:`apply_thresholds`: class k where
-        ``thresholds[k-1] <= score < thresholds[k]``. Exact ones lie midway between the
-        neighbouring scores; they are -inf or +inf with nothing on one side. Copies,
-        pickles and arithmetic under which they stay in order keep the classes,
-        ``thresholds.labels``; ``thresholds.tolist()`` is for JSON.
+    Thresholds, an array of shape (K-1,)
+        Sorted, in score units, with ``labels``, for :func:`apply_thresholds`. Exact ones lie midway
+        between neighbouring scores, or are -inf or +inf with nothing on one side.
 
     Warns
     -----
     UserWarning
-        If the best thresholds put every row into one class: equal scores, or scores
-        that do not rise with the class.
+        If every row gets the same class: scores that are equal, or do not rise with the class.
 
     Raises
     ------
@@ -135,27 +115,17 @@ def optimize_thresholds(
 
     References
     ----------
-    Harrell (2015), Regression Modeling Strategies, section 2.4.5, for natural splines and
-    their knots; Nadeau & Bengio (2003), Machine Learning 52, for the standard error of folds
-    that share rows; Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et
-    al. (1972), Statistical Inference under Order Restrictions, for the isotonic fit as the
-    slopes of the cumulative curve's convex hull.
+    Dinkelbach (1967), Management Science 13(7), for the ratio; Barlow et al. (1972), Statistical
+    Inference under Order Restrictions, for the isotonic fit as the slopes of a convex hull.
 
     Examples
     --------
-    >>> from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-    >>> y = [0, 0, 1, 1, 2, 2]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-    >>> optimize_thresholds(y, score, method="exact").round(3)
-    Thresholds([0.5, 0.65], labels=[0, 1, 2])
+    >>> from gbdt_objectives.thresholds import optimize_thresholds
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> optimize_thresholds(y, score).round(3)
     Thresholds([0.558, 0.642], labels=[0, 1, 2])
-    >>> grade = ["low", "low", "mid", "mid", "high", "high"]
-    >>> thresholds = optimize_thresholds(
-    ...     grade, score, metric="accuracy", labels=["low", "mid", "high"]
-    ... )
-    >>> apply_thresholds(score, thresholds).tolist()
-    ['low', 'mid', 'mid', 'mid', 'high', 'high']
+    >>> optimize_thresholds(y, score, metric="accuracy").apply(score)
+    array([0, 1, 1, 1, 2, 2])
     """
     target = resolve_metric(metric)
     chosen = resolve_method(method, target)

@@ -114,7 +114,7 @@ class Rising(Protocol):
     """An estimate m of E[y|score] that rises."""
 
     def score(self, m: ArrayLike) -> Array:
-        """Where it takes these values."""
+        """Scores at which the estimate takes these values."""
         ...
 
 
@@ -169,8 +169,7 @@ def fit_line(curve: LabelCurve, spread: float, i: int, j: int) -> Line:
 
 
 def fit_lines(curve: LabelCurve) -> list[Line]:
-    """The line of all rows, and that of the middle half, which outliers cannot bend, if there is
-    one."""
+    """The line of all rows and, if any, that of the middle half, which outliers cannot bend."""
     spread = float(curve.score[-1]) - float(curve.score[0])
     i, j = np.searchsorted(curve.N, curve.N[-1] * np.array([0.25, 0.75]))
     ranges = [(0, len(curve.score)), (int(i), int(j))]

@@ -155,7 +155,6 @@ def without_zero_weights(
 
 
 def check_enough_rows(rows: int, K: int) -> None:
-    """Raise if there are fewer rows than classes."""
     if rows < K:
         raise ValueError(
             f"y_true has {rows} rows that count for {K} classes: at least one row per class is "
@@ -164,7 +163,6 @@ def check_enough_rows(rows: int, K: int) -> None:
 
 
 def check_several_classes(class_weight: Array, labels: Array) -> None:
-    """Raise unless at least two classes have weight."""
     total = class_weight.sum()
     present = np.flatnonzero(total + class_weight > total)  # weights lost in rounding do not exist
     if len(present) < 2:

@@ -48,24 +48,12 @@ class ThresholdStatistics:
     long as there are no more distinct scores nothing changes, then neighbours share a bin. With
     ``edges`` you choose the bins, of which there are B + 1 for B edges.
 
-    Of ``max_bins`` the bins are scores whose float64 have the same leading bits: the most bits
-    that all rows so far allow, hence the same bins in whatever chunks and order the rows were
-    added. A bin is then about as wide, relative to the score, as any other.
-
-    Thresholds of bins lie midway between neighbouring bins (with ``edges`` they are edges,
-    where both bins have rows), so the classes they give are counted exactly; only cuts inside a
-    bin are missed. For QWK::
-
-        kappa(all cuts) - kappa(edges) <= (K-1)^2 omega / var
-
-    with omega the largest bin's share of the total weight and var the variance of the
-    class positions: 10,000 bins of equal weight lose at most 0.002 for six classes of
-    variance 1.5, in practice far less; :meth:`qwk_loss_bound` gives a sharper bound
-    from the counts. (At the optimal R each cut may move to either edge of its bin; the
-    cheaper move costs at most (K-1) w_bin in F - R G, and G >= W var.)
-    For a sum such as accuracy or a cost the loss is at most (K-1) omega times the
-    largest difference between two costs in a row of the matrix.
-    Plug-in thresholds replace every score by its bin's mean score.
+    Bins of ``max_bins`` hold scores whose float64 have the same leading bits, as many as all rows
+    so far allow: the bins do not depend on the chunks or their order, and are about equally wide
+    relative to the score. Thresholds lie midway between neighbouring bins (with ``edges`` they are
+    edges, where both bins have rows), so the classes they give are counted exactly; only cuts
+    inside a bin are missed, which costs little: :meth:`qwk_loss_bound`,
+    ``docs/theory/thresholds.md``. Plug-in thresholds replace every score by its bin's mean.
 
     Attributes
     ----------
@@ -99,9 +87,6 @@ class ThresholdStatistics:
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
     >>> statistics.thresholds(method="exact").round(3)
     Thresholds([0.5, 0.65], labels=[0, 1, 2])
-    >>> binned = ThresholdStatistics.empty([0, 1, 2], edges=np.linspace(0, 1, 101)).add(y, score)
-    >>> binned.thresholds().round(3), binned.counts.shape
-    (Thresholds([0.558, 0.642], labels=[0, 1, 2]), (102, 3))
     >>> binned = ThresholdStatistics.empty([0, 1, 2], max_bins=131_072).add(y, score)
     >>> binned.thresholds(method="exact").round(3), len(binned.counts)
     (Thresholds([0.5, 0.65], labels=[0, 1, 2]), 6)
@@ -140,7 +125,6 @@ class ThresholdStatistics:
             Repeated labels, edges that do not rise or are not finite, edges and ``max_bins``.
         """
         order = check_order(labels).copy()
-        K = len(order)
         low = high = np.empty(0)
         if max_bins is not None:
             max_bins = _checks.whole_number("max_bins", max_bins, 2)
@@ -152,17 +136,8 @@ class ThresholdStatistics:
                 raise ValueError("edges must rise strictly: sort them and keep each once")
             low = np.concatenate(([-np.inf], edges))
             high = np.concatenate((edges, [np.inf]))
-        return ThresholdStatistics(
-            labels=order,
-            edges=edges,
-            max_bins=max_bins,
-            dropped_bits=0,
-            low=low,
-            high=high,
-            score=np.zeros(len(low)),
-            counts=np.zeros((len(low), K)),
-            rows=0,
-        )
+        score, counts = np.zeros(len(low)), np.zeros((len(low), len(order)))
+        return ThresholdStatistics(order, edges, max_bins, 0, low, high, score, counts, rows=0)
 
     @staticmethod
     @in_order
@@ -244,7 +219,7 @@ class ThresholdStatistics:
         return self
 
     def _of_rows(self, s: Array, y: Array, w: Array | None) -> ThresholdStatistics:
-        """Of rows of weight above 0 only."""
+        """Statistics of rows that all have a weight above 0."""
         dropped_bits, low, high = self.dropped_bits, self.low, self.high
         if self.edges is None:
             ordered = np.sort(s)
@@ -258,15 +233,8 @@ class ThresholdStatistics:
         counts = class_weights(bin_ * K + y, w, len(low) * K).reshape(-1, K)
         share = (1.0 if w is None else w) / counts.sum(axis=1)[bin_]
         score = class_weights(bin_, share * s, len(low)).clip(low, high)
-        return replace(
-            self,
-            dropped_bits=dropped_bits,
-            low=low,
-            high=high,
-            score=score,
-            counts=counts,
-            rows=len(s),
-        )
+        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
+        return replace(found, score=score, counts=counts, rows=len(s))
 
     def __add__(self, other: ThresholdStatistics) -> ThresholdStatistics:
         if not isinstance(other, ThresholdStatistics):
@@ -276,12 +244,7 @@ class ThresholdStatistics:
                 f"statistics of labels {shown(self.labels.tolist())} and "
                 f"{shown(other.labels.tolist())} do not add up: start both with the same labels"
             )
-        same_edges = (
-            self.edges is other.edges
-            if self.edges is None or other.edges is None
-            else np.array_equal(self.edges, other.edges)
-        )
-        if not same_edges:
+        if not np.array_equal(self.edges, other.edges):  # type: ignore[arg-type]  # or None
             raise ValueError("statistics with different edges do not add up: start with the same")
         if self.max_bins != other.max_bins:
             raise ValueError(
@@ -315,9 +278,8 @@ class ThresholdStatistics:
         share = parts.sum(axis=1) / counts.sum(axis=1)[bin_]
         score = np.concatenate([self.score, other.score])[order]
         score = np.add.reduceat(share * score, first).clip(low, high)
-        return replace(
-            self, dropped_bits=dropped_bits, low=low, high=high, score=score, counts=counts
-        )
+        found = replace(self, dropped_bits=dropped_bits, low=low, high=high)
+        return replace(found, score=score, counts=counts)
 
     def __radd__(self, other: object) -> ThresholdStatistics:
         """``sum`` starts at 0."""

@@ -68,4 +68,4 @@ def test_readme_says_what_the_results_say() -> None:
         .read_text(encoding="utf-8")
         .split()
     )
-    assert f"covered in {ours}, those with the naive error in {naive} " in page
+    assert f"covered in {ours}, those with the naive error in {naive}." in page

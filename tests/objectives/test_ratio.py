@@ -182,10 +182,8 @@ def test_where_it_is_smooth() -> None:
         near, far = (slope(obj, label, at + side * step) for step in (1e-5, 2e-5))
         return side * (far - near) / 1e-5
 
-    matrix, absolute = (go.objectives.kappa_objective(random_matrix(5, seed=4), y),)
-    go.objectives.kappa_objective(
-        "absolute", y
-    )  # fmt: skip
+    matrix = go.objectives.kappa_objective(random_matrix(5, seed=4), y)
+    absolute = go.objectives.kappa_objective("absolute", y)
     for label in range(5):
         below, above = (slope(matrix, label, 2 + side * 1e-9) for side in (-1, 1))
         assert above == pytest.approx(below, abs=1e-6)  # 2e-9 times second derivatives below 100

@@ -43,7 +43,7 @@ def problems(draw, score, weight):
 def assert_exact(problem):
     y, score, w, K = problem
     thresholds = optimize_thresholds(y, score, method="exact", labels=range(K), sample_weight=w)
-    assert thresholds.shape == (K - 1,)
+    assert np.shape(thresholds) == (K - 1,)
     assert (np.diff(thresholds[np.isfinite(thresholds)]) >= 0).all()
     reached = value("qwk", y, apply_thresholds(score, thresholds), w, K)
     counted = w > 0
