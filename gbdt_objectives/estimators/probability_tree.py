@@ -175,7 +175,7 @@ def _leaf_indices(model: Any, X: Any) -> Array:
 class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
-    They are counted on the training rows, p_k = (n_k + m pi_k) / (|leaf| + m) as in
+    They are counted on the training rows, ``p_k = (n_k + m pi_k) / (|leaf| + m)``, as in
     :func:`leaf_probability`. Unpruned trees rank best, but their small leaves claim 0 and 1;
     smoothing moves these towards the prior.
 

@@ -100,7 +100,7 @@ class ReliabilityDisplay(Display):
     curves, scale
         The parameters.
     ax_, counts_ax_, figure_ : matplotlib Axes, Axes, Figure
-        The axes of the curves and of the counts, and their figure, after :meth:`plot`.
+        The axes of the curves and of the counts, and their figure, after ``plot``.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class ROCHullDisplay(Display):
     hull, fpr, tpr, kind
         The parameters.
     ax_, figure_ : matplotlib Axes, Figure
-        The axes drawn on, and their figure, after :meth:`plot`.
+        The axes drawn on, and their figure, after ``plot``.
 
     Examples
     --------

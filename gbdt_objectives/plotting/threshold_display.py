@@ -65,7 +65,7 @@ class ThresholdDisplay(Display):
     thresholds, labels, kind
         What is shown, all classes in ascending order, and how it is shown.
     ax_, figure_ : matplotlib Axes, Figure
-        The axes drawn on, and their figure, after :meth:`plot`.
+        The axes drawn on, and their figure, after ``plot``.
 
     Examples
     --------
