@@ -7,7 +7,6 @@ that nearly everybody needs are here; the rooms of the path are attributes, and 
 from __future__ import annotations
 
 import ast
-import sys
 from importlib import import_module
 from pkgutil import get_data
 from typing import Any
@@ -35,7 +34,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     from gbdt_objectives._names import missing
 
-    raise missing(__name__, name, sys._getframe(1).f_code.co_name == "_handle_fromlist")
+    raise missing(__name__, name)
 
 
 def __dir__() -> list[str]:

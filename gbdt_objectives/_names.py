@@ -74,7 +74,7 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
     def get_attribute(name: str) -> Any:
         if name in modules:
             return import_module(f"{module}.{name}")
-        raise missing(module, name, sys._getframe(1).f_code.co_name == "_handle_fromlist")
+        raise missing(module, name)
 
     def public_names() -> list[str]:
         return sorted({*public, *modules})
@@ -82,12 +82,15 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
     return get_attribute, public_names
 
 
-def missing(module: str, name: str, is_imported: bool) -> AttributeError | ImportError:
+def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
     """The error for a name that a module does not have, which says where it is.
 
+    For a module's ``__getattr__`` to raise. ``place``: what to say; None looks it up.
     ``from module import name`` would replace the text of an AttributeError by its own.
     """
-    place = None if name.startswith("_") else where(name)
+    is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
+    if place is None and not name.startswith("_"):
+        place = where(name)
     text = f"module {module!r} has no attribute {name!r}" + (f": {place}" if place else "")
     if is_imported and place and find_spec(f"{module}.{name}") is None:
         return ImportError(text, name=module)
@@ -111,7 +114,7 @@ def where(name: str) -> str | None:
 def all_names() -> dict[str, str]:
     """Every public name with its place, which is the root for what the root has."""
     root = import_module(ROOT)
-    places = {f"{name}": f"{ROOT}.{name}" for name in ROOMS}
+    places = {name: f"{ROOT}.{name}" for name in ROOMS}
     places |= {name: f"{ROOT}.adapters.{name}" for name in ("lightgbm", "xgboost")}
     places |= {name: f"{ROOT}.distributed.{name}" for name in ("dask", "spark")}
     for name in ROOMS:

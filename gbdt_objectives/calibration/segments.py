@@ -347,7 +347,9 @@ class SegmentRule:
             np.minimum.at(low, b, own.p)
             np.maximum.at(high, b, own.p)
             sums = segment_sums(own, v, stands, b, B)
-            found.append(BinSums("segments", "prediction", list(range(B)), [], sums, low, high))
+            found.append(
+                PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high)
+            )
         for argument, name in self.names.items():
             distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
             values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
@@ -397,14 +399,14 @@ class ColumnSums:
 
 
 @dataclass(frozen=True, eq=False)
-class BinSums(ColumnSums):
+class PredictionSums(ColumnSums):
     """Sums by bin of the prediction, with the lowest and the highest prediction in each."""
 
     low: Array
     high: Array
 
-    def __add__(self, other: ColumnSums) -> BinSums:
-        assert isinstance(other, BinSums)
+    def __add__(self, other: ColumnSums) -> PredictionSums:
+        assert isinstance(other, PredictionSums)
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return replace(self, sums=self.sums + other.sums, low=low, high=high)
 

@@ -57,7 +57,11 @@ class Thresholds(ArrayValue, _json.SavedAsJSON):
 
     def __post_init__(self) -> None:
         cuts, labels = check_thresholds("thresholds", self.values), check_order(self.labels).copy()
-        check_number(cuts, labels)
+        if len(labels) != len(cuts) + 1:
+            raise ValueError(
+                f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "
+                f"{len(labels)}: {shown(labels.tolist())}"
+            )
         labels.flags.writeable = False
         self._freeze(cuts)
         object.__setattr__(self, "labels", labels)
@@ -166,50 +170,36 @@ def apply_thresholds(
     >>> apply_thresholds([0.2, 0.5, 2.0], [0.5, 1.5], labels=range(3))
     array([0, 1, 2])
     """
-    if not is_dask(score):
-        score = _checks.vector("score", score)
+    classes: Array
+    if is_dask(score):
+        found = with_labels(thresholds, labels)
+        of_part = partial(apply_thresholds, thresholds=found)
+        classes = map_parts(of_part, {"score": score}, found.labels.dtype)
+        return classes
+    s = _checks.vector("score", score)
     found = with_labels(thresholds, labels)
-    classes: Array = map_parts(
-        partial(classes_between, found.values, found.labels), {"score": score}, found.labels.dtype
-    )
+    classes = found.labels[np.searchsorted(found.values, s, side="right")]
     return classes
-
-
-def classes_between(cuts: Array, order: Array, score: ArrayLike) -> Array:
-    classes: Array = order[np.searchsorted(cuts, _checks.vector("score", score), side="right")]
-    return classes
-
-
-def check_number(cuts: Array, labels: Array) -> None:
-    if len(labels) != len(cuts) + 1:
-        raise ValueError(
-            f"labels must be {len(cuts) + 1} classes for {len(cuts)} thresholds, found "
-            f"{len(labels)}: {shown(labels.tolist())}"
-        )
 
 
 def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
     """Checked thresholds with the classes that they carry, or those that are given."""
     carried = carried_labels(thresholds)
-    cuts = check_thresholds("thresholds", thresholds)
-    if labels is None:
-        if carried is None:
-            K = len(cuts) + 1
-            raise ValueError(
-                f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
-                f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
-                f"or labels=range({K}) for class positions"
-            )
-        labels = carried
-    order = check_order(labels)
-    check_number(cuts, order)
-    if carried is not None and not same_labels(order, carried):
+    if carried is None and labels is None:
+        K = len(check_thresholds("thresholds", thresholds)) + 1
         raise ValueError(
-            f"labels are {shown(order.tolist())}, but thresholds were placed between the classes "
-            f"{shown(carried.tolist())}: leave labels out, or if they are other names of the same "
-            "classes pass np.asarray(thresholds)"
+            f"labels are missing, and thresholds {shown(thresholds)} carry none, as those of "
+            f"optimize_thresholds do: pass labels=[...], all {K} classes in ascending order, "
+            f"or labels=range({K}) for class positions"
         )
-    return Thresholds(cuts, order)
+    found = Thresholds(thresholds, carried if labels is None else labels)
+    if carried is not None and not same_labels(found.labels, carried):
+        raise ValueError(
+            f"labels are {shown(found.labels.tolist())}, but thresholds were placed between the "
+            f"classes {shown(carried.tolist())}: leave labels out, or if they are other names of "
+            "the same classes pass np.asarray(thresholds)"
+        )
+    return found
 
 
 def read_labels(values: object, dtype: object) -> Array:
@@ -232,7 +222,7 @@ def read_labels(values: object, dtype: object) -> Array:
         ) from None
     if labels.tolist() != values:
         raise ValueError(f"labels {shown(values)} do not fit dtype {shown(dtype)}")
-    return check_order(labels)
+    return labels
 
 
 def read_cuts(values: object) -> Array:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import fields, is_dataclass
 from operator import attrgetter
@@ -690,12 +692,19 @@ def test_keys_that_are_wrong_say_so_when_they_are_hashed() -> None:
 def test_a_moved_name_says_where_it_is(name, place) -> None:
     with pytest.raises(AttributeError, match=place):
         getattr(pytest.importorskip("gbdt_objectives.distributed.dask"), name)
+    if name != "nothing":
+        with pytest.raises(ImportError, match=place):
+            exec(f"from gbdt_objectives.distributed.dask import {name}")
+
+
+def test_its_room_shows_public_names_only() -> None:
+    room = pytest.importorskip("gbdt_objectives.distributed.dask")
+    assert dir(room) == sorted([*room.__all__, "experimental"])
+    code = "import gbdt_objectives as g; g.distributed.dask.experimental.lightgbm"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_missing_dask_names_the_command() -> None:
-    import subprocess
-    import sys
-
     code = "import sys; sys.modules['dask'] = None\nimport gbdt_objectives.distributed.dask"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert out.returncode == 1
@@ -737,8 +746,6 @@ if __name__ == "__main__":
 
 
 def test_on_a_cluster_of_two_processes(tmp_path) -> None:
-    import subprocess
-    import sys
 
     pytest.importorskip("distributed")
     script = tmp_path / "cluster.py"  # a file, which the workers' processes import

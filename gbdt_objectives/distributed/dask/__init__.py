@@ -19,7 +19,7 @@ rounding, for any partitions and order of rows.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gbdt_objectives import _versions
+from gbdt_objectives import _names, _versions
 
 try:
     import dask.array  # dask.dataframe is there if somebody has made a series
@@ -43,7 +43,6 @@ _PLACES = {
 }
 """Where the names are that need XGBoost, which sums over partitions do without."""
 
-
 _TAKES_DASK = {
     "calibration": "calibration_ratio calibration_ratio_by_segment expected_calibration_error "
     "reliability_bins",
@@ -59,15 +58,15 @@ def __getattr__(name: str) -> Any:
     if name in _PLACES:
         _versions.check_installed("xgboost")
         return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    hint = ""
-    if name == "lightgbm":
-        hint = f": from {__name__}.experimental import lightgbm"
+    if name == "experimental":
+        return import_module(f"{__name__}.experimental")
+    place = f"from {__name__}.experimental import lightgbm" if name == "lightgbm" else None
     for room, names in _TAKES_DASK.items():
         if name in names.split():
             now = {"threshold_statistics": "ThresholdStatistics.of"}.get(name, name)
-            hint = f": gbdt_objectives.{room}.{now} takes Dask collections itself"
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+            place = f"gbdt_objectives.{room}.{now} takes Dask collections itself"
+    raise _names.missing(__name__, name, place)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "experimental"])
