@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from gbdt_objectives import _checks
 from gbdt_objectives._checks import shown
-from gbdt_objectives._values import ArrayValue
+from gbdt_objectives._values import ArrayValue, plain
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,7 +46,16 @@ class LogOddsShift(ArrayValue):
     standard_error: float | None = None
 
     def __post_init__(self) -> None:
-        self._freeze(self.values)
+        if np.ndim(self.values) == 0:
+            self._freeze(_checks.number("values", plain(self.values)))
+            return
+        shifts = _checks.vector("values", self.values)
+        if len(shifts) < 2:
+            raise ValueError(
+                f"values must be a number or one of each class, found {shown(self.values)}: the "
+                "shift of two classes is the number of label 1"
+            )
+        self._freeze(shifts)
 
     def __float__(self) -> float:
         return float(self.values)

@@ -673,6 +673,22 @@ def test_a_shift_of_two_classes_is_a_number() -> None:
         float(log_odds_shift(class_keep_rates=[0.1, 1]))
 
 
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ("abc", TypeError, "values must be a number, found str 'abc'"),
+        (None, TypeError, "values must be a number, found NoneType"),
+        (math.nan, ValueError, "values must be finite, found nan"),
+        ([0.0, math.inf], ValueError, "values must be finite, found inf at row 1"),
+        ([[1.0, 2.0]], ValueError, "values must be one-dimensional"),
+        ([1.0], ValueError, r"a number or one of each class, found \[1.0\]"),
+    ],
+)
+def test_what_is_no_shift_cannot_be_made(values, error, message) -> None:
+    with pytest.raises(error, match=message):
+        LogOddsShift(values)
+
+
 def test_the_documented_signature_is_the_real_one() -> None:
     for correct in (correct_probability, correct_margin, correct_threshold):
         parameters = list(inspect.signature(correct).parameters.values())[1:]
