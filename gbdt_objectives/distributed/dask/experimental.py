@@ -219,7 +219,12 @@ class FitObjective:
         return computed
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FitObjective:
-        return self  # LightGBM copies its parameters
+        """Itself. LightGBM copies its parameters before it opens its network: what this thread has
+        left open of a training that failed would be taken for it."""
+        seat = _here.seat
+        if seat is not None and seat.task != _task():
+            seat.leave(failed=True)
+        return self
 
 
 class Seat:
@@ -228,7 +233,7 @@ class Seat:
     def __init__(self, fit_objective: FitObjective, rank: int, tracker: Any) -> None:
         self.token = fit_objective.token
         self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
-        self.rank, self.tracker = rank, tracker
+        self.rank, self.tracker, self.task = rank, tracker, _task()
         self.workers: Sequence[str] = ()
         """The address of each."""
 
@@ -297,8 +302,6 @@ class Join:
                 "the callbacks of lightgbm() are for a DaskLGBMRegressor: on one machine import "
                 "LGBMRegressor from gbdt_objectives.adapters.lightgbm, which takes the objective"
             )
-        if _here.seat is not None:  # of a training that was stopped by an error or callback
-            _here.seat.leave(failed=False)
         try:
             seat = self.meet(env)
         except Exception as error:
@@ -310,7 +313,7 @@ class Join:
             ) from error
         _here.seat = seat
         env.model._network = False  # which it would free when deleted, perhaps that of the next fit
-        weakref.finalize(env.model, _leave_lost, weakref.ref(seat), _task()).atexit = False
+        weakref.finalize(env.model, _leave_lost, weakref.ref(seat)).atexit = False
         with seat.leave_on_error(), _workers.together(self.objective.objective):
             check(env, self.objective)
             seat.workers = gather_addresses()
@@ -358,11 +361,11 @@ class Leave:
             _here.seat.leave(failed=False)
 
 
-def _leave_lost(seat: weakref.ref[Seat], task: object) -> None:
+def _leave_lost(seat: weakref.ref[Seat]) -> None:
     """Leave if an error that we do not see has ended the training whose booster is gone now."""
     lost = seat()
     if lost is not None and lost is _here.seat:
-        lost.leave(failed=_task() in (task, None))  # else the network is that of the next fit
+        lost.leave(failed=_task() in (lost.task, None))  # else the network is that of the next fit
 
 
 def _task() -> object:
