@@ -16,10 +16,10 @@ KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
 
 def number_pools(score: Array, w: Array) -> Array:
     """The pool of each row of rising scores: of about equal weight, one for all rows of a score."""
-    middle = np.cumsum(w) - w / 2
-    pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)
-    first = np.append(True, score[1:] != score[:-1])
-    pool = pool[first][np.cumsum(first) - 1]
+    own = np.cumsum(np.append(False, score[1:] != score[:-1]))
+    W = np.bincount(own, w)
+    middle = np.cumsum(W) - W / 2
+    pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)[own]
     number: Array = np.cumsum(np.append(False, pool[1:] != pool[:-1]))
     return number
 

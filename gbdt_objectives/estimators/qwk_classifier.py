@@ -50,7 +50,7 @@ from gbdt_objectives.metrics import (
 )
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
+from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises, warn_if_useless
 from gbdt_objectives.thresholds.rows import (
     ScoredRows,
     are_rising_numbers,
@@ -346,7 +346,10 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 UserWarning,
                 stacklevel=users_level(),
             )
-        return fit_thresholds(self.method, rows, qwk_metric())
+            return fit_thresholds(self.method, rows, qwk_metric())
+        found = fit_thresholds(self.method, rows, qwk_metric())
+        warn_if_useless(found, rows, qwk_metric())
+        return found
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""

@@ -18,14 +18,14 @@ from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.methods import (
-    METHODS,
     MetricArgument,
     Target,
     fit_thresholds,
+    place_thresholds,
     resolve_labels,
     resolve_method,
     resolve_metric,
-    warn_if_one_class,
+    warn_if_useless,
 )
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
@@ -216,9 +216,9 @@ def cross_validate_thresholds(
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
 
-    thresholds = np.stack([METHODS[name](rows, target) for name in methods])
+    thresholds = np.stack([place_thresholds(name, rows, target) for name in methods])
     for found in thresholds:
-        warn_if_one_class(found, order)
+        warn_if_useless(found, rows, target)
     predicted = np.empty((len(methods), len(y)), np.int64)
     fold_score = np.empty((len(methods), len(splits)))
     for f, (train, test) in enumerate(splits):

@@ -1,13 +1,13 @@
 """The plug-in rule on a curve: for scores that are no straight line in E[y].
 
 Symbols: y class positions, s score, m(s) an estimate of E[y|s] that rises with s and stays within
-0..K-1; P pools of about equal weight with weight N and weighted position S; q the normal score of
-a pool, the normal quantile of its mid-rank.
+0..K-1; P pools of about equal weight with weights C of each class; q the normal score of a pool,
+the normal quantile of its mid-rank. A weight of w is w rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,13 +26,19 @@ from gbdt_objectives.thresholds.qwk import (
 )
 from gbdt_objectives.thresholds.rows import ScoredRows
 
-FOLDS = 10
+ROWS = 20
+"""Below, no curve is tried."""
 
 ROWS_PER_KNOT = 100
 """Below, a spline that bends is not tried: of few rows, one chosen by luck costs more."""
 
-Fit = Callable[[Array, Array], Array]
-"""m of each pool from the weight N and weighted position S of the rows to fit, (P,) each."""
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """m of each pool, (P,), from a number of coefficients."""
+
+    m: Array
+    coefficients: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +61,16 @@ class Curve:
 
 
 def curved_thresholds(rows: ScoredRows) -> Array:
-    """Plug-in thresholds on the line, unless a curve predicts held-out classes better."""
+    """Plug-in thresholds on the line, unless a curve predicts classes better."""
     label_curve = rows.label_curve
-    if len(rows.score) < 2 * FOLDS or not curve_rises(label_curve):
+    if not curve_rises(label_curve) or label_curve.N[-1] < ROWS:
         return plugin_thresholds(label_curve)
-    s, N, S = pool_folds(rows)
-    K = len(rows.labels)
-    fits = list(curves(N.sum(axis=0), len(rows.score), K))
-    fit = choose_curve([fit_line(s, rows.class_weight), *fits], N, S)
-    if fit == 0:
+    s, C = pool_rows(rows)
+    fits = [fit_line(s, C), *fit_splines(C)]
+    chosen = choose_fit(fits, C)
+    if chosen == 0:
         return plugin_thresholds(label_curve)
-    W, T = N.sum(axis=0), S.sum(axis=0)
-    m = fits[fit - 1](W, T)
+    m, W = fits[chosen].m, C.sum(axis=1)
     mean = W @ m / W.sum()
     R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
     return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
@@ -75,79 +79,59 @@ def curved_thresholds(rows: ScoredRows) -> Array:
 def curve_rises(curve: LabelCurve) -> bool:
     """Whether plug-in thresholds can be fitted."""
     spread = float(curve.score[-1]) - float(curve.score[0])
-    return 0 < spread < np.inf and any(line.rises for line in fit_lines(curve))
+    if not 0 < spread < np.inf:
+        return False
+    line, *others = fit_lines(curve)
+    return line.beta > 0 and any(start.rises for start in (line, *others))
 
 
-def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:
-    """Mean score of each pool (P,), and its N and S by fold, (FOLDS, P).
+def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
+    """Mean score of each pool (P,), and its weight of each class, (P, K).
 
-    Rows of one score share a pool, and a row has one fold, whatever its weight. The folds are
-    random, but the same in each call.
+    Rows of one score share a pool.
     """
-    score = rows.score
+    score, K = rows.score, len(rows.labels)
     w = np.ones(len(score)) if rows.weight is None else rows.weight.astype(np.float64)
     pool = number_pools(score, w)
     P = int(pool[-1]) + 1
-    at = (np.random.default_rng(0).permutation(len(score)) % FOLDS) * P + pool
-    N = np.bincount(at, w, minlength=FOLDS * P).reshape(FOLDS, P)
-    S = np.bincount(at, w * rows.position, minlength=FOLDS * P).reshape(FOLDS, P)
-    return mean_scores(score, w, pool, N.sum(axis=0)), N, S
+    C = np.bincount(pool * K + rows.position, w, minlength=P * K).reshape(P, K)
+    return mean_scores(score, w, pool, C.sum(axis=1)), C
 
 
-def fit_line(s: Array, class_weight: Array) -> Fit:
+def fit_line(s: Array, C: Array) -> Fit:
     """The line of the plug-in rule, the mean if it does not rise."""
-
-    def fit(N: Array, S: Array) -> Array:
-        own = N > 0
-        at = s[own]
-        curve = LabelCurve(at, at, at, from_zero(N[own]), from_zero(S[own]), class_weight)
-        starts = [line for line in fit_lines(curve) if line.rises] if len(at) > 1 else []
-        if not starts:
-            return np.full(len(s), S.sum() / N.sum())
-        line = fit_bounded_line(curve, starts)
-        m: Array = line.position(s).clip(0, len(class_weight) - 1)
-        return m
-
-    return fit
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
+    curve = LabelCurve(s, s, s, from_zero(W), from_zero(S), C.sum(axis=0))
+    starts = [line for line in fit_lines(curve) if line.rises] if len(s) > 1 else []
+    if not starts:
+        return Fit(np.full(len(s), S.sum() / W.sum()), 1)
+    line = fit_bounded_line(curve, starts)
+    return Fit(line.position(s).clip(0, C.shape[1] - 1), 2)
 
 
-def curves(W: Array, n: int, K: int) -> Iterator[Fit]:
-    """Natural splines in the normal scores."""
+def fit_splines(C: Array) -> Iterator[Fit]:
+    """Natural splines in the normal scores by least squares, made to rise by pooling."""
+    from sklearn.isotonic import isotonic_regression
+
+    W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
     for X in bases(normal_scores(W), W):
         knots = X.shape[1]
-        if knots == 2 or n >= ROWS_PER_KNOT * knots:
-            yield fit_spline(X, K)
+        if knots == 2 or W.sum() >= ROWS_PER_KNOT * knots:
+            m: Array = X @ np.linalg.lstsq((X.T * W) @ X, X.T @ S, rcond=None)[0]
+            if (m[1:] < m[:-1]).any():
+                m = isotonic_regression(m, sample_weight=W)
+            yield Fit(m.clip(0, C.shape[1] - 1), knots)
 
 
-def fit_spline(X: Array, K: int) -> Fit:
-    """Least squares, made to rise by pooling, within 0..K-1."""
+def choose_fit(fits: list[Fit], C: Array) -> int:
+    """The fit of the least generalised cross-validation error, if it is better than the first by
+    more than a standard error; else 0.
 
-    def fit(N: Array, S: Array) -> Array:
-        from sklearn.isotonic import isotonic_regression
-
-        coefficients = np.linalg.lstsq((X.T * N) @ X, X.T @ S, rcond=None)[0]
-        m: Array = X @ coefficients
-        own = N > 0
-        rising = m[own]
-        if (rising[1:] < rising[:-1]).any():
-            rising = isotonic_regression(rising, sample_weight=N[own])
-        # rows to fit need not be in every pool
-        m = np.interp(np.arange(len(m)), np.flatnonzero(own), rising)
-        return m.clip(0, K - 1)
-
-    return fit
-
-
-def choose_curve(fits: list[Fit], N: Array, S: Array) -> int:
-    """The curve of least squared error on held-out folds, if it is better than the first by more
-    than one standard error, corrected for folds that share rows (Nadeau & Bengio 2003); else 0."""
-    W, T = N.sum(axis=0), S.sum(axis=0)
-    errors = np.empty((len(fits), FOLDS))  # up to the mean of y^2, which all have in common
-    for k, fit in enumerate(fits):
-        for f in range(FOLDS):
-            m = fit(W - N[f], T - S[f])
-            errors[k, f] = (N[f] @ (m * m) - 2 * S[f] @ m) / N[f].sum()
+    The squared error of a row is divided by (1 - coefficients/rows)^2 (Craven & Wahba 1979).
+    """
+    n, y = C.sum(), np.arange(C.shape[1])
+    errors = np.array([((y - fit.m[:, None]) / (1 - fit.coefficients / n)) ** 2 for fit in fits])
     gains = errors[0] - errors
-    error = gains.std(axis=1, ddof=1) * np.sqrt(1 / FOLDS + 1 / (FOLDS - 1))
-    mean = np.where(gains.mean(axis=1) > error, gains.mean(axis=1), 0.0)
-    return int(np.argmax(mean))
+    mean = np.tensordot(gains, C) / n
+    variance = np.tensordot((gains - mean[:, None, None]) ** 2, C) / n
+    return int(np.argmax(np.where(mean > np.sqrt(variance / n), mean, 0.0)))

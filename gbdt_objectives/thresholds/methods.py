@@ -20,11 +20,17 @@ from gbdt_objectives.metrics import (
     RatioMetric,
     threshold_metric,
 )
-from gbdt_objectives.thresholds.curve import Bins, ClassCurve, LabelCurve, cut_to_threshold
+from gbdt_objectives.thresholds.curve import (
+    Bins,
+    ClassCurve,
+    LabelCurve,
+    cut_to_threshold,
+    threshold_to_cut,
+)
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, optimal_cuts
 from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
-from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
+from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio
 from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
@@ -162,11 +168,31 @@ def resolve_labels(labels: Any, metric: Target) -> Any:
     return metric.agree_labels(labels) if isinstance(metric, ClassMetric) else labels
 
 
+def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -> Array:
+    """Thresholds of one method. For QWK exact ones, where those that it finds give a kappa of 0 or
+    less on these rows; rounding has no others."""
+    found = METHODS[method](rows, metric, **search)
+    if is_qwk(metric) and method != "rounding" and own_kappa(rows, found) <= 0:
+        return exact(rows, metric)
+    return found
+
+
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
-    """Thresholds of one method; plug-in ones of a score that does not rise give one class."""
+    """The same for rows of a fold or resample: exact thresholds if their score does not rise."""
     if method in ("plugin", "curved") and not score_rises(rows):
-        return one_class_thresholds(rows.label_curve)
-    return METHODS[method](rows, metric)
+        method = "exact"
+    return place_thresholds(method, rows, metric)
+
+
+def is_qwk(metric: Target) -> bool:
+    return isinstance(metric, RatioMetric) and metric.exact_method == "isotonic"
+
+
+def own_kappa(rows: Scored, thresholds: Array) -> float:
+    """QWK of the classes that the thresholds give on these rows."""
+    curve = rows.label_curve
+    with np.errstate(invalid="ignore"):  # rows of one class, which may occur in a resample
+        return 1 - qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
 
 
 def score_rises(rows: ScoredRows) -> bool:
@@ -181,12 +207,18 @@ def score_rises(rows: ScoredRows) -> bool:
     return float(np.average(u * v, weights=weight)) > 1e-12 * scale
 
 
-def warn_if_one_class(thresholds: Array, labels: Array) -> None:
+def warn_if_useless(thresholds: Array, rows: Scored, metric: Target) -> None:
+    """Warn of one class for all rows, and of a kappa of 0 or less."""
     if not np.isfinite(thresholds).any():
-        only = labels[int((thresholds < 0).sum())]
-        warnings.warn(
-            f"every row gets the class {only}: the scores are all equal, or no thresholds on them "
-            "do better; if low scores mean high classes pass -score",
-            UserWarning,
-            stacklevel=users_level(),
-        )
+        only = rows.labels[int((thresholds < 0).sum())]
+        found = f"every row gets the class {only}"
+    elif is_qwk(metric) and own_kappa(rows, thresholds) <= 1e-12:
+        found = "quadratic weighted kappa is not above 0 on these rows"
+    else:
+        return
+    warnings.warn(
+        f"{found}: the scores are all equal, or no thresholds on them "
+        "do better; if low scores mean high classes pass -score",
+        UserWarning,
+        stacklevel=users_level(),
+    )

@@ -14,15 +14,15 @@ from gbdt_objectives._parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
-    METHODS,
     Method,
     MetricArgument,
     Scored,
     check_needs_no_rows,
+    place_thresholds,
     resolve_labels,
     resolve_method,
     resolve_metric,
-    warn_if_one_class,
+    warn_if_useless,
 )
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
@@ -146,6 +146,6 @@ def optimize_thresholds(
         rows = read_scored_rows(
             y_true, score, order, sample_weight, target_prior, keep_order=of_function
         )
-    found = METHODS[chosen](rows, target, **(search if chosen == "nelder-mead" else {}))
-    warn_if_one_class(found, rows.labels)
+    found = place_thresholds(chosen, rows, target, **(search if chosen == "nelder-mead" else {}))
+    warn_if_useless(found, rows, target)
     return Thresholds(found, rows.labels)

@@ -81,7 +81,7 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
     line, *others = fit_lines(curve)
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
     starts = [start for start in (line, *others) if start.rises]
-    if not starts:
+    if line.beta <= 0 or not starts:
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
@@ -93,20 +93,22 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
 def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
     """Thresholds where m passes t_c, equally spaced on a line, with R iterated.
 
-    R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win.
+    R <- F/G of the classes it gives, from a first guess and from 1, where all thresholds meet in
+    mu: with rare outer classes the first may put all rows into one class, where it stops. The
+    thresholds of the lowest R win.
     """
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
     met: dict[float, Array] = {}
-    seen: set[float] = set()
-    for _ in range(50):
-        thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
-        lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
-        met.setdefault(lower, thresholds)
-        if lower >= 1 or lower in seen:  # no spread left, or a cycle
-            break
-        seen.add(lower)
-        R = lower
+    for start in (R, 1.0):
+        R = start
+        for _ in range(50):
+            thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
+            lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
+            if lower in met:  # a cycle, or where the first guess has led
+                break
+            met[lower] = thresholds
+            R = min(lower, 1.0)
     return met[min(met)]
 
 

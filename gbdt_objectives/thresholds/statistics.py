@@ -18,11 +18,11 @@ from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import (
-    METHODS,
+    place_thresholds,
     resolve_labels,
     resolve_method,
     resolve_metric,
-    warn_if_one_class,
+    warn_if_useless,
 )
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import (
@@ -342,8 +342,9 @@ class ThresholdStatistics:
         target = resolve_metric(metric)
         chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
         resolve_labels(self.labels, target)
-        found = METHODS[chosen](self.bins(target_prior), target)
-        warn_if_one_class(found, self.labels)
+        bins = self.bins(target_prior)
+        found = place_thresholds(chosen, bins, target)
+        warn_if_useless(found, bins, target)
         return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:

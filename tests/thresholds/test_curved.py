@@ -83,75 +83,87 @@ def test_only_the_order_of_bent_scores_counts() -> None:
 
 
 def test_the_choice_by_brute_force() -> None:
-    """Row by row, fold by fold."""
+    """Row by row: each weight is a number of copies."""
     y, m = draw(600, 13)
-    w = np.random.default_rng(0).integers(1, 4, 600).astype(float)
+    w = np.random.default_rng(0).integers(1, 4, 600)
     order = np.argsort(m)
     y, score, w = y[order], np.exp(m[order]), w[order]
-    rows = read_scored_rows(y, score, None, w)
-    s, N, S = curved.pool_folds(rows)
+    s, C = curved.pool_rows(read_scored_rows(y, score, None, w))
     assert len(s) == 600  # a pool a row
-    fold = np.random.default_rng(0).permutation(600) % 10
-    fits = [curved.fit_line(s, rows.class_weight), *curved.curves(N.sum(axis=0), 600, 4)]
-    assert len(fits) == 4
-    gains = np.empty((4, 10))
-    for k, fit in enumerate(fits):
-        for f in range(10):
-            train, test = fold != f, fold == f
-            fitted = fit(np.where(train, w, 0), np.where(train, w * y, 0))
-            line = fits[0](np.where(train, w, 0), np.where(train, w * y, 0))
-            error = np.average((y - fitted)[test] ** 2, weights=w[test])
-            gains[k, f] = np.average((y - line)[test] ** 2, weights=w[test]) - error
-    error = gains.std(axis=1, ddof=1) / np.sqrt(10) * np.sqrt(1 + 10 / 9)
+    fits = [curved.fit_line(s, C), *curved.fit_splines(C)]
+    assert [fit.coefficients for fit in fits] == [2, 2, 3, 5]
+    n = w.sum()
+    errors = np.array(
+        [np.repeat((y - fit.m) ** 2, w) / (1 - fit.coefficients / n) ** 2 for fit in fits]
+    )
+    gains = errors[0] - errors
+    error = gains.std(axis=1) / np.sqrt(n)
     better = [k for k in range(1, 4) if gains[k].mean() > error[k]]
     assert better  # or the test could not fail
-    assert curved.choose_curve(fits, N, S) == max(better, key=lambda k: gains[k].mean())
+    assert curved.choose_fit(fits, C) == max(better, key=lambda k: gains[k].mean())
+
+
+def test_generalised_error_is_about_that_of_leaving_one_out() -> None:
+    y, m = draw(400, 14)
+    order = np.argsort(m)
+    y = y[order]
+    _, C = curved.pool_rows(read_scored_rows(y, m[order], None, None))
+    fit = list(curved.fit_splines(C))[1]
+    left_out = []
+    for i in range(400):
+        without = C.copy()
+        without[i] *= 1e-9  # a pool without rows has no normal score
+        left_out.append((y[i] - list(curved.fit_splines(without))[1].m[i]) ** 2)
+    generalised = np.mean((y - fit.m) ** 2) / (1 - fit.coefficients / 400) ** 2
+    # they differ by the leverage of single rows, whose mean is .75 % here
+    assert generalised == pytest.approx(np.mean(left_out), rel=0.0075)
+    assert generalised > np.mean((y - fit.m) ** 2) * 1.01
 
 
 def test_a_line_that_is_better_wins() -> None:
-    N, S = np.full((10, 4), 5.0), np.tile([0.0, 5, 10, 15], (10, 1))
-    wrong, right = (lambda W, T: np.full(4, 9.0)), (lambda W, T: T / W)
-    assert curved.choose_curve([wrong, right], N, S) == 1
-    assert curved.choose_curve([right, wrong], N, S) == 0
-    assert curved.choose_curve([right, right], N, S) == 0  # no better
+    C = 50.0 * np.eye(4)
+    wrong, right = curved.Fit(np.full(4, 9.0), 2), curved.Fit(np.arange(4.0), 3)
+    assert curved.choose_fit([wrong, right], C) == 1
+    assert curved.choose_fit([right, wrong], C) == 0
+    assert curved.choose_fit([right, right], C) == 0  # no better
 
 
 def test_rows_of_one_score_share_a_pool() -> None:
     rng = np.random.default_rng(1)
     score = rng.integers(0, 30, 5000).astype(float)
     y = np.clip(rng.poisson(np.exp(score / 20)), 0, 3)
-    s, N, _ = curved.pool_folds(read_scored_rows(y, score, None, None))
+    s, C = curved.pool_rows(read_scored_rows(y, score, None, None))
     np.testing.assert_allclose(s, np.arange(30), rtol=1e-12)
-    np.testing.assert_array_equal(N.sum(axis=0), np.bincount(score.astype(int)))
+    np.testing.assert_array_equal(C.sum(axis=1), np.bincount(score.astype(int)))
     assert np.isfinite(optimize_thresholds(y, score, method="curved")).any()
 
 
 def test_pools_are_of_about_equal_weight() -> None:
     y, m = draw(20_000, 2)
-    s, N, S = curved.pool_folds(read_scored_rows(y, m, None, None))
+    s, C = curved.pool_rows(read_scored_rows(y, m, None, None))
     assert len(s) == POOLS
     assert (np.diff(s) > 0).all()
-    assert N.sum(axis=0).min() >= 9
-    assert N.sum(axis=0).max() <= 11
-    assert N.sum(axis=1).tolist() == [2000] * 10
-    assert S.sum() == y.sum()
+    assert C.sum(axis=1).min() >= 9
+    assert C.sum(axis=1).max() <= 11
+    np.testing.assert_array_equal(C.sum(axis=0), np.bincount(y))
 
 
-def test_weights_count_by_their_share() -> None:
-    y, m = draw(800, 3)
-    w = np.random.default_rng(0).integers(0, 3, 800)
-    score = np.exp(2 * m)
-    found = optimize_thresholds(y, score, method="curved", sample_weight=w)
-    # the same sums but for rounding
-    np.testing.assert_allclose(
-        found, optimize_thresholds(y, score, method="curved", sample_weight=7.0 * w), rtol=1e-9
-    )
-    kept = w > 0
-    np.testing.assert_allclose(
-        found,
-        optimize_thresholds(y[kept], score[kept], method="curved", sample_weight=w[kept]),
-        rtol=1e-9,
-    )
+@pytest.mark.parametrize("rows", [60, 800, 5000])
+@pytest.mark.parametrize("method", ["plugin", "curved", "exact"])
+def test_a_weight_is_so_many_copies(method: str, rows: int) -> None:
+    for seed in range(5):
+        y, m = draw(rows, seed)
+        w = np.random.default_rng(seed).integers(0, 4, rows)
+        score = np.exp(m + 0.5 * m**2 * (seed > 2))
+        found, copies = (
+            optimize_thresholds(*columns, method=method, labels=range(4))
+            for columns in ((y, score), (np.repeat(y, w), np.repeat(score, w)))
+        )
+        weighted = optimize_thresholds(
+            y, score, method=method, labels=range(4), sample_weight=w.astype(float)
+        )
+        np.testing.assert_allclose(weighted, copies, rtol=1e-9)  # the same sums but for rounding
+        assert not np.array_equal(found, copies)
 
 
 def test_few_rows_and_equal_scores_are_left_to_plug_in() -> None:
