@@ -1,4 +1,4 @@
-"""Splits that hold each row out once, or at most once, and the last of several splits."""
+"""Splits that hold each row out once, equally often or never, and the last of several."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ def held_out_once(
 def held_out_equally_often(
     y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> tuple[list[Split], int]:
-    """Splits (train, test) that hold out all rows equally often, and how often that is."""
+    """Splits (train, test) that hold out each row equally often or never, and how often."""
     splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
-    if times.min() != times.max() or times[0] == 0:
-        rows = int(times.argmin()), int(times.argmax())
+    held = np.flatnonzero(times)
+    rows = held[times[held].argmin()], held[times[held].argmax()]
+    if times[rows[0]] != times[rows[1]]:
         raise ValueError(
-            f"cv must hold each row out equally often, but row {rows[0]} is held out "
-            f"{times[rows[0]]} times and row {rows[1]} {times[rows[1]]} times: use KFold, "
-            "StratifiedKFold, or their group and repeated versions"
+            f"cv must hold out equally often all rows that it holds out, but row {rows[0]} is held "
+            f"out {times[rows[0]]} times and row {rows[1]} {times[rows[1]]} times: use KFold, "
+            "StratifiedKFold, their group and repeated versions, or TimeSeriesSplit"
         )
-    return splits, int(times[0])
+    return splits, int(times[rows[0]])
 
 
 def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:

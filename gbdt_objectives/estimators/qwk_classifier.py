@@ -83,8 +83,9 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; group folds if ``fit`` gets ``groups``. Pass a
-        splitter for rows ordered in time. It must hold out each row equally often; with repeated
-        folds a row's out-of-fold score is the mean of its repeats.
+        splitter for rows ordered in time, such as TimeSeriesSplit. It must hold out each row
+        equally often or never: thresholds are placed on the rows held out. With repeated folds a
+        row's out-of-fold score is the mean of its repeats.
     ensemble : bool
         True: average the folds' models. False: refit one model on all rows.
     labels : array-like of shape (K,), optional
@@ -122,7 +123,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_ : ndarray of shape (n,)
-        Out-of-fold scores, for ``cross_validate_thresholds``.
+        Out-of-fold scores, for ``cross_validate_thresholds``; nan in rows never held out.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
@@ -206,7 +207,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         ------
         ValueError, TypeError
             Parameters that do not fit together, labels without an order, bad weights,
-            splits that do not hold each row out equally often, and what the regressor raises.
+            splits that hold out some rows more often than others, and what the regressor raises.
         """
         self._check_parameters()
         X, target = check_rows(self, X, y)
@@ -227,16 +228,17 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             )
 
         data = X, position, w
-        models, oof, stretch = self._fit_folds(data, len(classes), splits, times)
+        held = np.unique(np.concatenate([test for _, test in splits]))
+        models, oof, stretch = self._fit_folds(data, len(classes), splits, times, held)
         weight = weights_of_prior(self.target_prior, classes, position, w)
-        rows = sort_rows(oof, position, weight, np.arange(len(classes)))
+        rows = sort_rows(oof[held], position[held], take(weight, held), np.arange(len(classes)))
         cuts = self._place(rows)
         found: dict[str, Any] = {
             "classes_": classes,
             "thresholds_": Thresholds(cuts, classes),
             "oof_score_": oof,
             "probability_curve_": LaterCurve(rows.position, rows.score, rows.weight, len(classes)),
-            "center_": float(np.average(oof, weights=w)),
+            "center_": float(np.average(oof[held], weights=take(w, held))),
             "stretch_": stretch,
         }
         if are_rising_numbers(classes):
@@ -274,18 +276,18 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         check_early_stopping(last_step(self.estimator), self.early_stopping_rounds)
 
     def _fit_folds(
-        self, data: Data, K: int, splits: Sequence[Split], times: int
+        self, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
     ) -> tuple[list[Any], Array, float]:
         """The models, the out-of-fold scores (means of ``times`` each), and the stretch."""
-        n = len(data[1])
-        some = np.arange(n if self.ensemble else 0)
+        some = held[: len(held) if self.ensemble else 0]
         if len(some) > STRETCH_ROWS:
-            some = np.sort(np.random.default_rng(0).choice(n, STRETCH_ROWS, replace=False))
+            some = np.sort(np.random.default_rng(0).choice(some, STRETCH_ROWS, replace=False))
         folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(self._fit_fold)(data, K, split, some) for split in splits
         )
         models: list[Any] = []
-        oof, average = np.zeros(n), np.zeros(len(some))
+        oof, average = np.full(len(data[1]), np.nan), np.zeros(len(some))
+        oof[held] = 0
         if self.verbose:
             folds = show_progress(folds, len(splits), "QWKClassifier", "fold")
         for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
