@@ -13,7 +13,7 @@ import numpy as np
 
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.newton import Loss, logistic_loss, minimize_convex
+from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex
 
 KNOTS = 12
 """The number of knots, the outer two included."""

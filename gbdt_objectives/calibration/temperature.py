@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.newton import Loss, minimize_convex
+from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import check_weights_count_rows
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from gbdt_objectives import _json
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.beta import fit_beta_map, log_probabilities
+from gbdt_objectives.calibration.likelihood import fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (
     LogOddsCalibrator,
@@ -76,10 +78,16 @@ class BetaCalibrator(LogOddsCalibrator):
                 "score has fewer than three different values besides 0 and 1, which do not tell "
                 "a from b: use LogitCalibrator"
             )
-        self.a_, self.b_, self.c_ = fit_beta_map(z, target, w)
+        self.a_, self.b_, self.c_ = fit_logistic(log_probabilities(z), target, w, rising=True)
         if self.a_ == self.b_ == 0:
             warn_of_no_rise("the fitted map is constant, a = b = 0")
 
     def _map(self, z: Array) -> Array:
         u, v = log_probabilities(z)
         return self.a_ * u + self.b_ * v + self.c_
+
+
+def log_probabilities(z: Array) -> tuple[Array, Array]:
+    """The ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
+    tail = np.log1p(np.exp(-np.abs(z)))
+    return np.minimum(z, 0) - tail, np.maximum(z, 0) + tail

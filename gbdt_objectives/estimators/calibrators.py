@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
@@ -20,9 +18,9 @@ from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.hull import find_hull
-from gbdt_objectives.calibration.intercept import find_shift
-from gbdt_objectives.calibration.leaves import resolve_prior
+from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
+from gbdt_objectives.calibration.smoothing import resolve_prior
 from gbdt_objectives.estimators._base import check_score
 
 if TYPE_CHECKING:
@@ -330,9 +328,7 @@ class LogitCalibrator(LogOddsCalibrator):
     def _fit(self, rows: LabelledRows) -> None:
         y, z, w = self._finite_rows(rows)
         target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
-        unit = float(np.abs(z).max())  # whose squares neither overflow nor vanish
-        slope, intercept = fit_logistic_line(z / unit, target, w / w.mean())
-        self.slope_, self.intercept_ = slope / unit, intercept
+        self.slope_, self.intercept_ = fit_logistic([z], target, w)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
@@ -392,25 +388,3 @@ def rising_targets(y: Array, z: Array, w: Array) -> Array:
     if overlap(negative, positive) or positive.max() <= negative.min():
         return y
     return platt_targets(y, w)
-
-
-def fit_logistic_line(z: Array, target: Array, w: Array) -> tuple[float, float]:
-    """Slope and intercept of greatest likelihood; targets may lie between 0 and 1."""
-    center = float(np.average(z, weights=w))
-    spread = math.sqrt(np.average((z - center) ** 2, weights=w))
-    u = (z - center) / spread
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # stopping at the limit of float64 is judged below
-        both = np.concatenate([w * target, w * (1 - target)])
-        y, rows = np.repeat([1, 0], len(u)), both > 0
-        model.fit(np.tile(u, 2)[rows, None], y[rows], both[rows])
-    a, b = float(model.coef_[0, 0]), float(model.intercept_[0])
-    error = w * (expit(a * u + b) - target)
-    gradient = max(abs(error.sum()), abs(error @ u)) / w.sum()
-    if gradient > 1e-6:
-        raise ValueError(
-            f"the likelihood has no maximum that could be found (gradient {gradient:.2g}): some "
-            "scores or weights are far larger than the rest, use ROCConvexHullCalibrator"
-        )
-    return a / spread, b - a / spread * center

@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._library import library_of
 from gbdt_objectives._order import in_order
-from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
+from gbdt_objectives.calibration.smoothing import resolve_prior, smooth_leaves
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_features,
