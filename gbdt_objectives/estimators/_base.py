@@ -60,28 +60,17 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
     _probability: Callable[[Any], Array]
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, float64 of shape (n, K).
+        """Return the probability of each class, float64 (n, K), in the order of ``classes_``.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw. The columns of the result are in the order
-            of ``classes_``.
+        ``X`` is an array-like, sparse matrix or DataFrame with the features that ``fit`` saw.
         """
         check_is_fitted(self)
         check_features(self, X, reset=False)
         return self._probability(X)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row, of shape (n,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        """
-        position = self.predict_proba(X).argmax(axis=1)
-        label: Array = self.classes_[position]
+        """Return the most probable class of each row of ``X``, of shape (n,)."""
+        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return label
 
 

@@ -97,11 +97,6 @@ class CalibratedClassifier(ProbabilityClassifier):
     0.2
     """
 
-    estimator_: Any
-    calibrator_: Any
-    comparison_: CalibratorChoice
-    oof_probability_: Array
-
     @_names.arguments(
         base_estimator="write estimator=",
         method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "

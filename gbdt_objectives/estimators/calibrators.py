@@ -52,8 +52,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what the
-            notes of the class name.
+            What the notes of the class name, one class only, bad arguments or parameters.
         """
         if y is None:
             raise ValueError("a calibrator requires y to be passed, but the target y is None")
@@ -61,13 +60,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, score: ArrayLike) -> Array:
-        """Return the probability of label 1 at each score, float64 of shape (n,).
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        """
+        """Return the probability of label 1 at each ``score`` on the scale of ``fit``, (n,)."""
         check_is_fitted(self)
         return self._probability(check_score(score))
 

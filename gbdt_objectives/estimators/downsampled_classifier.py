@@ -135,10 +135,6 @@ class DownsampledClassifier(ProbabilityClassifier):
     (0.011, 0.011)
     """
 
-    estimators_: list[Any]
-    keep_rates_: Array
-    shift_: float | Array
-
     @_names.arguments(
         base_estimator="write estimator=",
         n_estimators="write n_bags=",

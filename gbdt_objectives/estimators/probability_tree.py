@@ -46,10 +46,7 @@ class LeafProbability:
     def predict_proba(self, X: Any) -> Array:
         """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Whatever the model accepts. The columns of the result are in the order of ``classes_``.
+        ``X`` is whatever the model accepts; columns are in the order of ``classes_``.
         """
         leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
@@ -212,9 +209,6 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
     array([[0.6714, 0.3286],
            [0.48  , 0.52  ]])
     """
-
-    tree_: Any
-    probabilities_: Array
 
     def __init__(
         self,

@@ -142,17 +142,6 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ['low', 'mid', 'high']
     """
 
-    classes_: Array
-    thresholds_: Array
-    label_thresholds_: Array
-    oof_score_: Array
-    probability_curve_: LaterCurve
-    center_: float
-    stretch_: float
-    estimator_: Any
-    estimators_: list[Any]
-    best_iterations_: list[int]
-
     @_names.arguments(thresholds="the algorithm that places them is method=")
     def __init__(
         self,
@@ -231,14 +220,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         weight = weights_of_prior(self.target_prior, classes, position, w)
         rows = sort_rows(oof, position, weight, np.arange(len(classes)))
         cuts = self._place(rows)
-        found: dict[str, Any] = {
-            "classes_": classes,
-            "thresholds_": Thresholds(cuts, classes),
-            "oof_score_": oof,
-            "probability_curve_": LaterCurve(rows.position, rows.score, rows.weight, len(classes)),
-            "center_": float(np.average(oof, weights=w)),
-            "stretch_": stretch,
-        }
+        found: dict[str, Any] = {}
         if are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
         if self.early_stopping_rounds is not None:
@@ -255,6 +237,13 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         for name in ("estimator_", "estimators_", "label_thresholds_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
+        self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
+        self.oof_score_, self.center_, self.stretch_ = (
+            oof,
+            float(np.average(oof, weights=w)),
+            stretch,
+        )
+        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, len(classes))
         return self
 
     def _check_parameters(self) -> None:
@@ -360,12 +349,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
 
         The unit is class positions, 0..K-1. With a QWK objective that clips, each model's scores
-        are clipped to that range: beyond the labels training does not constrain them.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
+        are clipped to that range: beyond the labels training does not constrain them. ``X`` has the
+        features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
         check_features(self, X, reset=False)
@@ -391,38 +376,19 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
         score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
         classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
-        those best for other metrics.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw. The columns of the result are in the order of
-            ``classes_``; that of a class without rows is 0.
+        those best for other metrics. Columns are in the order of ``classes_``; that of a class
+        without rows is 0.
         """
-        score = self.predict_score(X)
-        return self.probability_curve_(score)
+        return self.probability_curve_(self.predict_score(X))
 
     def predict(self, X: Any) -> Array:
-        """Return the class of each row, of shape (n,).
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        """
+        """Return the class of each row of ``X``, of shape (n,)."""
         return apply_thresholds(self.predict_score(X), self.thresholds_, self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the quadratic weighted kappa of the predicted classes, a float.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        y : array-like of shape (n,)
-            Classes; integers need not have occurred in ``fit`` if ``labels`` is None.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+        Integers in ``y`` need not have occurred in ``fit`` if ``labels`` is None.
         """
         classes = self.classes_
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())

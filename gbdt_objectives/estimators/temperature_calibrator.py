@@ -115,8 +115,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what the
-            notes of the class name.
+            What the notes of the class name, one class only, bad arguments or parameters.
         """
         if y is None:
             raise ValueError("a calibrator requires y to be passed, but the target y is None")
@@ -152,10 +151,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     def predict(self, probability: ArrayLike) -> Array:
         """Return the calibrated probabilities, float64 of shape (n, K); each row sums to 1.
 
-        Parameters
-        ----------
-        probability : array-like of shape (n, K)
-            A column per class, in the order that ``fit`` saw; rows sum to 1 to 1e-4.
+        ``probability`` has a column per class, in the order that ``fit`` saw.
         """
         check_is_fitted(self)
         p = check_columns(probability)

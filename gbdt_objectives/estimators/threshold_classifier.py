@@ -125,13 +125,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         self.thresholds_method_ = method
 
     def predict(self, score: ArrayLike) -> Array:
-        """Return the class of each score, of shape (n,).
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        """
+        """Return the class of each ``score``, (n,) or (n, 1), on the scale of ``fit``; (n,)."""
         check_is_fitted(self, "thresholds_")
         return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
 
@@ -140,14 +134,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     ) -> float:
         """Return the metric of the predicted classes; greater is better (costs are negated).
 
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+        ``score``, ``y`` and ``sample_weight`` are as in :meth:`fit`.
         """
         predicted = self.predict(score)
         metric = resolve_metric(self.metric)

@@ -86,14 +86,9 @@ class VennAbersCalibrator(Calibrator):
         return p
 
     def interval(self, score: ArrayLike) -> Array:
-        """Return p_0 <= p_1 at each score, float64 (n, 2), between which ``predict`` lies.
+        """Return p_0 <= p_1 at each ``score``, float64 (n, 2), between which ``predict`` lies.
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
         """
         check_is_fitted(self)
         return np.column_stack(self._bounds(check_score(score)))
