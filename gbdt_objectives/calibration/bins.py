@@ -223,23 +223,21 @@ class PredictionCounts:
         return np.array([np.bincount(b, x, minlength=len(ends) + 1) for x in terms])
 
 
-def count_predictions(columns: dict[str, Any], rate: float | None = None) -> PredictionCounts:
-    """Counts of rows that weigh what they stand for; ``rate`` is that of all if no column has it.
+def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
+    """Counts of rows that weigh what they stand for.
 
     Arrays have each prediction on its own; those of Dask share bins if they are many.
     """
     if not any_dask(columns):
-        return PredictionCounts.of(standing_rows(*read_sampled_rows(rate, **columns)))
+        return PredictionCounts.of(standing_rows(*read_sampled_rows(**columns)))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
-    found = total(partial(add_predictions, empty, rate), columns)
+    found = total(partial(add_predictions, empty), columns)
     weight = found.counts.sum(axis=1)
     return PredictionCounts(found.high, found.score, weight, found.counts[:, 1], found.rows)
 
 
-def add_predictions(
-    empty: ThresholdStatistics, rate: float | None, **columns: Any
-) -> ThresholdStatistics:
-    rows = standing_rows(*read_sampled_rows(rate, **columns))
+def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStatistics:
+    rows = standing_rows(*read_sampled_rows(**columns))
     return empty.add(rows.y, rows.p, rows.w)
 
 

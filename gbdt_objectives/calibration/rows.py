@@ -89,15 +89,11 @@ def label_1_rows(
 
 
 def read_sampled_rows(
-    rate: float | None,
-    y_true: Any,
-    probability: Any,
-    sample_weight: Any,
-    negative_keep_rate: Any = None,
+    y_true: Any, probability: Any, sample_weight: Any, negative_keep_rate: Any = None
 ) -> tuple[LabelledRows, Array]:
-    """Rows with probabilities (n,), and the rate r of each: ``rate``, or its own."""
+    """Rows with probabilities (n,), and the rate r of each."""
     own = label_1_rows(y_true, probability, sample_weight)
-    return own, keep_rates(negative_keep_rate if rate is None else rate, own.given)[own.kept]
+    return own, keep_rates(negative_keep_rate, own)
 
 
 def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
@@ -105,15 +101,11 @@ def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
 
 
-def keep_rates(value: ArrayLike | None, n: int) -> Array:
+def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
     """The rate of each row from ``negative_keep_rate``; None means 1."""
-    if value is None:
-        return np.ones(n)
-    if np.ndim(value) == 0:
-        return np.full(n, _checks.keep_rate("negative_keep_rate", value))
-    r = _checks.keep_rates("negative_keep_rate", value)
-    _checks.same_length("negative_keep_rate", r, "the labels", n)
-    return r
+    given = 1.0 if value is None else value
+    r = np.full(rows.given, _checks.one_rate_or_many("negative_keep_rate", given, rows.given))
+    return r[rows.kept]
 
 
 def score_rows(

@@ -158,16 +158,14 @@ def calibration_ratio_by_segment(
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
         n_bins = check_bins(n_bins, strategy)
-    rate = None
-    if negative_keep_rate is not None and np.ndim(negative_keep_rate) == 0:
-        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        columns["negative_keep_rate"] = negative_keep_rate
+    columns["negative_keep_rate"] = rate = negative_keep_rate
+    dropped = rate is not None
+    if rate is not None and np.ndim(rate) == 0:
+        dropped = _checks.keep_rate("negative_keep_rate", rate) < 1
     ends = equal_width_ends(n_bins) if by_prediction else None
     similar = None
-    dropped = negative_keep_rate is not None and rate != 1
     if dropped or (by_prediction and strategy != "uniform"):
-        counts = count_predictions(columns, rate)
+        counts = count_predictions(columns)
         if by_prediction and strategy != "uniform":
             ends = counts.ends(n_bins, strategy)
         if dropped:
@@ -179,7 +177,7 @@ def calibration_ratio_by_segment(
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
-    found = total(SegmentRule(names, rate, ends, similar).of, columns)
+    found = total(SegmentRule(names, ends, similar).of, columns)
     if found.kinds:
         dropped_positive = np.array(sorted(found.kinds), bool)
         _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
@@ -310,13 +308,11 @@ class SegmentRule:
     """How the rows of a part are added up by segment.
 
     ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
-    the prediction with these ``ends``. ``rate``: the rate of all negatives, or None for one in each
-    row, or 1. ``similar``: where negatives were dropped, the ends of bins of similar predictions
-    and the outcomes over predictions in each.
+    the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
+    of similar predictions and the outcomes over predictions in each.
     """
 
     names: Mapping[str, str]
-    rate: float | None = None
     ends: Array | None = None
     similar: tuple[Array, Array] | None = None
 
@@ -328,16 +324,14 @@ class SegmentRule:
         negative_keep_rate: Any = None,
         **segments: Any,
     ) -> SegmentStatistics:
-        own, r = read_sampled_rows(
-            self.rate, y_true, probability, sample_weight, negative_keep_rate
-        )
+        own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
         v = standing_rows(own, r).w
         stands = np.ones(len(r))
         if self.similar is not None:
             ends, true = self.similar
             stands = standing_of(own.p, r, true[np.searchsorted(ends, own.p)])
         kinds: frozenset[tuple[bool, bool]] = frozenset()
-        if negative_keep_rate is not None:
+        if np.ndim(negative_keep_rate) > 0:
             occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
             kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
         found: list[ColumnSums] = []

@@ -141,7 +141,7 @@ def calibration_error_test(
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    r = keep_rates(negative_keep_rate, own.given)[own.kept]
+    r = keep_rates(negative_keep_rate, own)
     if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
         _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
     standing = standing_rows(own, r)

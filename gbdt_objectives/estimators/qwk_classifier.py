@@ -20,27 +20,10 @@ from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives._order import in_order
-from gbdt_objectives.adapters._wrapped import (
-    DEFAULTS,
-    OWN_STOPPING,
-    Data,
-    check_best_round,
-    count_rounds,
-    fit,
-    refuse_parameters,
-)
+from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators._base import (
-    Wrapping,
-    check_features,
-    check_rows,
-    check_weights,
-    ordered_classes,
-    show_progress,
-    take,
-    take_rows,
-    weight_argument,
-)
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.metrics import (
     Metric,
     loss_metric,
@@ -62,7 +45,7 @@ STRETCH_ROWS = 5_000
 """Number of rows from which the stretch is estimated: two moments need no more."""
 
 
-class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
     ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
@@ -198,12 +181,13 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             splits that do not hold each row out equally often, and what the regressor raises.
         """
         self._check_parameters()
-        X, target = check_rows(self, X, y)
+        X, target = _base.check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        classes = ordered_classes(y, target) if self.labels is None else check_order(self.labels)
+        given = self.labels
+        classes = _base.ordered_classes(y, target) if given is None else check_order(given)
         position = positions("y", target, classes).astype(np.int64)
-        w = check_weights(sample_weight, len(target), last_step(self.estimator))
+        w = _base.check_weights(sample_weight, len(target), last_step(self.estimator))
         group = None if groups is None else group_numbers(groups, len(target))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -224,7 +208,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         if are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [count_rounds(last_step(model)) for model in models]
+            found["best_iterations_"] = [_wrapped.count_rounds(last_step(m)) for m in models]
         if self.ensemble:
             found["estimators_"] = models
         else:
@@ -233,7 +217,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 best = round(float(np.mean(found["best_iterations_"])))
                 last_step(final).set_params(n_estimators=max(1, best))
             found["estimator_"] = self._fit_model(final, data, len(classes))
-        check_features(self, X, reset=True)
+        _base.check_features(self, X, reset=True)
         for name in ("estimator_", "estimators_", "label_thresholds_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
@@ -276,21 +260,21 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         models: list[Any] = []
         oof, average = np.zeros(n), np.zeros(len(some))
         if self.verbose:
-            folds = show_progress(folds, len(splits), "QWKClassifier", "fold")
+            folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
         for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
             models.append(model)
             oof[test] += held_out / times
             if self.ensemble:
                 average += own / len(splits)
-        stretch = _stretch(oof[some], average, take(data[2], some)) if self.ensemble else 1.0
+        stretch = _stretch(oof[some], average, _base.take(data[2], some)) if self.ensemble else 1.0
         return models, oof, stretch
 
     def _fit_fold(self, data: Data, K: int, split: Split, some: Array) -> tuple[Any, Array, Array]:
         """The fold's model, its scores of the rows held out, and of some rows."""
         train, test = split
         stops = self.early_stopping_rounds is not None
-        held_out = take_rows(data, test) if stops else None
-        model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
+        held_out = _base.take_rows(data, test) if stops else None
+        model = self._fit_model(clone(self.estimator), _base.take_rows(data, train), K, held_out)
         rows = np.union1d(test, some)
         score = self._model_score(model, _safe_indexing(data[0], rows), K)
         return model, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
@@ -309,7 +293,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             return model
         kind = booster_kind(model, "Regressor")
         if kind is None:
-            return model.fit(X, position.astype(np.float64), **weight_argument(w))
+            return model.fit(X, position.astype(np.float64), **_base.weight_argument(w))
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
@@ -325,7 +309,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         metric: Metric = squared_error_metric()
         if objective is not None and held_out is not None:
             metric = loss_metric(objective)
-        return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
+        stopping = self.early_stopping_rounds
+        return _wrapped.fit(model, kind, objective, data, metric, held_out, stopping)
 
     def _place(self, rows: ScoredRows) -> Array:
         if not score_rises(rows):
@@ -353,7 +338,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
-        check_features(self, X, reset=False)
+        _base.check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
             return self._model_score(self.estimator_, X, len(self.classes_))
         K = len(self.classes_)
@@ -379,7 +364,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         those best for other metrics. Columns are in the order of ``classes_``; that of a class
         without rows is 0.
         """
-        return self.probability_curve_(self.predict_score(X))
+        score = self.predict_score(X)
+        return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
         """Return the class of each row of ``X``, of shape (n,)."""
@@ -437,10 +423,10 @@ def check_trainable(estimator: Any, objective: object) -> None:
             f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    refuse_parameters(
+    _wrapped.refuse_parameters(
         estimator.get_params(),
         ("objective",),
-        DEFAULTS["Regressor"][kind],
+        _wrapped.DEFAULTS["Regressor"][kind],
         f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
     )
     if isinstance(objective, Objective) and not objective.link.is_label_unit:
@@ -456,9 +442,9 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     kind = booster_kind(estimator, "Regressor")
     if kind is not None:
         parameters = estimator.get_params()
-        refuse_parameters(
+        _wrapped.refuse_parameters(
             parameters,
-            OWN_STOPPING,
+            _wrapped.OWN_STOPPING,
             (),
             "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
             "early_stopping_rounds= to QWKClassifier",
@@ -471,7 +457,7 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
             f"{type(estimator).__name__}: use the regressor's own early stopping"
         )
-    check_best_round(parameters)
+    _wrapped.check_best_round(parameters)
 
 
 def _stretch(oof: Array, average: Array, w: Array | None) -> float:

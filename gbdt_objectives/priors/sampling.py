@@ -76,11 +76,8 @@ def negative_downsample(
             f"y is a Dask {type(y).__name__}, whose rows have no positions: write "
             "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
         )
-    read = _checks.keep_rates if np.ndim(negative_keep_rate) else _checks.keep_rate
-    kept = read("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
-    if isinstance(kept, np.ndarray):
-        _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
+    kept = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
@@ -149,12 +146,10 @@ def negative_downsample_by_key(
     True
     """
     seed = _checks.whole_number("random_state", random_state, 0)
-    columns, rate = {"y": y, "key": key}, None
     if np.ndim(negative_keep_rate) == 0:
-        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        columns["negative_keep_rate"] = negative_keep_rate
-    kept: Any = map_parts(partial(kept_by_key, seed, rate), columns, bool)
+        _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    columns = {"y": y, "key": key, "negative_keep_rate": negative_keep_rate}
+    kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
@@ -167,21 +162,13 @@ def negative_downsample_by_key(
 
 
 def kept_by_key(
-    seed: int,
-    rate: float | None,
-    y: ArrayLike,
-    key: ArrayLike,
-    negative_keep_rate: Any = None,
+    seed: int, y: ArrayLike, key: ArrayLike, negative_keep_rate: ArrayLike
 ) -> NDArray[np.bool_]:
     """Which rows of a part are kept; a part may be without one of the labels."""
-    rates: Any = rate
-    if rate is None:
-        rates = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    if rate is None:
-        _checks.same_length("negative_keep_rate", rates, "the labels", len(labels))
+    rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
     return kept
