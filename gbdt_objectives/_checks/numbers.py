@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import (
-    Array,
-    as_array,
-    real_array,
-    same_length,
-    shown,
-    vector,
-)
+from gbdt_objectives._checks.arrays import Array, as_array, real_array, same_length, shown, vector
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 

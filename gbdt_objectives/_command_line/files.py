@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Array, shown
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""
 
-LARGEST_WHOLE = 2.0**53
-"""Up to it a float64 holds every whole number."""
+LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
 class InputError(ValueError):

@@ -28,8 +28,7 @@ from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
-MAX_BINS = 131_072
-"""How many different predictions of a Dask collection are kept apart."""
+MAX_BINS = 131_072  # how many different predictions of a Dask collection are kept apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)

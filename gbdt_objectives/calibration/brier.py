@@ -29,16 +29,10 @@ def brier_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``.
-    probability : array-like of shape (n,) or (n, K)
-        Probability of label 1, or of each class.
+    y_true, probability, labels, sample_weight
+        The rows, as in :func:`expected_calibration_error`.
     scale_by_half : bool
         False: without the 1/2, as scikit-learn for K classes.
-    labels : array-like of shape (K,), optional
-        The class of each column, of any type. None: 0 to K-1.
-    sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
@@ -49,8 +43,7 @@ def brier_score(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, labels of no column,
-        lengths that differ, bad weights.
+        Rows that :func:`expected_calibration_error` refuses.
 
     References
     ----------

@@ -16,19 +16,15 @@ Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""
 
 STEPS = 200
-SMALL = 1e-11
-"""Relative fall of the loss that rounding may hide."""
-FLAT = 1e-12
-"""A gradient at which no more digits are to be gained, for features of spread 1."""
+SMALL = 1e-11  # relative fall of the loss that rounding may hide
+FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
 
-COARSE = 16
-"""Among many rows, the start is fitted to one in so many."""
+COARSE = 16  # among many rows, the start is fitted to one in so many
 
 SANE = 30.0
 """Larger parameters, for features of spread 1, come from rows that the start nearly separates."""
 
-LARGEST = 1e15
-"""Log-odds beyond it have hardly a fraction left that a shift could change."""
+LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift could change
 
 
 def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:

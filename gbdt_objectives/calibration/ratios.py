@@ -93,14 +93,8 @@ def normalized_entropy(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``; at least two occur.
-    probability : array-like of shape (n,) or (n, K)
-        Probability of label 1, or of each class.
-    labels : array-like of shape (K,), optional
-        The class of each column, of any type. None: 0 to K-1.
-    sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means w copies of the row.
+    y_true, probability, labels, sample_weight
+        The rows, as in :func:`expected_calibration_error`; at least two classes occur.
 
     Returns
     -------
@@ -111,7 +105,7 @@ def normalized_entropy(
     Raises
     ------
     ValueError
-        One class only, probabilities outside [0, 1], rows that do not sum to 1, bad weights.
+        One class only; rows that :func:`expected_calibration_error` refuses.
 
     References
     ----------

@@ -34,8 +34,7 @@ from gbdt_objectives.calibration.rows import (
 )
 from gbdt_objectives.calibration.table import table
 
-SIMILAR = 15
-"""The number of groups of similar predictions."""
+SIMILAR = 15  # the number of groups of similar predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

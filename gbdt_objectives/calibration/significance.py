@@ -28,8 +28,7 @@ from gbdt_objectives.calibration.rows import (
     standing_rows,
 )
 
-HALVINGS = 10
-"""How often the range in which an end of the confidence interval lies is halved."""
+HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,13 +80,8 @@ def calibration_error_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``.
-    probability : array-like of shape (n,) or (n, K)
-        Probability of label 1 in the full population, or of each class; (n, K) is about the
-        predicted class.
-    n_bins, strategy, labels
-        The bins, and the class of each column, as in :func:`expected_calibration_error`.
+    y_true, probability, n_bins, strategy, labels
+        As in :func:`expected_calibration_error`; probabilities are those in the full population.
     negative_keep_rate : float or array-like of shape (n,), optional
         Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
         if weights do not count it yet. For (n,) only. None: all were kept.
@@ -104,7 +98,6 @@ def calibration_error_test(
     Returns
     -------
     CalibrationErrorTest
-        ``error``, ``null_error``, ``p_value``, ``interval``.
 
     Raises
     ------

@@ -35,8 +35,7 @@ CANDIDATES: tuple[Calibrator, ...] = (
 )
 """The first is chosen unless another is better beyond chance."""
 
-CLEARLY = 3.0
-"""Standard errors by which another must be better."""
+CLEARLY = 3.0  # standard errors by which another must be better
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ def choose_calibrator(
     Returns
     -------
     CalibratorChoice
-        ``calibrator``, not fitted, and ``log_loss`` of all candidates.
 
     Raises
     ------

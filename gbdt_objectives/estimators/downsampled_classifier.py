@@ -29,8 +29,7 @@ from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 
 CORRECTIONS = ("prior", "offset", "weight")
 AVERAGES = ("probability", "log_odds")
-HELD_OUT_FOLDS = 5
-"""One fold of this many is held out of the sampled rows for early stopping."""
+HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
 class DownsampledClassifier(_base.ProbabilityClassifier):

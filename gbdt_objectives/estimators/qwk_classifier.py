@@ -41,8 +41,7 @@ from gbdt_objectives.thresholds.rows import (
     weights_of_prior,
 )
 
-STRETCH_ROWS = 5_000
-"""Number of rows from which the stretch is estimated: two moments need no more."""
+STRETCH_ROWS = 5_000  # number of rows from which the stretch is estimated: two moments need no more
 
 
 class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]

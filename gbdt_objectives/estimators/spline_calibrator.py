@@ -23,11 +23,9 @@ from gbdt_objectives.estimators.calibrators import (
     warn_of_no_rise,
 )
 
-KNOTS = 12
-"""The number of knots, the outer two included."""
+KNOTS = 12  # the number of knots, the outer two included
 
-CLOSEST = 1e-4
-"""The least distance of knots, in standard deviations."""
+CLOSEST = 1e-4  # the least distance of knots, in standard deviations
 
 ROUGHEST, SMOOTHEST = 1e-3, 1e4
 """The least penalty, for all rows together, and the greatest, for each row: a straight line."""

@@ -20,8 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
 
-DAMPED_FROM = 20
-"""The number of iterations after which matching moments takes half steps."""
+DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -121,7 +120,6 @@ def estimate_prior(
     Returns
     -------
     PriorEstimate
-        ``prior``, ``standard_error``, ``interval``; ``converged``, ``collapsed``.
 
     Warns
     -----
@@ -147,7 +145,8 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    return _estimate(probability, train_prior, out_of_fold, confidence_level, tol, max_iter)[0]
+    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
+    return _estimate_and_test(*arguments).estimate
 
 
 def prior_shift_test(
@@ -180,7 +179,6 @@ def prior_shift_test(
     Returns
     -------
     PriorShiftTest
-        ``statistic``, ``degrees_of_freedom``, ``p_value`` and the ``estimate``.
 
     Warns
     -----
@@ -203,18 +201,8 @@ def prior_shift_test(
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)
     """
-    from scipy.stats import chi2
-
-    estimate, statistic = _estimate(
-        probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-    )
-    degrees = max(np.size(estimate.prior), 2) - 1
-    return PriorShiftTest(
-        statistic=statistic,
-        degrees_of_freedom=degrees,
-        p_value=float(chi2.sf(statistic, degrees)),
-        estimate=estimate,
-    )
+    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
+    return _estimate_and_test(*arguments)
 
 
 Moment = Callable[[Array], tuple[Array, Array]]
@@ -232,16 +220,16 @@ class Found(NamedTuple):
     moment: Moment
 
 
-def _estimate(
+def _estimate_and_test(
     probability: ArrayLike,
     train_prior: ArrayLike | None,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None,
     confidence_level: float,
     tol: float,
     max_iter: int,
-) -> tuple[PriorEstimate, float]:
-    """The estimate and the test's statistic; warnings point at the public function's caller."""
-    from scipy.special import ndtri
+) -> PriorShiftTest:
+    """The estimate and the test; warnings point at the public function's caller."""
+    from scipy.special import chdtrc, ndtri
 
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
@@ -289,7 +277,11 @@ def _estimate(
         converged=found.converged,
         collapsed=collapsed,
     )
-    return estimate, found.statistic
+    degrees = len(pi) - 1
+    p_value = float(chdtrc(degrees, found.statistic))
+    return PriorShiftTest(
+        statistic=found.statistic, degrees_of_freedom=degrees, p_value=p_value, estimate=estimate
+    )
 
 
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:

@@ -18,8 +18,7 @@ from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_sampling_rate
 
-BLOCK = 131_072
-"""Rows handled at a time: their random numbers, 1 MB, stay in the cache."""
+BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 
 
 @_names.arguments(

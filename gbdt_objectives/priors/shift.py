@@ -20,8 +20,7 @@ DESCRIPTION = (
 )  # fmt: skip
 """The arguments that describe a shift."""
 
-LARGEST_SHIFT = 700.0
-"""The exp of it is still a float64."""
+LARGEST_SHIFT = 700.0  # the exp of it is still a float64
 
 LARGEST_FLOAT32_SHIFT = 80.0
 """The exp of it is still a float32; beyond, the arithmetic is in float64."""
@@ -157,10 +156,8 @@ def correct_probability(
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
         is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
         position they could be rates.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -258,10 +255,8 @@ def correct_margin(
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
     shift : float or array-like of shape (K,), optional
         d in log-odds, any finite number, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -318,10 +313,8 @@ def correct_threshold(
         t in [0, 1], for probabilities in the population.
     shift : float, optional
         d in log-odds, for two classes, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
