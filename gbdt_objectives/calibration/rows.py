@@ -52,14 +52,19 @@ def probability_rows(
         y = _checks.vector("y_true", y_true).astype(np.float64)
         _checks.binary_labels("y_true", y)
     else:
-        order = np.arange(p.shape[1]) if labels is None else check_order(labels)
-        if len(order) != p.shape[1]:
-            raise ValueError(
-                f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
-                "the classes in the order of the columns"
-            )
-        y = positions("y_true", y_true, order)
+        y = positions("y_true", y_true, column_classes(labels, p))
     return weigh_rows(y, p, sample_weight, "probability")
+
+
+def column_classes(labels: ArrayLike | None, p: Array) -> Array:
+    """The class of each column of probabilities (n, K)."""
+    order = np.arange(p.shape[1]) if labels is None else check_order(labels)
+    if len(order) != p.shape[1]:
+        raise ValueError(
+            f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
+            "the classes in the order of the columns"
+        )
+    return order
 
 
 def check_no_columns(labels: ArrayLike | None) -> None:

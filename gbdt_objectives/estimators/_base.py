@@ -90,12 +90,16 @@ def check_several_classes(classes: Array, rows: str = "rows") -> None:
         )
 
 
-def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
+def check_given(estimator: Any, y: ArrayLike) -> None:
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+
+
+def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
+    check_given(estimator, y)
     check_two_dimensional(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))

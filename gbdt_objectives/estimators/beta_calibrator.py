@@ -27,9 +27,8 @@ class BetaCalibrator(LogOddsCalibrator):
         logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
 
     Use it for a model that errs more near 0 than near 1, or the reverse. With a = b it is
-    ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of exactly 0 and 1 do
-    not change and have no influence. Scores that separate the labels are fitted to Platt's targets,
-    (N_1 + 1)/(N_1 + 2) and 1/(N_0 + 2), where N_i is the weight of label i.
+    ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of exactly 0 and 1,
+    and scores that separate the labels, are treated as in :class:`LogitCalibrator`.
 
     Parameters
     ----------
@@ -43,10 +42,9 @@ class BetaCalibrator(LogOddsCalibrator):
 
     Notes
     -----
-    ``fit`` refuses probabilities that are outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or
-    1 for all rows of one label; and fewer than three different scores, which do not tell a from b.
-    It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes on: rows that are all rare
-    events do not tell b.
+    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
+    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
+    on: rows that are all rare events do not tell b.
 
     References
     ----------

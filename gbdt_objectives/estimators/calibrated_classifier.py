@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
+@_names.arguments(
+    base_estimator="write estimator=",
+    method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
+    "ROCConvexHullCalibrator() for 'isotonic'",
+)
+@dataclass(eq=False, repr=False)
 class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
 
@@ -84,15 +91,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     0.2
     """
 
-    @_names.arguments(
-        base_estimator="write estimator=",
-        method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
-        "ROCConvexHullCalibrator() for 'isotonic'",
-    )
-    def __init__(self, estimator: Any, calibrator: Any = "auto", *, cv: Any = FOLDS) -> None:
-        self.estimator = estimator
-        self.calibrator = calibrator
-        self.cv = cv
+    estimator: Any
+    calibrator: Any = "auto"
+    _: KW_ONLY
+    cv: Any = FOLDS
 
     @in_order
     def fit(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +21,7 @@ from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
 from gbdt_objectives.calibration.smoothing import resolve_prior
-from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.estimators._base import check_given, check_score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,8 +54,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         ValueError, TypeError
             What the notes of the class name, one class only, bad arguments or parameters.
         """
-        if y is None:
-            raise ValueError("a calibrator requires y to be passed, but the target y is None")
+        check_given(self, y)
         self._fit(score_rows("y", y, check_score(score), sample_weight))
         return self
 
@@ -132,6 +131,7 @@ def read_prior(key: str, prior: Any) -> Any:
     return prior
 
 
+@dataclass(eq=False, repr=False)
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
 
@@ -181,6 +181,11 @@ class ROCConvexHullCalibrator(Calibrator):
     array([0.75 , 0.625, 0.25 ])
     """
 
+    _: KW_ONLY
+    m: float = 0
+    prior: ArrayLike | Literal["base_rate"] | None = None
+    monotone: bool = False
+
     _saved: ClassVar = {
         "m": read_not_negative,
         "prior": read_prior,
@@ -188,17 +193,6 @@ class ROCConvexHullCalibrator(Calibrator):
         "scores": read_rising,
         "probabilities": read_probabilities,
     }
-
-    def __init__(
-        self,
-        *,
-        m: float = 0,
-        prior: ArrayLike | Literal["base_rate"] | None = None,
-        monotone: bool = False,
-    ) -> None:
-        self.m = m
-        self.prior = prior
-        self.monotone = monotone
 
     def _fit(self, rows: LabelledRows) -> None:
         hull = find_hull(rows)

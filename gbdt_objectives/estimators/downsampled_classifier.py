@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,12 @@ AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
+@_names.arguments(
+    base_estimator="write estimator=",
+    n_estimators="write n_bags=",
+    sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
+)
+@dataclass(eq=False, repr=False)
 class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
@@ -111,29 +118,14 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     (0.011, 0.011)
     """
 
-    @_names.arguments(
-        base_estimator="write estimator=",
-        n_estimators="write n_bags=",
-        sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
-    )
-    def __init__(
-        self,
-        estimator: Any,
-        negative_keep_rate: float | Mapping[Any, float],
-        *,
-        correction: Literal["prior", "offset", "weight"] | None = "prior",
-        n_bags: int = 1,
-        average: Literal["probability", "log_odds"] = "probability",
-        cv: Any = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.negative_keep_rate = negative_keep_rate
-        self.correction = correction
-        self.n_bags = n_bags
-        self.average = average
-        self.cv = cv
-        self.random_state = random_state
+    estimator: Any
+    negative_keep_rate: float | Mapping[Any, float]
+    _: KW_ONLY
+    correction: Literal["prior", "offset", "weight"] | None = "prior"
+    n_bags: int = 1
+    average: Literal["probability", "log_odds"] = "probability"
+    cv: Any = None
+    random_state: RandomState = None
 
     @in_order
     def fit(

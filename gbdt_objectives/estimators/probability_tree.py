@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
@@ -169,24 +169,20 @@ def _leaf_indices(model: Any, X: Any) -> Array:
     return leaf.reshape(len(leaf), -1).astype(np.intp)
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
-    They are counted on the training rows, ``p_k = (n_k + m pi_k) / (|leaf| + m)``, as in
-    :func:`leaf_probability`. Unpruned trees rank best, but their small leaves claim 0 and 1;
-    smoothing moves these towards the prior.
+    They are counted on the training rows, as in :func:`leaf_probability`. Unpruned trees rank best,
+    but their small leaves claim 0 and 1; smoothing moves these towards the prior.
 
     Parameters
     ----------
     tree : DecisionTreeClassifier, optional
         Unfitted, with any parameters. Its ``class_weight`` changes the splits, not the
         counts. None: ``DecisionTreeClassifier()``, which does not prune.
-    m : float >= 0, optional
-        How many rows the prior is worth. None: K, which with the uniform prior is Laplace's
-        correction. 0: no smoothing.
-    prior : array-like of shape (K,), "base_rate" or None
-        The prior pi, in the order of ``classes_``. "base_rate": the shares of the classes in y,
-        for rare events. None: 1/K each.
+    m, prior
+        The weight of the prior in rows, and the prior, as in :func:`leaf_probability`.
 
     Attributes
     ----------
@@ -210,16 +206,10 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
            [0.48  , 0.52  ]])
     """
 
-    def __init__(
-        self,
-        tree: Any = None,
-        *,
-        m: float | None = None,
-        prior: ArrayLike | Literal["base_rate"] | None = None,
-    ) -> None:
-        self.tree = tree
-        self.m = m
-        self.prior = prior
+    tree: Any = None
+    _: KW_ONLY
+    m: float | None = None
+    prior: ArrayLike | Literal["base_rate"] | None = None
 
     @property
     def _wrapped(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -44,6 +45,8 @@ from gbdt_objectives.thresholds.rows import (
 STRETCH_ROWS = 5_000  # number of rows from which the stretch is estimated: two moments need no more
 
 
+@_names.arguments(thresholds="the algorithm that places them is method=")
+@dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
@@ -124,33 +127,18 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     ['low', 'mid', 'high']
     """
 
-    @_names.arguments(thresholds="the algorithm that places them is method=")
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        objective: Literal["qwk"] | Objective | None = "qwk",
-        method: str = "curved",
-        cv: Any = 5,
-        ensemble: bool = True,
-        labels: ArrayLike | None = None,
-        target_prior: Mapping[Any, float] | None = None,
-        early_stopping_rounds: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.objective = objective
-        self.method = method
-        self.cv = cv
-        self.ensemble = ensemble
-        self.labels = labels
-        self.target_prior = target_prior
-        self.early_stopping_rounds = early_stopping_rounds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    objective: Literal["qwk"] | Objective | None = "qwk"
+    method: str = "curved"
+    cv: Any = 5
+    ensemble: bool = True
+    labels: ArrayLike | None = None
+    target_prior: Mapping[Any, float] | None = None
+    early_stopping_rounds: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     @in_order
     def fit(

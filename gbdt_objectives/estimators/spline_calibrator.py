@@ -42,8 +42,7 @@ class SplineCalibrator(LogOddsCalibrator):
     where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
     likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``.
     Use it for a model whose error has a shape that no formula of few parameters has. Probabilities
-    of exactly 0 and 1 do not change and have no influence. Scores that separate the labels are
-    fitted to Platt's targets (N_1 + 1)/(N_1 + 2) and 1/(N_0 + 2), N_i the weight of label i.
+    of exactly 0 and 1, and scores that separate the labels, are treated as in ``LogitCalibrator``.
 
     Parameters
     ----------
@@ -62,9 +61,8 @@ class SplineCalibrator(LogOddsCalibrator):
 
     Notes
     -----
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses probabilities that are
-    outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or 1 for all rows of one label; and
-    scores that are all equal. It warns if all slopes are 0.
+    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
+    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
 
     References
     ----------

@@ -6,6 +6,7 @@ probabilities are softmax(a z + b).
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,8 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
-from gbdt_objectives.calibration.rows import check_weights_count_rows, weigh_rows
+from gbdt_objectives.calibration.rows import check_weights_count_rows, column_classes, weigh_rows
+from gbdt_objectives.estimators._base import check_given
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,6 +38,7 @@ def read_labels(key: str, labels: Any) -> Any:
     return labels
 
 
+@dataclass(eq=False, repr=False)
 class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Calibrator of class probabilities by one temperature, and a bias for each class.
 
@@ -86,16 +89,16 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     (array([[0.6, 0.2, 0.2]]), 1.8928)
     """
 
+    _: KW_ONLY
+    bias: bool = False
+    labels: ArrayLike | None = None
+
     _saved: ClassVar = {
         "bias": _json.read_flag,
         "labels": read_labels,
         "temperature": _json.read_number,
         "biases": _json.read_numbers,
     }
-
-    def __init__(self, *, bias: bool = False, labels: ArrayLike | None = None) -> None:
-        self.bias = bias
-        self.labels = labels
 
     @in_order
     def fit(
@@ -117,17 +120,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         ValueError, TypeError
             What the notes of the class name, one class only, bad arguments or parameters.
         """
-        if y is None:
-            raise ValueError("a calibrator requires y to be passed, but the target y is None")
+        check_given(self, y)
         bias = _checks.flag("bias", self.bias)
         p = check_columns(probability)
-        K = p.shape[1]
-        order = np.arange(K) if self.labels is None else _checks.check_order(self.labels)
-        if len(order) != K:
-            raise ValueError(
-                f"labels has {len(order)} classes, but probability has {K} columns: list the "
-                "classes in the order of the columns"
-            )
+        order = column_classes(self.labels, p)
         if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
             raise TypeError(
                 "y must hold the positions of the columns, 0 to K-1, unless labels name them: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -31,6 +32,10 @@ def read_metric(key: str, value: object) -> str:
     return value
 
 
+@_names.arguments(
+    thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
+)
+@dataclass(eq=False, repr=False)
 class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
 
@@ -71,21 +76,11 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     Thresholds([0.558, 0.642], labels=['low', 'mid', 'high'])
     """
 
-    @_names.arguments(
-        thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
-    )
-    def __init__(
-        self,
-        method: str | None = None,
-        *,
-        labels: ArrayLike | None = None,
-        metric: MetricArgument = "qwk",
-        target_prior: Mapping[Any, float] | None = None,
-    ) -> None:
-        self.method = method
-        self.labels = labels
-        self.metric = metric
-        self.target_prior = target_prior
+    method: str | None = None
+    _: KW_ONLY
+    labels: ArrayLike | None = None
+    metric: MetricArgument = "qwk"
+    target_prior: Mapping[Any, float] | None = None
 
     @in_order
     def fit(
