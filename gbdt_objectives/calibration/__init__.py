@@ -15,10 +15,9 @@ from gbdt_objectives.calibration.bins import (
     expected_calibration_error,
     reliability_bins,
 )
-from gbdt_objectives.calibration.brier import brier_score
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
-from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
+from gbdt_objectives.calibration.scores import brier_score, calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -176,7 +177,7 @@ def calibration_ratio_by_segment(
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
-    found = total(SegmentRule(names, ends, similar).of, columns)
+    found = total(partial(statistics_of, names, ends, similar), columns)
     if found.kinds:
         dropped_positive = np.array(sorted(found.kinds), bool)
         _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
@@ -246,7 +247,7 @@ class SegmentStatistics:
         names, values = segment_columns(segments)
         columns = label_1_columns(y_true, probability, sample_weight) | values
         with some_rows():
-            return total(SegmentRule(names).of, columns)
+            return total(partial(statistics_of, names, None, None), columns)
 
     def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
         if not isinstance(other, SegmentStatistics):
@@ -302,55 +303,48 @@ class SegmentStatistics:
         )
 
 
-@dataclass(frozen=True)
-class SegmentRule:
-    """How the rows of a part are added up by segment.
+def statistics_of(
+    names: Mapping[str, str],
+    ends: Array | None,
+    similar: tuple[Array, Array] | None,
+    y_true: Any,
+    probability: Any,
+    sample_weight: Any,
+    negative_keep_rate: Any = None,
+    **segments: Any,
+) -> SegmentStatistics:
+    """The statistics of a part of the rows.
 
     ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
     of similar predictions and the outcomes over predictions in each.
     """
-
-    names: Mapping[str, str]
-    ends: Array | None = None
-    similar: tuple[Array, Array] | None = None
-
-    def of(
-        self,
-        y_true: Any,
-        probability: Any,
-        sample_weight: Any,
-        negative_keep_rate: Any = None,
-        **segments: Any,
-    ) -> SegmentStatistics:
-        own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
-        v = standing_rows(own, r).w
-        stands = np.ones(len(r))
-        if self.similar is not None:
-            ends, true = self.similar
-            stands = standing_of(own.p, r, true[np.searchsorted(ends, own.p)])
-        kinds: frozenset[tuple[bool, bool]] = frozenset()
-        if np.ndim(negative_keep_rate) > 0:
-            occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
-            kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
-        found: list[ColumnSums] = []
-        if self.ends is not None:
-            b, B = np.searchsorted(self.ends, own.p), len(self.ends) + 1
-            low, high = np.ones(B), np.zeros(B)
-            np.minimum.at(low, b, own.p)
-            np.maximum.at(high, b, own.p)
-            sums = segment_sums(own, v, stands, b, B)
-            found.append(
-                PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high)
-            )
-        for argument, name in self.names.items():
-            distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
-            values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-            sums = segment_sums(own, v, stands, g[own.kept], len(values))
-            filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
-            occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
-            found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
-        return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
+    own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
+    v = standing_rows(own, r).w
+    stands = np.ones(len(r))
+    if similar is not None:
+        similar_ends, true = similar
+        stands = standing_of(own.p, r, true[np.searchsorted(similar_ends, own.p)])
+    kinds: frozenset[tuple[bool, bool]] = frozenset()
+    if np.ndim(negative_keep_rate) > 0:
+        occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
+        kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
+    found: list[ColumnSums] = []
+    if ends is not None:
+        b, B = np.searchsorted(ends, own.p), len(ends) + 1
+        low, high = np.ones(B), np.zeros(B)
+        np.minimum.at(low, b, own.p)
+        np.maximum.at(high, b, own.p)
+        sums = segment_sums(own, v, stands, b, B)
+        found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
+    for argument, name in names.items():
+        distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
+        values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
+        sums = segment_sums(own, v, stands, g[own.kept], len(values))
+        filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
+        occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
+        found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
+    return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also save
 """
 
 from gbdt_objectives._names import room
-from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import (
+    BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,

@@ -17,8 +17,8 @@ from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrators import (
+    BetaCalibrator,
     Calibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,

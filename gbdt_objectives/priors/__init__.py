@@ -23,7 +23,6 @@ from gbdt_objectives.priors.estimate import (
     estimate_prior,
     prior_shift_test,
 )
-from gbdt_objectives.priors.log_odds import LogOddsShift
 from gbdt_objectives.priors.sampling import (
     measured_keep_rates,
     negative_downsample,
@@ -32,6 +31,7 @@ from gbdt_objectives.priors.sampling import (
     resample_classes,
 )
 from gbdt_objectives.priors.shift import (
+    LogOddsShift,
     correct_margin,
     correct_probability,
     correct_threshold,
