@@ -44,7 +44,9 @@ def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: A
     return map_rows(*_of_columns(function, columns), dtype)
 
 
-def _of_columns(of: Callable[..., T], columns: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def _of_columns(
+    of: Callable[..., T], columns: Mapping[str, Any]
+) -> tuple[Callable[..., T], dict[str, Any]]:
     """The function that has what is no column already, and the columns."""
     same = {name: given for name, given in columns.items() if given is None or np.ndim(given) == 0}
     return partial(of, **same), {name: columns[name] for name in columns if name not in same}

@@ -109,8 +109,9 @@ def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
 def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
     """The rate of each row from ``negative_keep_rate``; None means 1."""
     given = 1.0 if value is None else value
-    r = np.full(rows.given, _checks.one_rate_or_many("negative_keep_rate", given, rows.given))
-    return r[rows.kept]
+    rate = _checks.one_rate_or_many("negative_keep_rate", given, rows.given)
+    r: Array = np.full(rows.given, rate)[rows.kept]
+    return r
 
 
 def score_rows(

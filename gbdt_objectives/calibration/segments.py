@@ -46,18 +46,15 @@ class SegmentRatios:
 
     Attributes
     ----------
-    column : ndarray of shape (G,)
-        The name of the column that a segment belongs to.
-    segment : ndarray of shape (G,)
-        Its value in that column, or the lowest and the highest prediction of a bin.
+    column, segment : ndarray of shape (G,)
+        The name of a column, and its value there, or the lowest and highest prediction of a bin.
     weight : ndarray of shape (G,)
         How many rows the segment stands for: their total weight.
     probability, frequency : ndarray of shape (G,)
         Mean prediction, mean outcome.
-    ratio : ndarray of shape (G,)
-        The first over the second: inf without an outcome, nan if the prediction is 0 as well.
-    low, high : ndarray of shape (G,)
-        Confidence limits of the ratio; ``high`` is inf without an outcome.
+    ratio, low, high : ndarray of shape (G,)
+        The first over the second, and its confidence limits: ``ratio`` and ``high`` are inf without
+        an outcome, ``ratio`` nan if the prediction is 0 as well.
     p_value : ndarray of shape (G,)
         p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
         where the limits exclude 1.
@@ -134,8 +131,8 @@ def calibration_ratio_by_segment(
     Raises
     ------
     ValueError, TypeError
-        Labels other than 0 and 1, probabilities outside [0, 1] or (n, K), missing segments or mixed
-        types, a rate outside (0, 1], lengths that differ, bad bins, weights or confidence level.
+        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level; rows and
+        bins that :func:`reliability_bins` refuses.
 
     References
     ----------

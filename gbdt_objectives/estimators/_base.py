@@ -70,7 +70,8 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row of ``X``, of shape (n,)."""
-        label: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        position = self.predict_proba(X).argmax(axis=1)
+        label: Array = self.classes_[position]
         return label
 
 

@@ -112,10 +112,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator accepts.
-        y : array-like of shape (n,)
-            Two classes, or several, as the calibrator accepts.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the estimator accepts; two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or

@@ -69,8 +69,7 @@ def choose_calibrator(
     It is ``SplineCalibrator``, which bends as much as the rows say, unless the log loss of
     ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows. If several are that much better, it is the one of
-    least log loss.
+    of the paired difference on held-out rows: then the best of those.
 
     Parameters
     ----------
@@ -93,8 +92,7 @@ def choose_calibrator(
     Raises
     ------
     ValueError, TypeError
-        One class only, NaN, values outside [0, 1], lengths that differ, bad weights, a label with
-        a single row.
+        One class only, a label with a single row, values outside [0, 1], bad weights or folds.
 
     Examples
     --------

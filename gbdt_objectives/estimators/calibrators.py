@@ -44,10 +44,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         ----------
         score : array-like of shape (n,) or (n, 1)
             One score per row, higher for label 1.
-        y : array-like of shape (n,)
-            Labels 0 and 1, both occurring.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Labels 0 and 1, both occurring, and weights >= 0; w means w copies of the row.
 
         Raises
         ------

@@ -148,10 +148,8 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the estimator accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional

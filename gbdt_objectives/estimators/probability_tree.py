@@ -98,7 +98,6 @@ def leaf_probability(
     Returns
     -------
     LeafProbability
-        With ``predict_proba(X)`` and ``classes_``.
 
     Raises
     ------
@@ -223,18 +222,15 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the tree accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the tree accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0, for the splits and the counts.
 
         Raises
         ------
         ValueError, TypeError
-            One class only, a negative ``m``, a prior that does not sum to 1 or has
-            another number of classes, and what the tree raises.
+            What :func:`leaf_probability` and the tree raise.
         """
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):

@@ -152,10 +152,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n, features)
-            Whatever the regressor accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
+            Whatever the regressor accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
         groups : array-like of shape (n,), optional

@@ -110,10 +110,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         ----------
         probability : array-like of shape (n, K)
             A column per class; rows sum to 1 to 1e-4.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Classes, and weights >= 0; w means the same as w copies of the row.
 
         Raises
         ------

@@ -92,10 +92,8 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         ----------
         score : array-like of shape (n,) or (n, 1)
             Out-of-fold scores of the model, higher for higher classes.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Classes, and weights >= 0; w means the same as w copies of the row.
         """
         s = check_score(score)
         target = resolve_metric(self.metric)

@@ -129,9 +129,8 @@ def estimate_prior(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1] or for another number of classes than the prior; a
-        prior that does not sum to 1 or contains a 0; neither or both of ``train_prior`` and
-        ``out_of_fold``; fewer than two held-out rows of a class, or equal predictions for all.
+        Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
+        fewer than two held-out rows of a class, or equal predictions for all.
 
     References
     ----------
@@ -174,21 +173,11 @@ def prior_shift_test(
     Parameters
     ----------
     probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-        The arguments of :func:`estimate_prior`.
+        The arguments of :func:`estimate_prior`, with its warnings and errors.
 
     Returns
     -------
     PriorShiftTest
-
-    Warns
-    -----
-    UserWarning
-        A class collapsed, or the iterations did not converge.
-
-    Raises
-    ------
-    ValueError
-        An argument that :func:`estimate_prior` refuses.
 
     References
     ----------

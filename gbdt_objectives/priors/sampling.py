@@ -95,24 +95,21 @@ def negative_downsample_by_key(
 
         kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
-    The fate of a row depends on its key alone: numpy, pandas and Dask keep the same rows on every
-    machine, and a row that comes again later is kept again. Negatives that share a key, such as a
-    user's id, are kept or dropped together. Lower rates keep a subset of what higher ones keep. The
-    hash, SplitMix64 over the integer or over BLAKE2b of the string, is part of the interface
-    and will not change.
+    The fate of a row depends on its key alone, on every machine and every time. Negatives that
+    share a key, such as a user's id, are kept or dropped together. Lower rates keep a subset of
+    what higher ones keep. The hash, SplitMix64 over the integer or over BLAKE2b of the string, is
+    part of the interface and will not change.
 
     For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels 0 and 1, both occurring.
+    y, negative_keep_rate
+        The labels and rates, as in :func:`negative_downsample`.
     key : array-like of shape (n,)
         Integers, strings or bytes, none missing. Integers of any type are hashed by their
         value; the string "5" is another key than the integer 5.
-    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
-        Probability of keeping a negative, one for all or one for each row.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -206,8 +203,7 @@ def pilot_keep_rates(
     negative_keep_rate : float in (0, 1]
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
-        The lowest rate; None for a tenth of ``negative_keep_rate``. It limits the weight, 1/rate,
-        of rows that the pilot wrongly thinks impossible.
+        The lowest rate, which limits weights, 1/rate. None: a tenth of ``negative_keep_rate``.
 
     Returns
     -------
@@ -218,8 +214,7 @@ def pilot_keep_rates(
     Raises
     ------
     ValueError
-        A floor above the mean rate, probabilities of 0 that leave too few rows to reach it, or
-        arguments outside their ranges.
+        A floor above the mean rate, too few rows to reach it, arguments outside their ranges.
 
     References
     ----------
@@ -304,8 +299,7 @@ def resample_classes(
     Raises
     ------
     ValueError
-        A rate that is not above 0, a label without a rate, a rate without a row, or a label
-        without a row in the sample.
+        A rate not above 0, a label without a rate or a row in the sample, a rate without a row.
 
     Examples
     --------
