@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,7 +71,11 @@ class SegmentRatios:
     p_value: Array
 
     def __repr__(self) -> str:
-        columns = {**vars(self), "segment": np.array([_word(value) for value in self.segment])}
+        words = [  # of times without the zeros behind
+            np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value
+            for value in self.segment
+        ]
+        columns = {**vars(self), "segment": np.array(list(map(str, words)))}
         if (self.column == self.column[0]).all():
             del columns["column"]
         return f"SegmentRatios: {len(self.segment)} segments\n{table(**columns)}"
@@ -283,20 +287,20 @@ class SegmentStatistics:
         names = np.array([column.name for column in self.columns], object)
         sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
-        found = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
-        low, high = score_limits(found, level)
+        A, B, b, a = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
+        low, high = score_limits(A, B, b, a, level)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = found.B / found.A
+            ratio = B / A
         return SegmentRatios(
             column=np.repeat(names, [len(values) for values, _ in listed]),
             segment=np.concatenate([values for values, _ in listed]),
             weight=sums[0],
-            probability=found.B * (unit / sums[0]),
-            frequency=found.A * (unit / sums[0]),
+            probability=B * (unit / sums[0]),
+            frequency=A * (unit / sums[0]),
             ratio=ratio,
             low=low,
             high=high,
-            p_value=score_test(found),
+            p_value=score_test(A, B, b, a),
         )
 
 
@@ -321,7 +325,9 @@ def statistics_of(
     stands = np.ones(len(r))
     if similar is not None:
         similar_ends, true = similar
-        stands = standing_of(own.p, r, true[np.searchsorted(similar_ends, own.p)])
+        pi = np.minimum(true[np.searchsorted(similar_ends, own.p)] * own.p, 1.0)
+        positive = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
+        stands = positive + (1 - positive) / r**2  # the expected (v/w)^2
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if np.ndim(negative_keep_rate) > 0:
         occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
@@ -438,23 +444,6 @@ def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array,
     return np.asarray(category.categories), codes, True
 
 
-def standing_of(p: Array, r: Array, true: Array) -> Array:
-    """The expected (v/w)^2 of rows with these predictions, rates, and outcomes over predictions."""
-    pi = np.minimum(true * p, 1.0)
-    kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
-    found: Array = kept + (1 - kept) / r**2
-    return found
-
-
-class ScoreSums(NamedTuple):
-    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment."""
-
-    A: Array
-    B: Array
-    b: Array
-    a: Array
-
-
 DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
 """How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
@@ -470,8 +459,10 @@ def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) 
     return np.array([np.bincount(g, x, minlength=G) for x in terms])
 
 
-def score_sums(sums: Array) -> ScoreSums:
-    """The sums of the score test, from :func:`segment_sums` without its first row.
+def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
+    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment.
+
+    ``sums`` are those of :func:`segment_sums` without the first row.
 
     With few kept negatives, each standing for many rows, S is uncertain itself, and small where
     the ratio is off: it is at least what is expected.
@@ -486,13 +477,12 @@ def score_sums(sums: Array) -> ScoreSums:
     a = S - 2 * B * (C + expected_e * expected_c) / events
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
-    return ScoreSums(A, B, b, a)
+    return A, B, b, a
 
 
-def score_limits(sums: ScoreSums, level: float) -> tuple[Array, Array]:
+def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:
     """The ratios R between which A^2 R^2 - (2 A B + z^2 b) R + B^2 - z^2 a <= 0."""
     z2 = float(ndtri((1 + level) / 2)) ** 2
-    A, B, b, a = sums
     linear = 2 * A * B + z2 * b
     constant = B**2 - z2 * a
     root = np.sqrt(np.maximum(linear**2 - 4 * A**2 * constant, 0.0))
@@ -504,14 +494,10 @@ def score_limits(sums: ScoreSums, level: float) -> tuple[Array, Array]:
     return low, high
 
 
-def score_test(sums: ScoreSums) -> Array:
+def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
     """Two-sided p-value of R = 1."""
-    V = np.maximum(sums.b + sums.a, 0.0)
+    V = np.maximum(b + a, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.abs(sums.A - sums.B) / np.sqrt(V)
-    p_value: Array = 2 * ndtr(-np.where(sums.A == sums.B, 0.0, z))
+        z = np.abs(A - B) / np.sqrt(V)
+    p_value: Array = 2 * ndtr(-np.where(A == B, 0.0, z))
     return p_value
-
-
-def _word(value: Any) -> str:
-    return str(np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value)

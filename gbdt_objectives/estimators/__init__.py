@@ -28,21 +28,10 @@ from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
-    "BetaCalibrator",
-    "CalibratedClassifier",
-    "CalibratorChoice",
-    "DownsampledClassifier",
-    "InterceptCalibrator",
-    "LogitCalibrator",
-    "ProbabilityEstimationTree",
-    "QWKClassifier",
-    "ROCConvexHullCalibrator",
-    "SplineCalibrator",
-    "TemperatureCalibrator",
-    "ThresholdClassifier",
-    "VennAbersCalibrator",
-    "choose_calibrator",
-    "leaf_probability",
-]
+    "BetaCalibrator", "CalibratedClassifier", "CalibratorChoice", "DownsampledClassifier",
+    "InterceptCalibrator", "LogitCalibrator", "ProbabilityEstimationTree", "QWKClassifier",
+    "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
+    "ThresholdClassifier", "VennAbersCalibrator", "choose_calibrator", "leaf_probability",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

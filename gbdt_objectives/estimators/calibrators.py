@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -92,7 +92,17 @@ class LogOddsCalibrator(Calibrator):
 
     def _finite_rows(self, rows: LabelledRows) -> tuple[Array, Array, Array]:
         """y, z, w of the rows of finite log-odds; infinite ones must agree with their labels."""
-        return drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        z = self._log_odds(rows.p)
+        wrong = np.isinf(z) & ((z > 0) != (rows.y == 1))
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"score is exactly {expit(z[first]):g} for {int(wrong.sum())} rows of label "
+                f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
+                "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
+            )
+        finite = np.isfinite(z)
+        return rows.y[finite], z[finite], rows.w[finite]
 
     def _probability(self, score: Array) -> Array:
         z = self._log_odds(score)
@@ -394,20 +404,6 @@ def warn_of_no_rise(found: str) -> None:
         UserWarning,
         stacklevel=users_level(),
     )
-
-
-def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:
-    """y, z, w of the rows of finite log-odds ``p``; the infinite ones must be right."""
-    wrong = np.isinf(rows.p) & ((rows.p > 0) != (rows.y == 1))
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"score is exactly {expit(rows.p[first]):g} for {int(wrong.sum())} rows of label "
-            f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
-            "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
-        )
-    finite = np.isfinite(rows.p)
-    return rows.y[finite], rows.p[finite], rows.w[finite]
 
 
 def overlap(negative: Array, positive: Array) -> bool:

@@ -192,7 +192,13 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         pool = np.arange(len(target))
         if self.cv is not None:
             pool, held = last_split(position, self.cv, group)
-            self._check_pool(classes, position, w, pool, held)
+            missing = np.setdiff1d(position, position[pool])
+            if len(missing):
+                raise ValueError(
+                    f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold "
+                    "out fewer rows"
+                )
+            _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
             held_out = _base.take_rows(data, held)
 
         uniform = _checks.generator(self.random_state).random(n_bags)
@@ -289,18 +295,6 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
             raise ValueError(
                 f"eval_set and {other} both say which rows to stop on: leave one of the two out"
             )
-
-    def _check_pool(
-        self, classes: Array, position: Array, w: Array | None, pool: Array, held: Array
-    ) -> None:
-        """Raise unless both parts of a split have what they need of each class."""
-        missing = np.setdiff1d(position, position[pool])
-        if len(missing):
-            raise ValueError(
-                f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold out "
-                "fewer rows"
-            )
-        _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
 
     def _fit_bag(
         self,

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _names, metrics
 from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
@@ -25,18 +25,10 @@ from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.metrics import (
-    Metric,
-    loss_metric,
-    quadratic_weighted_kappa,
-    qwk_metric,
-    squared_error_metric,
-)
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises
 from gbdt_objectives.thresholds.rows import (
-    ScoredRows,
     are_rising_numbers,
     sort_rows,
     weights_of_prior,
@@ -188,7 +180,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         models, oof, stretch = self._fit_folds(data, len(classes), splits, times)
         weight = weights_of_prior(self.target_prior, classes, position, w)
         rows = sort_rows(oof, position, weight, np.arange(len(classes)))
-        cuts = self._place(rows)
+        if not score_rises(rows):
+            warnings.warn(
+                "the out-of-fold scores do not rise with the class: the regressor has learnt "
+                "nothing that holds on new rows",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+        cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
         found: dict[str, Any] = {}
         if are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
@@ -291,21 +290,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
                     "labels (centre and spread are of positions, too)"
                 )
             objective = objective.measured(position, w)
-        metric: Metric = squared_error_metric()
+        metric: metrics.Metric = metrics.squared_error_metric()
         if objective is not None and held_out is not None:
-            metric = loss_metric(objective)
+            metric = metrics.loss_metric(objective)
         stopping = self.early_stopping_rounds
         return _wrapped.fit(model, kind, objective, data, metric, held_out, stopping)
-
-    def _place(self, rows: ScoredRows) -> Array:
-        if not score_rises(rows):
-            warnings.warn(
-                "the out-of-fold scores do not rise with the class: the regressor has learnt "
-                "nothing that holds on new rows",
-                UserWarning,
-                stacklevel=users_level(),
-            )
-        return fit_thresholds(self.method, rows, qwk_metric())
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
@@ -365,7 +354,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
         labels = None if self.labels is None and consecutive else classes
         predicted = self.predict(X)
-        return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
+        return metrics.quadratic_weighted_kappa(
+            y, predicted, labels=labels, sample_weight=sample_weight
+        )
 
 
 def last_step(estimator: Any) -> Any:

@@ -286,7 +286,13 @@ def correct_probability(
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
         p = p.astype(np.float64)
-    q = correct_rows(p, d) if p.ndim == 2 else correct_positives(p.reshape(-1), d[1] - d[0])
+    if p.ndim == 2:
+        _checks.in_unit_interval("probability", p)
+        _checks.rows_sum_to_one("probability", p)
+        q = p * np.exp(d - d.max()).astype(p.dtype)
+        q /= np.einsum("ij->i", q)[:, np.newaxis]
+    else:
+        q = correct_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
 
@@ -304,16 +310,6 @@ def correct_positives(p: Array, d: float) -> Array:
             out *= odds_ratio
         out += 1
         np.reciprocal(out, out=out)
-    return q
-
-
-def correct_rows(p: Array, d: Array) -> Array:
-    """Return p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
-    _checks.in_unit_interval("probability", p)
-    _checks.rows_sum_to_one("probability", p)
-    factor = np.exp(d - d.max()).astype(p.dtype)
-    q: Array = p * factor
-    q /= np.einsum("ij->i", q)[:, np.newaxis]
     return q
 
 
