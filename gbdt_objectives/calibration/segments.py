@@ -194,10 +194,8 @@ class SegmentStatistics:
 
     Attributes
     ----------
-    rows : int
-        How many rows of weight above 0 there are.
-    weight : float
-        Their total weight.
+    rows, weight : int, float
+        How many rows of weight above 0 there are, and their total weight.
 
     Examples
     --------
@@ -207,11 +205,8 @@ class SegmentStatistics:
     >>> country = np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50)
     >>> parts = slice(0, 100), slice(100, None)
     >>> a, b = (SegmentStatistics.of(y[part], p[part], country[part]) for part in parts)
-    >>> (a + b).ratios()
-    SegmentRatios: 2 segments
-     segment    weight  probability  frequency     ratio       low      high    p_value
-          AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
-          DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
+    >>> (a + b).ratios().ratio
+    array([0.6 , 1.05])
     """
 
     rows: int

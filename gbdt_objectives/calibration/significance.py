@@ -1,10 +1,8 @@
 """Is a calibration error more than chance, and how large is it in the population?
 
-Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like
-it were kept, and v, what the row stands for, is w for a positive and w/r for a negative. W is a
-bin's weight, p and pi are its mean predicted and true probability. Given the rows, sum v (y - p)
-is sum k (y - s) with k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept
-row is positive.
+Symbols: y, p, w, r and v of a row as in ``segments.py``. W is a bin's weight, p and pi are its mean
+predicted and true probability. Given the rows, sum v (y - p) is sum k (y - s) with
+k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept row is positive.
 """
 
 from __future__ import annotations
@@ -82,14 +80,9 @@ def calibration_error_test(
     ----------
     y_true, probability, n_bins, strategy, labels
         As in :func:`expected_calibration_error`; probabilities are those in the full population.
-    negative_keep_rate : float or array-like of shape (n,), optional
-        Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
-        if weights do not count it yet. For (n,) only. None: all were kept.
-    sample_weight : array-like of shape (n,), optional
-        Weights >= 0, which must not follow the label. In the error a weight w means w copies of the
-        row; in its chance a row counts as one.
-    confidence_level : float in (0, 1)
-        Confidence level of the interval.
+    negative_keep_rate, sample_weight, confidence_level
+        As in :func:`calibration_ratio_by_segment`. Rates are for (n,) only, and weights must not
+        follow the label.
     n_resamples : int
         How many samples are simulated, at least 100.
     random_state : int, numpy Generator or RandomState, optional

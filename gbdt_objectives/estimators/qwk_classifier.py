@@ -86,14 +86,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     ----------
     classes_ : ndarray of shape (K,)
         The classes in order, lowest first.
-    thresholds_ : ndarray of shape (K-1,)
-        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``.
-    label_thresholds_ : ndarray of shape (K-1,)
-        The same thresholds in units of the labels, if the labels are rising numbers.
-    estimators_ : list of regressor
-        One model per fold (``ensemble=True``).
-    estimator_ : regressor
-        The model fitted on all rows (``ensemble=False``).
+    thresholds_, label_thresholds_ : ndarray of shape (K-1,)
+        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``; the
+        same in units of the labels, if these are rising numbers.
+    estimators_, estimator_ : list of regressor, regressor
+        One model per fold (``ensemble=True``), or the one fitted on all rows.
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any.
     probability_curve_ : callable

@@ -1,9 +1,4 @@
-"""Calibrator by a rising cubic spline in log-odds, as smooth as the rows say.
-
-Symbols: z are log-odds, k knots, and m(z) is the spline. Its slopes s_0 ... s_k >= 0 are the
-differences of its B-spline coefficients over those of their Greville abscissae g. Equal slopes
-make a straight line. Beyond the outer knots m goes on straight.
-"""
+"""Calibrator by a rising cubic spline in log-odds, as smooth as the rows say."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ from gbdt_objectives.priors.sampling import (
     negative_downsample,
     negative_downsample_by_key,
     pilot_keep_rates,
+    prior_weights,
     resample_classes,
 )
 from gbdt_objectives.priors.shift import (
@@ -37,7 +38,6 @@ from gbdt_objectives.priors.shift import (
     correct_threshold,
     log_odds_shift,
 )
-from gbdt_objectives.priors.weights import prior_weights
 
 __all__ = [
     "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin", "correct_probability",
