@@ -213,11 +213,7 @@ class PredictionCounts:
     def ends(self, n_bins: int, strategy: Strategy) -> Array:
         """The highest prediction in each of at most n_bins bins but the last."""
         share = self.weight if strategy == "quantile" else self.weight * self.p
-        middle = np.cumsum(share) - 0.5 * share
-        b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
-        b = np.minimum(b, n_bins - 1)  # sums round
-        ends: Array = self.high[:-1][b[1:] != b[:-1]]
-        return ends
+        return equal_share_ends(self.high, share, n_bins)
 
     def bin_sums(self, ends: Array) -> Array:
         """Sums of w, w p and w y in each bin, (3, B)."""
@@ -273,3 +269,12 @@ def check_bins(n_bins: int, strategy: Strategy) -> int:
 def equal_width_ends(n_bins: int) -> Array:
     """The upper ends of all bins but the last."""
     return np.arange(1, n_bins) / n_bins
+
+
+def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:
+    """The highest of the rising ``p`` in each of at most n_bins bins but the last."""
+    middle = np.cumsum(share) - 0.5 * share
+    b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
+    b = np.minimum(b, n_bins - 1)  # sums round
+    ends: Array = p[:-1][b[1:] != b[:-1]]
+    return ends

@@ -191,10 +191,19 @@ def number_equal_rows(p: Array) -> Array:
     for k, c in enumerate(np.random.default_rng(0).uniform(1, 2, (p.shape[1],))):
         key += c * p[:, k]
     order = np.argsort(key)
-    new = (p[order[1:]] != p[order[:-1]]).any(axis=1)
+    new = differ(p, order)
     if (new & (key[order[1:]] == key[order[:-1]])).any():  # different rows of the same key
         order = np.lexsort(p.T)
-        new = (p[order[1:]] != p[order[:-1]]).any(axis=1)
+        new = differ(p, order)
     g = np.empty(len(p), np.intp)
     g[order] = np.concatenate(([0], np.cumsum(new)))
     return g
+
+
+def differ(p: Array, order: Array) -> Array:
+    """Whether each row differs from the one before it, (n-1,)."""
+    new = np.zeros(len(p) - 1, bool)
+    for column in p.T:
+        values = column[order]
+        new |= values[1:] != values[:-1]
+    return new
