@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -200,11 +201,7 @@ class BinSums:
 
 def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
     """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty."""
-
-    def total(x: Array) -> Array:
-        sums: Array = np.bincount(b, x)
-        return sums
-
+    total: Callable[[Array], Array] = partial(np.bincount, b)
     unit = float(rows.w.mean())
     y, p, w, v = rows.y, rows.p, rows.w / unit, v / unit
     ks = w * p / r

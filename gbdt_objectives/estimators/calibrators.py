@@ -45,7 +45,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         score : array-like of shape (n,) or (n, 1)
             One score per row, higher for label 1.
         y, sample_weight : array-like of shape (n,)
-            Labels 0 and 1, both occurring, and weights >= 0; w means w copies of the row.
+            Labels 0 and 1, both occurring; if given, weights >= 0, where w means w copies of a row.
 
         Raises
         ------

@@ -111,7 +111,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         probability : array-like of shape (n, K)
             A column per class; rows sum to 1 to 1e-4.
         y, sample_weight : array-like of shape (n,)
-            Classes, and weights >= 0; w means the same as w copies of the row.
+            Classes; if given, weights >= 0, where w means the same as w copies of the row.
 
         Raises
         ------

@@ -93,7 +93,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         score : array-like of shape (n,) or (n, 1)
             Out-of-fold scores of the model, higher for higher classes.
         y, sample_weight : array-like of shape (n,)
-            Classes, and weights >= 0; w means the same as w copies of the row.
+            Classes; if given, weights >= 0, where w means the same as w copies of the row.
         """
         s = check_score(score)
         target = resolve_metric(self.metric)

@@ -114,7 +114,8 @@ def find_venn_abers(rows: LabelledRows) -> tuple[Array, Array, Array]:
     distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     d, P, N = len(distinct), from_zero(positive), from_zero(negative)
-    a = near_hull(P, N, ends)
+    n = P + N  # one added row moves the hull by 1 at most: segments may end at points so near to it
+    a = np.flatnonzero(P - np.interp(n, n[ends], P[ends]) <= 1 + 1e-12 * n[-1])
     u = added_odds(P, N, ends, a)
     P_top, N_top = from_zero(positive[::-1]), from_zero(negative[::-1])
     v = added_odds(N_top, P_top, d - ends[::-1], d - a[::-1])  # labels and order reversed
@@ -126,17 +127,6 @@ def find_venn_abers(rows: LabelledRows) -> tuple[Array, Array, Array]:
     changes = (upper[1:] != upper[:-1]) | (lower[1:] != lower[:-1])
     kept = np.append(True, changes)
     return distinct[steps[changes]].astype(np.float64), lower[kept], upper[kept]
-
-
-def near_hull(P: Array, N: Array, ends: Array) -> Array:
-    """The rising b at which segments of a fit with one row added may end, 0 and d included.
-
-    One row moves a point by 1, so its hull is at most 1 away from the hull without it.
-    """
-    n = P + N
-    height = P - np.interp(n, n[ends], P[ends])
-    found: Array = np.flatnonzero(height <= 1 + 1e-12 * n[-1])
-    return found
 
 
 def added_odds(P: Array, N: Array, ends: Array, a: Array) -> Array:

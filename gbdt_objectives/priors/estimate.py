@@ -41,10 +41,8 @@ class PriorEstimate:
         priors that a test does not reject.
     train_prior : float or ndarray of shape (K,)
         The prior it was compared with: as given, or the class frequencies of the held-out rows.
-    n_iter : int
-        Number of iterations.
-    converged : bool
-        Whether the last iteration changed no class by more than ``tol`` of itself.
+    n_iter, converged : int, bool
+        Number of iterations; whether the last changed no class by more than ``tol`` of itself.
     collapsed : bool
         Whether a class went to 0: fewer than 0.01 rows of the whole sample are expected in it.
     """
@@ -64,10 +62,8 @@ class PriorShiftTest:
 
     Parameters
     ----------
-    statistic : float
-        Approximately chi-squared if the prior has not moved.
-    degrees_of_freedom : int
-        K-1.
+    statistic, degrees_of_freedom : float, int
+        Approximately chi-squared if the prior has not moved, with K-1 degrees of freedom.
     p_value : float
         Probability of a statistic at least this large if the prior is that of training.
     estimate : PriorEstimate
@@ -112,10 +108,8 @@ def estimate_prior(
         distribution that it was not trained on, shaped like ``probability``.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
-    tol : float > 0
-        Iterations stop when no class changes by more than this fraction of itself.
-    max_iter : int
-        Maximum number of iterations.
+    tol, max_iter : float > 0, int
+        Iterations stop when no class changes by more than ``tol`` of itself, or are so many.
 
     Returns
     -------

@@ -511,8 +511,23 @@ def prior_weights(
     """
     _checks.choice("normalize", normalize, ("mean", "positive"))
     counts = count_labels("y", y)
-    weight = label_weights(list(counts), np.array([*counts.values()]), target_prior, normalize)
-    of_label = dict(zip(counts, weight.tolist(), strict=True))
+    order, n = list(counts), np.array([*counts.values()])
+    if not isinstance(target_prior, Mapping):
+        check_zero_one("with a float target_prior", order)
+        tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
+    else:
+        tau = _checks.prior_of_labels("target_prior", target_prior, order, n > 0, "y")
+    if not tau.all():
+        raise ValueError(
+            "target_prior must be above 0 for labels that occur in y, found 0 for "
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
+            "of 0"
+        )
+    w = tau / (n / n.sum())
+    if normalize == "positive":
+        check_zero_one("with normalize='positive'", order)
+        w /= w[1]
+    of_label = dict(zip(order, w.tolist(), strict=True))
     weights: Array = map_parts(partial(weights_of_rows, of_label), {"y": y}, np.float64)
     return weights
 
@@ -520,28 +535,6 @@ def prior_weights(
 def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
     labels = np.asarray(y)
     return np.fromiter(map(of_label.__getitem__, labels.tolist()), np.float64, len(labels))
-
-
-def label_weights(
-    order: list[Any], counts: Array, target_prior: float | Mapping[Any, float], normalize: str
-) -> Array:
-    """The weight of each of the labels, (K,), given how many rows each has."""
-    if not isinstance(target_prior, Mapping):
-        check_zero_one("with a float target_prior", order)
-        tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
-    else:
-        tau = _checks.prior_of_labels("target_prior", target_prior, order, counts > 0, "y")
-    if not tau.all():
-        raise ValueError(
-            "target_prior must be above 0 for labels that occur in y, found 0 for "
-            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
-            "of 0"
-        )
-    w: Array = tau / (counts / counts.sum())
-    if normalize == "positive":
-        check_zero_one("with normalize='positive'", order)
-        w /= w[1]
-    return w
 
 
 def check_zero_one(when: str, labels: list[Any]) -> None:
