@@ -95,8 +95,6 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
 
 
 def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Several options as one decorator, in their order."""
-
     def decorate(command: Any) -> Any:
         for one in reversed(options):
             command = one(command)

@@ -258,7 +258,6 @@ def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> int:
-    """The number of bins, if it and the strategy are right."""
     n_bins = _checks.whole_number("n_bins", n_bins, 1)
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")

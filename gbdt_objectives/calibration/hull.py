@@ -161,7 +161,6 @@ def roc_convex_hull(
 
 
 def find_hull(rows: LabelledRows) -> ROCConvexHull:
-    """The hull of rows of both labels."""
     distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1

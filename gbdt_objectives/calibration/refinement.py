@@ -201,7 +201,6 @@ def number_equal_rows(p: Array) -> Array:
 
 
 def differ(p: Array, order: Array) -> Array:
-    """Whether each row differs from the one before it, (n-1,)."""
     new = np.zeros(len(p) - 1, bool)
     for column in p.T:
         values = column[order]

@@ -57,7 +57,6 @@ def probability_rows(
 
 
 def column_classes(labels: ArrayLike | None, p: Array) -> Array:
-    """The class of each column of probabilities (n, K)."""
     order = np.arange(p.shape[1]) if labels is None else check_order(labels)
     if len(order) != p.shape[1]:
         raise ValueError(

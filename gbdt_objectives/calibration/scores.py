@@ -134,7 +134,6 @@ def normalized_entropy(
 
 
 def log_likelihood(rows: LabelledRows, classes: Array) -> Array:
-    """The logarithm of the probability of each row's class."""
     with np.errstate(divide="ignore"):  # log 0: a certain prediction that is wrong costs inf
         if rows.p.ndim == 1:
             return np.where(classes == 1, np.log(rows.p), np.log1p(-rows.p))

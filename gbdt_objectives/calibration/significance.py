@@ -177,7 +177,6 @@ class BinSums:
     phi: float = 1.0
 
     def error(self, gap: Array) -> float:
-        """The calibration error of these gaps."""
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
 
     def variance(self, pi: Array) -> Array:

@@ -28,7 +28,6 @@ def table(**columns: Array) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A word, shortened, or a number."""
     if not isinstance(value, str):
         return f"{value:.4g}"
     return value if len(value) <= LONGEST_WORD else f"{value[: LONGEST_WORD - 3]}..."

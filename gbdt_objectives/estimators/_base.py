@@ -202,7 +202,6 @@ def weight_argument(w: Array | None) -> dict[str, Any]:
 
 
 def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
-    """What is done, counted by a progress bar."""
     try:
         from tqdm.auto import tqdm
     except ImportError as error:

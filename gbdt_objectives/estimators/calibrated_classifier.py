@@ -296,7 +296,6 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
 
 
 def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
-    """Raise if a model would be trained without one of the classes."""
     for train, _ in splits:
         missing = np.setdiff1d(np.arange(len(classes)), position[train])
         if len(missing):

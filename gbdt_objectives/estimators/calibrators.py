@@ -398,7 +398,6 @@ class BetaCalibrator(LogOddsCalibrator):
 
 
 def warn_of_no_rise(found: str) -> None:
-    """Warn the caller of ``fit``."""
     warnings.warn(
         f"{found}: the score does not rise with the label, or not beyond chance",
         UserWarning,

@@ -466,7 +466,6 @@ def read_sampling_rate(name: str, value: object) -> float:
 
 
 def rate_or_one(name: str, value: object) -> float:
-    """The sampling rate of one class, 1 if it is not given."""
     if isinstance(value, Mapping):
         raise TypeError(f"{name} must be a number, found {shown(value)}: write class_keep_rates=")
     return 1.0 if value is None else read_sampling_rate(name, value)
