@@ -7,7 +7,7 @@ probabilities are softmax(a z + b).
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,6 @@ from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import check_weights_count_rows, column_classes, weigh_rows
 from gbdt_objectives.estimators._base import check_given
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 def read_labels(key: str, labels: Any) -> Any:
@@ -103,7 +100,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     @in_order
     def fit(
         self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    ) -> TemperatureCalibrator:
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
@@ -163,7 +160,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         return [self.bias, self.labels, self.temperature_, self.bias_]
 
     @classmethod
-    def _restore(cls, data: dict[str, Any]) -> Self:
+    def _restore(cls, data: dict[str, Any]) -> TemperatureCalibrator:
         temperature, biases, labels = data["temperature"], data["biases"], data["labels"]
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, found {temperature:g}")
