@@ -11,10 +11,9 @@ from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = "gbdt_objectives"
 
@@ -123,12 +122,19 @@ def all_names() -> dict[str, str]:
     return places | {name: f"{ROOT}.{name}" for name in root.__all__}
 
 
-def arguments(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments of other libraries, or of former versions, and say what to write."""
+def arguments(**remedies: str) -> Callable[[F], F]:
+    """Refuse arguments of other libraries, or of former versions, and say what to write.
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    It decorates functions, and classes for what makes one.
+    """
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        def checked(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs.keys() & remedies.keys():
                 raise TypeError(f"{called(function)} has no argument {name!r}: {remedies[name]}")
             return function(*args, **kwargs)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import Array, as_array, real_array, shown, vector
+from gbdt_objectives._checks.arrays import Array, as_array, real_array, same_length, shown, vector
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -230,3 +230,12 @@ def rows_sum_to_one(name: str, p: Array) -> None:
             f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
             "column per class, or for one class (n,)"
         )
+
+
+def one_rate_or_many(name: str, value: ArrayLike, rows: int) -> float | Array:
+    """A sampling rate in (0, 1] for all rows, or one for each, float64 (n,)."""
+    if np.ndim(value) == 0:
+        return keep_rate(name, value)
+    rates = keep_rates(name, value)
+    same_length(name, rates, "the labels", rows)
+    return rates

@@ -35,11 +35,9 @@ def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
 
     Weights may be 0 in all rows of a partition, but not in all rows.
     """
-    given = {name: column for name, column in columns.items() if column is not None}
-    absent = {name: None for name, column in columns.items() if column is None}
     parts = [
-        dask.delayed(measure_part)(of, number, absent, list(given), part)
-        for number, part in enumerate(pack(given))
+        dask.delayed(measure_part)(of, number, list(columns), part)
+        for number, part in enumerate(pack(columns))
     ]
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
@@ -54,11 +52,7 @@ def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
 
 
 def measure_part(
-    of: Callable[..., Any],
-    partition: int,
-    absent: dict[str, None],
-    names: list[str],
-    parts: tuple[Any, ...],
+    of: Callable[..., Any], partition: int, names: list[str], parts: tuple[Any, ...]
 ) -> Measured | None:
     """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
     columns = dict(zip(names, parts, strict=True))
@@ -69,7 +63,7 @@ def measure_part(
         if empty:
             raise ValueError(f"{empty[0]} is empty: there must be at least one row")
         with some_rows():  # others may have those that count
-            found = of(**columns, **absent)
+            found = of(**columns)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"in partition {partition}: {error}") from None
