@@ -23,7 +23,8 @@ class LossMetric(Metric):
 
     @property
     def link(self) -> Link | None:  # type: ignore[override]  # the objective's
-        return self.objective.equations.link
+        link: Link = self.objective.equations.link
+        return link
 
     def score(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> float:
         y, f = _checks.vector("y_true", y_true), _checks.real_array("y_pred", y_pred)

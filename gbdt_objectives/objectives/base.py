@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -92,6 +92,10 @@ class Loss:
         Whether the equations are written in ``xp`` alone.
     """
 
+    # Any, as a subclass may declare them as attributes, fields or properties
+    labels = hessian = intercept = start_tolerance = reduce = cast(Any, None)
+    link, outputs, named = cast(Any, IDENTITY), cast(Any, 1), cast(Any, ())
+    needs_labels = scale_free = fits_margins = cast(Any, False)
     whole = False
     takes_device_arrays = True
 
@@ -112,52 +116,8 @@ class Loss:
                 ) from None
 
     @property
-    def labels(self) -> Domain:
-        raise NotImplementedError
-
-    @property
-    def hessian(self) -> HessianKind:
-        raise NotImplementedError
-
-    @property
-    def link(self) -> Link:
-        return IDENTITY
-
-    @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
-    def intercept(self) -> float | tuple[float, ...] | None:
-        return None
-
-    @property
-    def needs_labels(self) -> bool:
-        return False
-
-    @property
     def couples_rows(self) -> bool:
         return type(self).totals is not Loss.totals
-
-    @property
-    def scale_free(self) -> bool:
-        return False
-
-    @property
-    def start_tolerance(self) -> float | None:
-        return None
-
-    @property
-    def fits_margins(self) -> bool:
-        return False
-
-    @property
-    def named(self) -> Named:
-        return ()
-
-    @property
-    def reduce(self) -> _workers.Reduce | None:
-        return None
 
     @property
     def name(self) -> str:
@@ -276,15 +236,18 @@ class Objective:
 
     @property
     def hessian_kind(self) -> HessianKind:
-        return self.equations.hessian
+        kind: HessianKind = self.equations.hessian
+        return kind
 
     @property
     def label_domain(self) -> Domain:
-        return self.equations.labels
+        domain: Domain = self.equations.labels
+        return domain
 
     @property
     def n_classes(self) -> int | None:
-        return self.equations.link.n_classes
+        link: Link = self.equations.link
+        return link.n_classes
 
     @property
     def rows(self) -> int | None:
@@ -379,7 +342,7 @@ class Objective:
         ndarray of shape (n, n_classes)
             float64; each row sums to 1.
         """
-        link = self.equations.link
+        link: Link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")
         if self.equations.outputs == 1:

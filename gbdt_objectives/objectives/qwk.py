@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._parts import total
+from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Objective, Start
@@ -64,8 +64,7 @@ class QWKLoss(RatioOfSums):
         """Fill in centre, spread and label range where they are not given."""
         if not self.needs_labels:
             return self
-        parts = rows.parts(lambda part: astuple(LabelMoments.of(part)))
-        found = sum((LabelMoments(*part) for part in parts.tolist()), LabelMoments())
+        found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
         return replace(
             self,
@@ -266,7 +265,8 @@ def qwk_objective(
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
     if y_true is not None:
         measure = partial(training_moments, label_range, prior_labels)
-        found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
+        parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
+        found = LabelMoments.merged(parts)
         label_range = label_range or range_between(found.low, found.high)
         if target_prior is None and (center is None or spread is None):
             a, b = found.mean_variance("y_true")
@@ -281,8 +281,7 @@ def qwk_objective(
     return Objective(loss)
 
 
-@dataclass(frozen=True)
-class LabelMoments:
+class LabelMoments(NamedTuple):
     """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
     d = label - lowest, which are exact for integers."""
 
@@ -306,17 +305,14 @@ class LabelMoments:
 
         return LabelMoments(low, high, *rows.own_sum(terms).tolist())
 
-    def __add__(self, other: LabelMoments) -> LabelMoments:
-        if not self.n or not other.n:
-            return self if self.n else other
-        low = min(self.low, other.low)
-        sums = np.add(self._above(low), other._above(low)).tolist()
-        return LabelMoments(low, max(self.high, other.high), *sums)
-
-    def _above(self, low: float) -> tuple[float, float, float]:
-        """The sums with another, lower origin."""
-        h = self.low - low
-        return self.n, self.s1 + h * self.n, self.s2 + h * (2 * self.s1 + h * self.n)
+    @staticmethod
+    def merged(parts: Array) -> LabelMoments:
+        """Those of all parts of the rows, (parts, 5)."""
+        lows, highs, n, s1, s2 = parts[parts[:, 2] > 0].T
+        low = lows.min(initial=math.inf)
+        h = lows - low
+        sums = np.sum([n, s1 + h * n, s2 + h * (2 * s1 + h * n)], axis=1)
+        return LabelMoments(float(low), float(highs.max(initial=-math.inf)), *sums.tolist())
 
     def mean_variance(self, name: str) -> tuple[float, float]:
         if not self.n:

@@ -20,14 +20,13 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
-from gbdt_objectives._parts import total
+from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives.base import Both, Objective
 from gbdt_objectives.objectives.costs import (
     AbsoluteCost,
     ExpectedCost,
-    LabelWeights,
     MatrixClasses,
     MatrixCost,
     RowFunction,
@@ -35,10 +34,10 @@ from gbdt_objectives.objectives.costs import (
     check_finite,
     evaluate,
     expected_cost,
+    label_weights,
     matrix_cost,
     merge_label_weights,
     name_of,
-    padded_label_weights,
 )
 from gbdt_objectives.objectives.coupled import (
     LabelRange,
@@ -99,7 +98,8 @@ class RatioLoss(RatioOfSums):
         """Fill in denominator and label range where they are not given."""
         if not self.needs_labels:
             return self
-        labels, weights = merge_label_weights(rows.parts(padded_label_weights))
+        parts = rows.parts(lambda part: label_weights(part.y, part.w))
+        labels, weights = merge_label_weights(parts)
         if isinstance(self.numerator, MatrixCost):
             within = self.numerator.label_range
         else:
@@ -277,13 +277,14 @@ def kappa_objective(
     measure = partial(
         training_weights, loss.labels, None if of_matrix else label_range, prior_labels
     )
-    found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
+    parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
+    labels, weights = merge_label_weights(parts)
     if isinstance(numerator, MatrixCost):
         within = numerator.label_range
     else:
-        within = label_range or range_between(float(found.labels[0]), float(found.labels[-1]))
+        within = label_range or range_between(float(labels[0]), float(labels[-1]))
     if prior_labels is None:
-        return Objective(replace(loss.expecting("y_true", *found.checked()), label_range=within))
+        return Objective(replace(loss.expecting("y_true", labels, weights), label_range=within))
     loss = replace(loss, label_range=within)
     loss.labels.check("a label of target_prior", prior_labels[pi > 0])
     return Objective(loss)
@@ -295,12 +296,12 @@ def training_weights(
     prior_labels: Array | None,
     y_true: Any,
     sample_weight: Any,
-) -> LabelWeights:
+) -> Array:
     rows = read_training_labels(y_true, sample_weight)
     if len(rows):
         domain.check("y_true", rows.y)
     check_training_labels(rows.y, label_range, prior_labels)
-    return LabelWeights.of(rows.y, rows.w)
+    return label_weights(rows.y, rows.w)
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:

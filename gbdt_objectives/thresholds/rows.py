@@ -20,7 +20,7 @@ from gbdt_objectives._checks import (
     shown,
     whole_numbers,
 )
-from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
 
 
@@ -178,26 +178,14 @@ def consecutive_labels(y_true: ArrayLike) -> Array:
     order = category_order("y_true", y_true)
     if order is not None:
         return check_order(order)
-    found = total(WholeNumbers.of, {"y_true": y_true})
-    return labels_between(found.low, found.high, found.rows)
+    low, high, rows = vectors(whole_range, {"y_true": y_true}).T
+    return labels_between(int(low.min()), int(high.max()), int(rows.sum()))
 
 
-@dataclass(frozen=True)
-class WholeNumbers:
+def whole_range(y_true: Any) -> tuple[int, int, int]:
     """The lowest and the highest label of some rows, and how many rows these are."""
-
-    low: int
-    high: int
-    rows: int
-
-    @staticmethod
-    def of(y_true: Any) -> WholeNumbers:
-        y = whole_numbers("y_true", y_true)
-        return WholeNumbers(int(y.min()), int(y.max()), len(y))
-
-    def __add__(self, other: WholeNumbers) -> WholeNumbers:
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return WholeNumbers(low, high, self.rows + other.rows)
+    y = whole_numbers("y_true", y_true)
+    return int(y.min()), int(y.max()), len(y)
 
 
 def labels_between(low: int, high: int, rows: int) -> Array:
