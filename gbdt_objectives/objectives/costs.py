@@ -278,8 +278,8 @@ class MatrixClasses(Values):
 
 
 def label_weights(y: Array, w: Array | None) -> Array:
-    """The number of labels, the different labels, ascending, and the weight of each, as one vector
-    of fixed length."""
+    """The number of different labels, the labels, ascending, and the weight of each, as one vector
+    of fixed length, which holds the first ``MOST_LABELS``."""
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
     whole = low.is_integer() and high - low < MOST_LABELS
     if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
@@ -289,9 +289,9 @@ def label_weights(y: Array, w: Array | None) -> Array:
     else:
         labels, at = np.unique(y, return_inverse=True)
         weights = np.bincount(at, w)
-    check_few_labels("y_true", K := len(labels))
+    K = min(len(labels), MOST_LABELS)
     found = np.zeros(2 * MOST_LABELS + 1)
-    found[0], found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = K, labels, weights
+    found[0], found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = len(labels), labels[:K], weights[:K]
     return found
 
 
@@ -311,5 +311,5 @@ def merge_label_weights(parts: Array) -> tuple[Array, Array]:
     """
     own = np.arange(MOST_LABELS) < parts[:, :1]  # the rest is padding
     labels, at = np.unique(parts[:, 1 : 1 + MOST_LABELS][own], return_inverse=True)
-    check_few_labels("y_true", len(labels))
+    check_few_labels("y_true", max(len(labels), int(parts[:, 0].max())))
     return labels, np.bincount(at, parts[:, 1 + MOST_LABELS :][own], len(labels))

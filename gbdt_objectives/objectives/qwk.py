@@ -22,19 +22,9 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start
-from gbdt_objectives.objectives.coupled import (
-    LabelRange,
-    RatioOfSums,
-    Totals,
-    check_complete,
-    check_finite_sums,
-    check_training_labels,
-    constant_labels,
-    range_between,
-    read_options,
-    read_training_labels,
-)
+from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +79,7 @@ class QWKLoss(RatioOfSums):
     def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
-        check_finite_sums(F, G)
+        coupled.check_finite_sums(F, G)
         return n, F, G
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
@@ -250,7 +240,9 @@ def qwk_objective(
     >>> gradient.round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
+    scale, clip, label_range = coupled.read_options(
+        scale, clip, label_range, reduce, y_true, sample_weight
+    )
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
@@ -267,7 +259,7 @@ def qwk_objective(
         measure = partial(training_moments, label_range, prior_labels)
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
         found = LabelMoments.merged(parts)
-        label_range = label_range or range_between(found.low, found.high)
+        label_range = label_range or coupled.range_between(found.low, found.high)
         if target_prior is None and (center is None or spread is None):
             a, b = found.mean_variance("y_true")
     center, spread = a if center is None else center, b if spread is None else spread
@@ -277,7 +269,7 @@ def qwk_objective(
     loss = QWKLoss(
         center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
-    check_complete(loss, "qwk_objective")
+    coupled.check_complete(loss, "qwk_objective")
     return Objective(loss)
 
 
@@ -322,15 +314,15 @@ class LabelMoments(NamedTuple):
         first, second = self.s1 / self.n, self.s2 / self.n
         mean, variance = self.low + first, second - first**2
         if not variance > 1e-12 * second:  # more than rounding
-            raise constant_labels(name, mean)
+            raise coupled.constant_labels(name, mean)
         return mean, variance
 
 
 def training_moments(
     label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any
 ) -> LabelMoments:
-    rows = read_training_labels(y_true, sample_weight)
-    check_training_labels(rows.y, label_range, prior_labels)
+    rows = coupled.read_training_labels(y_true, sample_weight)
+    coupled.check_training_labels(rows.y, label_range, prior_labels)
     return LabelMoments.of(rows)
 
 

@@ -15,15 +15,10 @@ from gbdt_objectives._checks import Array, check_order, positions, shown
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-    warn_if_one_class,
-)
+from gbdt_objectives.thresholds.methods import METHODS
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
 from gbdt_objectives.thresholds.rows import (
     check_enough_rows,
@@ -339,11 +334,13 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
-        target = resolve_metric(metric)
-        chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
-        resolve_labels(self.labels, target)
+        target = methods.resolve_metric(metric)
+        chosen = _checks.choice(
+            "method", methods.resolve_method(method, target), ("exact", "plugin")
+        )
+        methods.resolve_labels(self.labels, target)
         found = METHODS[chosen](self.bins(target_prior), target)
-        warn_if_one_class(found, self.labels)
+        methods.warn_if_one_class(found, self.labels)
         return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
