@@ -342,7 +342,8 @@ def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array
         if (np.diff(theta) <= 0).any():
             return math.inf
         every = tuple(with_absent(theta, present).tolist())
-        return OrdinalLogitLoss(n_classes=len(present), thresholds=every).value(rows)[0] / weight
+        found = OrdinalLogitLoss(n_classes=len(present), thresholds=every)
+        return found.value(rows)[0] / float(weight)
 
     def slope_and_matrix(theta: Array) -> tuple[Array, Array]:
         sums = rows.total(threshold_sums(parts, theta, spare))

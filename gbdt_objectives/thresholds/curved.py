@@ -8,7 +8,7 @@ a pool, the normal quantile of its mid-rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,23 +35,12 @@ Fit = Callable[[Array, Array], Array]
 """m of each pool from the weight N and weighted position S of the rows to fit, (P,) each."""
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """m as a polygon through the pools' mean scores."""
-
-    s: Array
-    m: Array
-
-    def score(self, m: ArrayLike) -> Array:
-        """Where the curve takes the value m; -inf or +inf where it never does."""
-        t = np.asarray(m, np.float64)
-        above = np.searchsorted(self.m, t, side="left")
-        found = np.where(above == 0, -np.inf, np.inf)
-        inside = (above > 0) & (above < len(self.m))
-        i = above[inside]
-        share = (t[inside] - self.m[i - 1]) / (self.m[i] - self.m[i - 1])
-        found[inside] = self.s[i - 1] + share * (self.s[i] - self.s[i - 1])
-        return found
+def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
+    """Where the polygon m through the pools' mean scores s takes the value; -inf or +inf where it
+    never does."""
+    t = np.asarray(value, np.float64)
+    found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
+    return np.where(t > m[0], found, -np.inf)
 
 
 def curved_thresholds(rows: ScoredRows) -> Array:
@@ -69,7 +58,7 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     m = fits[fit - 1](W, T)
     mean = W @ m / W.sum()
     R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
-    return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
+    return iterate_thresholds(label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0)))
 
 
 def curve_rises(curve: LabelCurve) -> bool:

@@ -8,9 +8,8 @@ F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,11 +86,12 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    return iterate_thresholds(curve, fit_bounded_line(curve, starts), R)
+    return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
 
-def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
-    """Thresholds where m passes t_c, equally spaced on a line, with R iterated.
+def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
+    """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
+    the scores at which m takes some values.
 
     R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win.
     """
@@ -100,7 +100,7 @@ def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
     met: dict[float, Array] = {}
     seen: set[float] = set()
     for _ in range(50):
-        thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
+        thresholds = score((c - 0.5) * (1 - R) + R * mu)
         lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
         met.setdefault(lower, thresholds)
         if lower >= 1 or lower in seen:  # no spread left, or a cycle
@@ -108,14 +108,6 @@ def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
         seen.add(lower)
         R = lower
     return met[min(met)]
-
-
-class Rising(Protocol):
-    """An estimate m of E[y|score] that rises."""
-
-    def score(self, m: ArrayLike) -> Array:
-        """Scores at which the estimate takes these values."""
-        ...
 
 
 NARROWEST = 1e-9
