@@ -81,25 +81,20 @@ class ThresholdCrossValidation:
         method, other : str
             Two of ``methods``.
         """
-        i, j = (
-            self.methods.index(_checks.choice(name, value, self.methods))
-            for name, value in (("method", method), ("other", other))
-        )
-        better = self.fold_score[i] - self.fold_score[j]
-        if not self.greater_is_better:
-            better = -better
+        named = {"method": method, "other": other}.items()
+        i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
+        better = (self.fold_score[i] - self.fold_score[j]) * (1 if self.greater_is_better else -1)
         return float(better.mean()), float(better.std(ddof=1) / math.sqrt(len(better)))
 
     @property
     def best(self) -> str:
         """The first method, unless others are better by over one standard error: then the best."""
-        first = self.methods[0]
-        gains = {first: 0.0}
-        for method in self.methods[1:]:
-            gain, error = self.difference(method, first)
-            if gain > error:
-                gains[method] = gain
-        return max(gains, key=lambda method: gains[method])
+
+        def gain(method: str) -> float:
+            mean, error = self.difference(method, self.methods[0])
+            return mean if mean > error else 0.0
+
+        return max(self.methods, key=gain)
 
     def __repr__(self) -> str:
         rows = [("method", "score", "fold mean +- sd", "in-sample", "thresholds")]
@@ -145,16 +140,14 @@ def cross_validate_thresholds(
         Out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
         Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
-        same folds and resamples. None: "plugin" for QWK, "exact" for every other known metric,
-        "nelder-mead" for a function.
+        same folds and resamples.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; stratified group folds with
         ``groups``. Every row must be held out exactly once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional
-        All classes in order. None: the integers from min to max of ``y_true``, or the order of an
-        ordered pandas Categorical.
+        All classes in order; None as in ``optimize_thresholds``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional

@@ -24,14 +24,9 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log"]
 
 STYLES = (
-    (BLUE, "o"),
-    (ORANGE, "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("black", "X"),
-    ("#56B4E9", "P"),
-    ("#E69F00", "h"),
-)
+    (BLUE, "o"), (ORANGE, "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("black", "X"),
+    ("#56B4E9", "P"), ("#E69F00", "h"),
+)  # fmt: skip
 """Colours of Okabe and Ito, and markers, one pair per model."""
 GROUPS = 1000
 """Groups of rows of similar prediction, for the isotonic fit, if more predictions differ."""
@@ -127,8 +122,7 @@ class ReliabilityDisplay(Display):
                     "that begin with an underscore: rename it"
                 )
         _checks.choice("scale", scale, ("linear", "log"))
-        self.curves = curves
-        self.scale = scale
+        self.curves, self.scale = curves, scale
 
     @classmethod
     def from_predictions(
@@ -157,8 +151,8 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Labels 0 and 1, both occurring.
+        y_true, sample_weight : array-like of shape (n,)
+            Labels 0 and 1, both occurring, and weights >= 0, or None for all ones.
         probability : array-like of shape (n,), or a mapping of names to such
             Probabilities of label 1, from one model or from each of several.
         n_bins : int from 1 to 1,000,000, optional
@@ -171,11 +165,8 @@ class ReliabilityDisplay(Display):
             Scale of both axes.
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
         ax : matplotlib Axes, optional
-            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, as in :meth:`plot`.
 
         Raises
         ------
@@ -232,8 +223,7 @@ class ReliabilityDisplay(Display):
             _name_zeros(ax, list(self.curves.values()))
         ax.set(xscale=self.scale, yscale=self.scale)
         room = (low, 1.15 * high) if self.scale == "log" else (-0.02 * high, 1.02 * high)
-        ax.set(xlim=room, ylim=room)
-        ax.set_ylabel("observed frequency of label 1")
+        ax.set(xlim=room, ylim=room, ylabel="observed frequency of label 1")
         ax.tick_params(labelbottom=False)
         add_legend(ax, title="mean prediction / mean outcome")
         weighted = any(curve.weight is not None for curve in self.curves.values())
@@ -271,7 +261,8 @@ def _curve(
         )
     limits = _band if strategy == "isotonic" else _interval
     w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
-    low, high = limits(found, w1, w0, level)
+    shift = math.log(w1 / w0)
+    low, high = (correct_probability(p, shift=shift) for p in limits(found, w1, w0, level))
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -306,34 +297,32 @@ def _fit(
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit if the predictions are right, a row of label i weighing w_i.
+    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right.
 
-    The fit of rows that all weigh 1, moved by log w1/w0 in log-odds, is that of the weights.
+    Moved by log w1/w0 in log-odds, it is that of rows of label i that weigh w_i.
     """
     from sklearn.isotonic import isotonic_regression
 
-    shift = math.log(w1 / w0)
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
     trials = np.maximum(np.rint(counts), 1).astype(np.int64)
-    p = correct_probability(bins.probability, shift=-shift)
+    p = correct_probability(bins.probability, shift=math.log(w0 / w1))
     drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
     apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
     fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
     fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
     low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
+    return low, high
 
 
 def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Jeffreys' limits, where a row of label i weighs w_i."""
+    """Jeffreys' limits of the frequency among rows that all weigh 1."""
     from scipy.stats import beta
 
     n1, n0 = bins.weight * bins.frequency / w1, bins.weight * (1 - bins.frequency) / w0
     tail = (1 - level) / 2
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
     high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
-    shift = math.log(w1 / w0)
-    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
+    return low, high
 
 
 def _split(ax: Axes) -> Axes:
