@@ -224,29 +224,23 @@ def refuse_predictions(metric: Metric, stack: _boosters.Stack) -> None:
     )
 
 
-@dataclass(frozen=True)
 class XGBoostMetric(RenderedMetric):
     """A metric in the shapes that XGBoost calls and expects."""
 
     library: ClassVar[str] = "xgboost"
 
-    def __call__(
-        self, a: Any, b: Any, sample_weight: ArrayLike | None = None
-    ) -> tuple[str, float] | float:
+    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         stack, metric = _boosters.stack(), self.metric
         _callers.refuse_direction(metric.name, metric.greater_is_better, stack)
         value = self._evaluate(a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 
 
-@dataclass(frozen=True)
 class LightGBMMetric(RenderedMetric):
     """A metric in the shapes that LightGBM calls and expects."""
 
     library: ClassVar[str] = "lightgbm"
 
-    def __call__(
-        self, a: Any, b: Any, sample_weight: ArrayLike | None = None
-    ) -> tuple[str, float, bool]:
+    def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         value = self._evaluate(a, b, sample_weight)
         return self.metric.name, value, self.metric.greater_is_better

@@ -20,7 +20,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._rows import Rows
 from gbdt_objectives._values import carried_labels, same_labels
 from gbdt_objectives.metrics.base import Metric, counted_rows
-from gbdt_objectives.metrics.kappa import kappa_of_classes, warn_undefined
+from gbdt_objectives.metrics.kappa import kappa_of_parts, moments, warn_undefined
 
 MOST_CLASSES = 5000
 """Most classes between the lowest and the highest; their confusion counts are 200 MB."""
@@ -38,10 +38,10 @@ class ClassMetric(Metric):
     - with ``labels``, all classes in ascending order and of any type, both hold classes, as
       they do if ``y_true`` is a pandas Categorical that carries that order;
     - otherwise ``y_true`` holds integers, and ``y_pred`` either integers, which are classes,
-      or floats, which are scores. The class of a score is the nearest label (halves
-      upwards), or class k where ``thresholds[k-1] <= score < thresholds[k]``. Floats that
-      may be either, whole numbers beyond the labels, are refused unless ``label_range``
-      is given.
+      or floats, which are scores. The class of a score is the nearest label in the range (halves
+      upwards), or class k, counted from the lowest label, where
+      ``thresholds[k-1] <= score < thresholds[k]``. Floats that may be either, whole numbers
+      beyond the labels, are refused unless ``label_range`` is given.
 
     Attributes
     ----------
@@ -261,7 +261,8 @@ class QWKMetric(WeightedKappa):
     cost: Cost = field(default="squared", init=False, repr=False)
 
     def of_classes(self, rows: Rows, low: int, high: int) -> float:
-        return kappa_of_classes(rows, low)  # needs no confusion counts
+        # needs no confusion counts
+        return kappa_of_parts(rows.parts(lambda part: moments(part, low)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,11 +396,8 @@ def qwk_metric(
 ) -> ClassMetric:
     """Quadratic weighted kappa, of classes or of scores turned into classes.
 
-    Takes classes, or scores in label units. Without ``thresholds`` the class of a score is
-    the nearest label in the range (halves upwards); with them it is class k (counted from
-    the lowest label) where ``thresholds[k-1] <= score < thresholds[k]``.
-
-    For early stopping prefer :func:`extended_qwk_metric`, which changes with every round.
+    Takes classes, or scores in label units, as :class:`ClassMetric` says. For early stopping
+    prefer :func:`extended_qwk_metric`, which changes with every round.
 
     Parameters
     ----------
@@ -426,8 +424,6 @@ def qwk_metric(
     >>> round(qwk_metric((0, 3))([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7]), 4)
     0.9
     >>> qwk_metric((0, 3), thresholds=[0.5, 1.3, 2.5])([0, 1, 2, 3], [-0.2, 1.1, 1.4, 3.7])
-    1.0
-    >>> qwk_metric()(["low", "high"], ["low", "high"], labels=["low", "mid", "high"])
     1.0
     """
     return QWKMetric(**class_fields(label_range, thresholds))

@@ -137,17 +137,13 @@ def merged(parts: Array) -> Array:
 
 
 def kappa_of_parts(parts: Array) -> float:
-    """1 - F/G = 2 C/G, C the sum of products of deviations: exactly 0 for a constant."""
+    """1 - F/G = 2 C/G of the moments of all parts of the rows, C the sum of products of
+    deviations: exactly 0 for a constant."""
     _, n, y, p, yy, pp, yp = merged(parts).tolist()
     G = yy + pp + n * (y - p) ** 2
     if not G > 0:
         return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
     return float(2 * yp / G)
-
-
-def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """Kappa of classes over everybody's rows; ``origin``, the lowest class, keeps sums small."""
-    return kappa_of_parts(rows.parts(lambda part: moments(part, origin)))
 
 
 def warn_undefined(reason: str) -> float:

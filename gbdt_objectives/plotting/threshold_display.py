@@ -176,14 +176,13 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     low, high = ax.get_xlim()
     letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
-    for name, left, right in zip(
-        axes.short_names(labels, 16), borders[:-1], borders[1:], strict=True
-    ):
+    names, above = axes.short_names(labels, 16), ax.get_xaxis_transform()
+    for name, (left, right) in zip(names, pairwise(borders), strict=True):
         if right - left > letter * (len(name) + 0.5):
-            above = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom"}
-            ax.text((left + right) / 2, 1.01, name, **above)
-    beside = {"transform": ax.transAxes, "ha": "right", "va": "bottom", "color": "0.35"}
-    ax.text(-0.01, 1.01, "predicted:", **beside)
+            middle = (left + right) / 2
+            ax.text(middle, 1.01, name, transform=above, ha="center", va="bottom")
+    beside = ax.transAxes
+    ax.text(-0.01, 1.01, "predicted:", transform=beside, ha="right", va="bottom", color="0.35")
 
 
 def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
@@ -201,9 +200,8 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
             ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
     ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    axes.add_legend(
-        ax, handles=[profiles[k] for k in axes.named(len(cuts))], title="threshold between"
-    )
+    shown = [profiles[k] for k in axes.named(len(cuts))]
+    axes.add_legend(ax, handles=shown, title="threshold between")
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
