@@ -665,19 +665,12 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
     first = 0
     for part in rows.stretches(dtype, EXPRESSION_BYTES):
         at = slice(first, first := first + len(part))
-        found = equations(loss, part, totals)
-        if found is not None:
-            write("gradient", loss, found[0], part, gradient[at])
-            write("hessian", loss, found[1], part, hessian[at])
+        if len(part):
+            named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
+            g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
+            write("gradient", loss, g, part, gradient[at])
+            write("hessian", loss, h, part, hessian[at])
     return gradient, hessian
-
-
-def equations(loss: Loss, part: Rows, totals: Any) -> Both | None:
-    """Gradient and hessian of a stretch of rows, without weights; None if it has no rows."""
-    if not len(part):
-        return None
-    named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
-    return loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
 
 
 def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:

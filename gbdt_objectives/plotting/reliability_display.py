@@ -215,7 +215,9 @@ class ReliabilityDisplay(Display):
             color, marker = STYLES[i % len(STYLES)]
             draw = _draw_fit if curve.isotonic else _draw_bins
             draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
-            _count(counts_ax, curve, edges, color)
+            p = np.clip(curve.probability, edges[0], edges[-1])
+            counts = np.histogram(p, edges, weights=curve.weight)[0]
+            counts_ax.stairs(counts, edges, color=color, lw=1.2)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
         if any(curve.isotonic for curve in self.curves.values()):
             ax.plot([], [], color=GRAY, alpha=BAND, lw=8, label="band if predictions are right")
@@ -391,8 +393,3 @@ def _name_zeros(ax: Axes, curves: list[ReliabilityCurve]) -> None:
         ax.plot([], [], "v", color=GRAY, mfc="none", ms=6, label="no label 1 observed")
     if any((curve.bins.probability == 0).any() for curve in curves):
         ax.plot([], [], "<", color=GRAY, mfc="none", ms=6, label="predicted 0")
-
-
-def _count(ax: Axes, curve: ReliabilityCurve, edges: Array, color: str) -> None:
-    p = np.clip(curve.probability, edges[0], edges[-1])
-    ax.stairs(np.histogram(p, edges, weights=curve.weight)[0], edges, color=color, lw=1.2)

@@ -46,7 +46,9 @@ def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
 def curved_thresholds(rows: ScoredRows) -> Array:
     """Plug-in thresholds on the line, unless a curve predicts held-out classes better."""
     label_curve = rows.label_curve
-    if len(rows.score) < 2 * FOLDS or not curve_rises(label_curve):
+    spread = float(label_curve.score[-1]) - float(label_curve.score[0])
+    can_be_fitted = 0 < spread < np.inf and any(line.rises for line in fit_lines(label_curve))
+    if len(rows.score) < 2 * FOLDS or not can_be_fitted:
         return plugin_thresholds(label_curve)
     s, N, S = pool_folds(rows)
     K = len(rows.labels)
@@ -59,12 +61,6 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     mean = W @ m / W.sum()
     R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
     return iterate_thresholds(label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0)))
-
-
-def curve_rises(curve: LabelCurve) -> bool:
-    """Whether plug-in thresholds can be fitted."""
-    spread = float(curve.score[-1]) - float(curve.score[0])
-    return 0 < spread < np.inf and any(line.rises for line in fit_lines(curve))
 
 
 def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:

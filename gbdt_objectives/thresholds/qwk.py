@@ -177,9 +177,14 @@ def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     about ``COARSE`` pools, the final fit at all of them.
     """
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
-    line = min(
-        (refit_until_stable(coarse, start) for start in starts), key=lambda end: misfit(coarse, end)
-    )
+
+    def misfit(
+        line: Line,
+    ) -> float:  # its sum of squares, up to a constant
+        m = line.position(coarse.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
+        return dot(np.diff(coarse.N), m * m) - 2 * dot(np.diff(coarse.S), m)
+
+    line = min((refit_until_stable(coarse, start) for start in starts), key=misfit)
     i, j = pools_within(curve, line)
     if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
@@ -199,12 +204,6 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
         if not inner.rises:
             return line
         line = inner
-
-
-def misfit(curve: LabelCurve, line: Line) -> float:
-    """Sum of squares that the bounded line leaves, up to a constant."""
-    m = line.position(curve.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
-    return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 
 def pools_within(curve: LabelCurve, line: Line) -> tuple[int, int]:

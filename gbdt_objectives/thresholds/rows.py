@@ -12,14 +12,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
-from gbdt_objectives._checks import (
-    Array,
-    category_order,
-    check_order,
-    positions,
-    shown,
-    whole_numbers,
-)
+from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
 from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
 
@@ -105,13 +98,11 @@ def sort_rows(
     """Checked arrays as rows; rows of weight 0 are left out."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
-    return ScoredRows(
-        score[order],
-        position[order],
-        None if weight is None else weight[order],
-        labels,
-        (order if counted is None else counted[order]) if keep_order else None,
-    )
+    score, position = score[order], position[order]
+    if weight is not None:
+        weight = weight[order]
+    before = order if counted is None else counted[order]
+    return ScoredRows(score, position, weight, labels, before if keep_order else None)
 
 
 def read_columns(
@@ -175,21 +166,11 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
 def consecutive_labels(y_true: ArrayLike) -> Array:
     """min..max of whole numbers, or the order that a pandas Categorical carries."""
     check_column("y_true", y_true)
-    order = category_order("y_true", y_true)
+    order = _checks.category_order("y_true", y_true)
     if order is not None:
         return check_order(order)
     low, high, rows = vectors(whole_range, {"y_true": y_true}).T
-    return labels_between(int(low.min()), int(high.max()), int(rows.sum()))
-
-
-def whole_range(y_true: Any) -> tuple[int, int, int]:
-    """The lowest and the highest label of some rows, and how many rows these are."""
-    y = whole_numbers("y_true", y_true)
-    return int(y.min()), int(y.max()), len(y)
-
-
-def labels_between(low: int, high: int, rows: int) -> Array:
-    """low..high, if so many rows can hold them."""
+    low, high, rows = int(low.min()), int(high.max()), int(rows.sum())
     if high == low:
         raise ValueError(
             f"y_true holds the single class {low}: there must be rows of at least two classes to "
@@ -202,6 +183,12 @@ def labels_between(low: int, high: int, rows: int) -> Array:
             "labels=[...], those that occur, in ascending order"
         )
     return np.arange(low, high + 1)
+
+
+def whole_range(y_true: Any) -> tuple[int, int, int]:
+    """The lowest and the highest label of some rows, and how many rows these are."""
+    y = whole_numbers("y_true", y_true)
+    return int(y.min()), int(y.max()), len(y)
 
 
 def midpoints(labels: Array) -> Array:
