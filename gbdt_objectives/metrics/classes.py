@@ -541,17 +541,12 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
     Notes
     -----
-    It equals scikit-learn's ``fbeta_score(zero_division=nan)``: NaN, with an
-    UndefinedMetricWarning, where there is no positive, true or predicted.
+    It equals scikit-learn's ``fbeta_score(zero_division=nan)``, NaN without any positive.
 
     Examples
     --------
-    >>> from gbdt_objectives import optimize_thresholds
     >>> from gbdt_objectives.metrics import f_beta_metric
-    >>> y, score = [0, 1, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
-    >>> optimize_thresholds(y, score, metric=f_beta_metric(0.5)).round(2)
-    Thresholds([0.45], labels=[0, 1])
-    >>> round(f_beta_metric(1)(y, [0, 1, 1, 1, 1]), 4)
+    >>> round(f_beta_metric(1)([0, 1, 0, 0, 1], [0, 1, 1, 1, 1]), 4)
     0.6667
     """
     beta = _checks.number("beta", beta)
@@ -620,10 +615,9 @@ def threshold_metric(
 
     Notes
     -----
-    For classes they equal scikit-learn's, and are faster. But a metric that is 0/0 is NaN, with
-    scikit-learn's UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true
-    class, and F-beta without any positive, true or predicted, which scikit-learn calls 0. Optimal
-    thresholds for Matthews' coefficient are exact for two classes only.
+    For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
+    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
+    without any positive, true or predicted, which scikit-learn calls 0.
 
     References
     ----------
@@ -635,10 +629,8 @@ def threshold_metric(
     >>> round(threshold_metric("qwk")([0, 1, 2, 3], [0, 1, 1, 3]), 4)
     0.9
     >>> mae = threshold_metric("mae", (0, 3))
-    >>> mae.greater_is_better, mae([0, 1, 2, 3], [-0.2, 1.1, 3.2, 2.8])
-    (False, 0.25)
-    >>> mae.exact_method
-    'dynamic program'
+    >>> mae.greater_is_better, mae([0, 1, 2, 3], [-0.2, 1.1, 3.2, 2.8]), mae.exact_method
+    (False, 0.25, 'dynamic program')
     """
     fields = class_fields(label_range, thresholds)
     if isinstance(metric, str) and metric in OTHER_NAMES:

@@ -37,6 +37,9 @@ HOOKS = {
 }  # fmt: skip
 """The methods that a loss may write, and the arguments that each gets by position."""
 
+OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}
+"""Attributes of an objective that have another name in its loss."""
+
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
 Start = float | Array
@@ -227,22 +230,12 @@ class Objective:
         if name.startswith("_") or name == "equations":
             raise AttributeError(name)
         try:
-            return getattr(self.equations, name)
+            return getattr(self.equations, OTHER_NAMES.get(name, name))
         except AttributeError:
             raise AttributeError(f"{self!r} has no attribute {name!r}") from None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Objective:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
-
-    @property
-    def hessian_kind(self) -> HessianKind:
-        kind: HessianKind = self.equations.hessian
-        return kind
-
-    @property
-    def label_domain(self) -> Domain:
-        domain: Domain = self.equations.labels
-        return domain
 
     @property
     def n_classes(self) -> int | None:

@@ -18,6 +18,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Values
+from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
 RowFunction = Callable[[Array, Array], tuple[Any, Any]]
@@ -277,12 +278,13 @@ class MatrixClasses(Values):
         )
 
 
-def label_weights(y: Array, w: Array | None) -> Array:
+def label_weights(rows: Rows) -> Array:
     """The number of different labels, the labels, ascending, and the weight of each, as one vector
     of fixed length, which holds the first ``MOST_LABELS``."""
+    y, w = rows.y, rows.w
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
     whole = low.is_integer() and high - low < MOST_LABELS
-    if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
+    if whole and all(bool((y[at] == np.rint(y[at])).all()) for at in blocks(y)):
         position = np.subtract(y, low).astype(np.intp)
         present = np.flatnonzero(np.bincount(position))
         labels, weights = low + present, np.bincount(position, w)[present]

@@ -19,12 +19,13 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start
-from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
+from gbdt_objectives.objectives.coupled import RatioOfSums, Totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,7 +257,7 @@ def qwk_objective(
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
     if y_true is not None:
-        measure = partial(training_moments, label_range, prior_labels)
+        measure = partial(coupled.measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
         parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
         found = LabelMoments.merged(parts)
         label_range = label_range or coupled.range_between(found.low, found.high)
@@ -316,14 +317,6 @@ class LabelMoments(NamedTuple):
         if not variance > 1e-12 * second:  # more than rounding
             raise coupled.constant_labels(name, mean)
         return mean, variance
-
-
-def training_moments(
-    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any
-) -> LabelMoments:
-    rows = coupled.read_training_labels(y_true, sample_weight)
-    coupled.check_training_labels(rows.y, label_range, prior_labels)
-    return LabelMoments.of(rows)
 
 
 def _check_moments(

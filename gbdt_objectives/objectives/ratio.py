@@ -74,8 +74,7 @@ class RatioLoss(RatioOfSums):
         """Fill in denominator and label range where they are not given."""
         if not self.needs_labels:
             return self
-        parts = rows.parts(lambda part: costs.label_weights(part.y, part.w))
-        labels, weights = costs.merge_label_weights(parts)
+        labels, weights = costs.merge_label_weights(rows.parts(costs.label_weights))
         if isinstance(self.numerator, MatrixCost):
             within = self.numerator.label_range
         else:
@@ -214,8 +213,7 @@ def kappa_objective(
     --------
     >>> from gbdt_objectives.objectives import kappa_objective
     >>> y = [0, 1, 2, 3, 3]
-    >>> obj = kappa_objective("absolute", y)
-    >>> obj.intercept
+    >>> kappa_objective("absolute", y).intercept
     2.0
     >>> missed_top_is_worse = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [9, 6, 3, 0]]
     >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
@@ -251,10 +249,8 @@ def kappa_objective(
     if y_true is None:
         coupled.check_complete(loss, "kappa_objective")
         return Objective(loss)
-    of_matrix = isinstance(numerator, MatrixCost)
-    measure = partial(
-        training_weights, loss.labels, None if of_matrix else label_range, prior_labels
-    )
+    own = None if isinstance(numerator, MatrixCost) else label_range
+    measure = partial(coupled.measure_labels, costs.label_weights, loss.labels, own, prior_labels)
     parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
     labels, weights = costs.merge_label_weights(parts)
     if isinstance(numerator, MatrixCost):
@@ -266,20 +262,6 @@ def kappa_objective(
     loss = replace(loss, label_range=within)
     loss.labels.check("a label of target_prior", prior_labels[pi > 0])
     return Objective(loss)
-
-
-def training_weights(
-    domain: Domain,
-    label_range: LabelRange | None,
-    prior_labels: Array | None,
-    y_true: Any,
-    sample_weight: Any,
-) -> Array:
-    rows = coupled.read_training_labels(y_true, sample_weight)
-    if len(rows):
-        domain.check("y_true", rows.y)
-    coupled.check_training_labels(rows.y, label_range, prior_labels)
-    return costs.label_weights(rows.y, rows.w)
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:

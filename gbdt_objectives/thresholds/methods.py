@@ -46,16 +46,6 @@ WORST = sys.float_info.max
 """The worst loss: finite, as scipy subtracts losses."""
 
 
-def plugin(rows: Scored, metric: Target) -> Array:
-    return plugin_thresholds(rows.label_curve)
-
-
-def curved(rows: Scored, metric: Target) -> Array:
-    """Thresholds for QWK on a curve, if it predicts the class better than the line."""
-    assert isinstance(rows, ScoredRows)
-    return curved_thresholds(rows)
-
-
 def exact(rows: Scored, metric: Target) -> Array:
     """The global optimum of a metric of classes."""
     curve: LabelCurve | ClassCurve
@@ -158,8 +148,8 @@ def search_starts(
 
 
 METHODS: dict[str, Callable[..., Array]] = {
-    "plugin": plugin,
-    "curved": curved,
+    "plugin": lambda rows, metric: plugin_thresholds(rows.label_curve),
+    "curved": lambda rows, metric: curved_thresholds(rows),
     "exact": exact,
     "nelder-mead": nelder_mead,
     "rounding": rounding,
