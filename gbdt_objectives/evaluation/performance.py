@@ -139,9 +139,8 @@ def estimate_performance(
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
     Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
-    is judged by. The usual error of a cross-validated score takes the models as given; nested
-    cross-validation measures how much more the score misses. It trains R K (K+1) / 2 models with K
-    folds and R repeats, 150 by default. With V the naive variance and e_out, e_in, e_cv as
+    is judged by. Nested cross-validation trains R K (K+1) / 2 models with K folds and R repeats,
+    150 by default. With V the naive variance and e_out, e_in, e_cv as
     ``docs/theory/performance.md`` defines them ::
 
         error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
@@ -162,8 +161,7 @@ def estimate_performance(
     cv : int
         Number of stratified, shuffled folds, at least 3.
     n_repeats : int
-        Number of times that folds are drawn, at least 2. More repeats reduce what the draw of
-        the folds adds to the error, not what the rows add.
+        Number of times that folds are drawn, at least 2.
     labels : array-like of shape (K,), optional
         All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional

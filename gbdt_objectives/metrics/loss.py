@@ -179,11 +179,9 @@ def loss_metric(objective: Objective) -> LossMetric:
 
     Raises
     ------
-    ValueError
-        An objective without a loss, or one that holds a value of each training row; when
-        called, labels or margins that the objective refuses.
-    TypeError
-        An argument that is no objective of this package.
+    ValueError, TypeError
+        What is no objective of this package, has no loss, or holds a value of each training row;
+        when called, labels or margins that the objective refuses.
 
     Examples
     --------

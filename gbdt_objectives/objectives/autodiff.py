@@ -289,13 +289,10 @@ def objective_from_loss(
     ------
     ImportError
         If jax is not installed.
-    TypeError
-        If ``loss`` is not callable with three arguments, or not hashable; while training, if jax
-        cannot trace it or it does not return a float.
-    ValueError
-        While training: a loss that is an array or not finite, or ignores the margin or the weights
-        that are given; a gradient that is not finite; hessian="exact" where it is negative or
-        rows depend on each other.
+    ValueError, TypeError
+        A ``loss`` that is not callable with three arguments, or not hashable; while training, one
+        that jax cannot trace, that is no finite number or ignores the margin or the weights; a
+        gradient that is not finite; hessian="exact" where it is negative or rows are coupled.
     RuntimeError
         In a process that was forked after jax was used, as it would hang.
 

@@ -168,12 +168,10 @@ def objective(
 
     Raises
     ------
-    TypeError
-        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
-        hold numbers: encode groups as whole numbers.
-    ValueError
-        If values in ``rows`` are not finite or not for the training rows; while training, if a
-        gradient is not finite or of another shape, or a hessian is negative or zero everywhere.
+    ValueError, TypeError
+        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not hold
+        finite numbers for the training rows; while training, if a gradient is not finite or of
+        another shape, or a hessian is negative or zero everywhere.
 
     Notes
     -----

@@ -202,9 +202,8 @@ def qwk_objective(
     label_range : (float, float), optional
         Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
-        "kappa" is the gradient of the loss, as published. "residual" is that times G/n: it has
-        the units of a residual, as in squared error, so learning rates carry over, and
-        multiplying labels and scores by a constant changes nothing.
+        "kappa" is the gradient of the loss, as published. "residual" is that times G/n, in the
+        units of a residual, so learning rates of squared error carry over.
     clip : bool
         Whether p is clipped to ``label_range``, as published: rows beyond the range get the
         gradient of its edge.
@@ -219,12 +218,10 @@ def qwk_objective(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a
-        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside
-        the range or a ``spread`` that no distribution on the range can have.
-    TypeError
-        Arguments of the wrong kind.
+        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside the range
+        or a ``spread`` that no distribution on it can have; arguments of the wrong kind.
 
     References
     ----------
@@ -237,8 +234,7 @@ def qwk_objective(
     >>> obj = qwk_objective([0, 1, 2, 3, 3])
     >>> obj.intercept, obj.label_range
     (1.8, (0.0, 3.0))
-    >>> gradient, hessian = obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])
-    >>> gradient.round(2)
+    >>> obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])[0].round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
     scale, clip, label_range = coupled.read_options(

@@ -193,11 +193,10 @@ def kappa_objective(
 
     Raises
     ------
-    ValueError
-        A cost that is negative, not square, not 0 for agreement, not finite or for other classes,
-        or that lets one constant prediction cost nothing; labels as in :func:`qwk_objective`.
-    TypeError
-        Arguments of the wrong kind; a function that does not return two arrays.
+    ValueError, TypeError
+        A cost that is negative, not square, not 0 for agreement, not finite, for other classes, or
+        that lets one constant prediction cost nothing; a function that does not return two arrays;
+        what :func:`qwk_objective` refuses.
 
     References
     ----------
@@ -207,7 +206,7 @@ def kappa_objective(
     See Also
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    optimize_thresholds : ``metric=kappa_cost_metric(matrix)`` finds the best classes of any score.
+    kappa_cost_metric : The metric, whose best thresholds ``optimize_thresholds`` finds.
 
     Examples
     --------
@@ -323,15 +322,9 @@ def ratio_objective(
 
     Raises
     ------
-    TypeError
-        An argument that is no function of (y, p); while training, a function that returns no tuple.
-    ValueError
-        While training: values that are not finite, not one a row, or a denominator whose sum is
-        not > 0.
-
-    See Also
-    --------
-    kappa_objective : The ratio whose denominator is what the numerator costs by chance.
+    ValueError, TypeError
+        An argument that is no function of (y, p); while training, a function that returns no tuple,
+        values that are not finite or not one a row, or a denominator whose sum is not > 0.
 
     Examples
     --------

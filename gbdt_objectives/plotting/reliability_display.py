@@ -52,10 +52,8 @@ class ReliabilityCurve:
         isotonic fit, the limits of the fit that right probabilities would have.
     ratio : float
         The ``calibration_ratio``: mean prediction over mean outcome.
-    probability : ndarray of shape (n,)
-        The predictions.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
+    probability, weight : ndarray of shape (n,)
+        The predictions, and the weights of the rows or None.
     isotonic : bool
         Whether the curve is an isotonic fit, with a consistency band.
     """
@@ -73,11 +71,10 @@ class ReliabilityDisplay(Display):
     """Predicted against observed probability of label 1, for one model or several.
 
     Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean prediction and
-    the share of label 1 among them, on a bar that shows the share's confidence limits, separately
-    for each bin. Below is a histogram of the predictions. The legend gives each model's mean
-    prediction over mean outcome, 1 at best. With ``strategy="isotonic"`` the curve is the isotonic
-    fit of the labels to the predictions, and the band around the diagonal is, at each point, where
-    the fit lies if the predictions are right (CORP). Where the curve leaves the band they are not.
+    the share of label 1 among them, on a bar of the share's confidence limits. Below is a histogram
+    of the predictions. The legend gives mean prediction over mean outcome, 1 at best. With
+    ``strategy="isotonic"`` the curve is the isotonic fit of the labels to the predictions, and the
+    band is where it lies, at each point, if the predictions are right (CORP).
 
     Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as open
     triangles, with their upper limit, and predictions of 0 on the left edge. The outermost bars
@@ -102,10 +99,8 @@ class ReliabilityDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from gbdt_objectives.plotting import ReliabilityDisplay
-    >>> y = [0, 0, 1, 0, 1, 1]
-    >>> p = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
-    >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=2)
-    >>> curve = display.curves["predictions"]
+    >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
+    >>> curve = ReliabilityDisplay.from_predictions(y, p, n_bins=2).curves["predictions"]
     >>> curve.bins.frequency.round(4), curve.low.round(4), curve.high.round(4)
     (array([0.3333, 0.6667]), array([0.0387, 0.1767]), array([0.8233, 0.9613]))
     """

@@ -45,10 +45,8 @@ class ThresholdDisplay(Display):
 
     Parameters
     ----------
-    rows : ScoredRows
-        The checked rows, as :meth:`from_predictions` makes them.
-    thresholds : Thresholds of shape (K-1,)
-        Sorted thresholds.
+    rows, thresholds : ScoredRows, Thresholds of shape (K-1,)
+        The checked rows, as :meth:`from_predictions` makes them, and sorted thresholds.
     kind : {"histogram", "profile", "hull"}
         What to draw.
 
@@ -64,8 +62,7 @@ class ThresholdDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from gbdt_objectives.plotting import ThresholdDisplay
-    >>> y = [0, 0, 1, 1, 2, 2]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> ThresholdDisplay.from_predictions(y, score, method="exact").thresholds.round(3)
     Thresholds([0.5, 0.65], labels=[0, 1, 2])
     """

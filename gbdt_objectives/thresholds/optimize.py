@@ -97,12 +97,10 @@ def optimize_thresholds(
 
     Raises
     ------
-    ValueError
-        A single class, fewer rows than classes, labels that are repeated or missing in
-        ``labels``, NaN, bad weights or prior; scores that fall as the class rises
-        ("plugin"); a metric that is not of classes, or that the method cannot optimise.
-    TypeError
-        Arguments of the wrong kind.
+    ValueError, TypeError
+        A single class, fewer rows than classes, labels that are repeated or missing in ``labels``,
+        NaN, bad weights or prior; scores that fall as the class rises ("plugin"); a metric that is
+        not of classes, or that the method cannot optimise; arguments of the wrong kind.
 
     References
     ----------

@@ -175,9 +175,7 @@ class ThresholdStatistics:
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in ``optimize_thresholds``.
-
-            A chunk without rows, or whose weights are all 0, adds nothing.
+            As in ``optimize_thresholds``. A chunk without rows, or of weight 0, adds nothing.
 
         Raises
         ------
