@@ -216,8 +216,11 @@ class ReliabilityDisplay(Display):
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
         if any(curve.isotonic for curve in self.curves.values()):
             ax.plot([], [], color=GRAY, alpha=BAND, lw=8, label="band if predictions are right")
-        if self.scale == "log":
-            _name_zeros(ax, list(self.curves.values()))
+        every = [curve.bins for curve in self.curves.values()]
+        if self.scale == "log" and any((bins.frequency == 0).any() for bins in every):
+            ax.plot([], [], "v", color=GRAY, mfc="none", ms=6, label="no label 1 observed")
+        if self.scale == "log" and any((bins.probability == 0).any() for bins in every):
+            ax.plot([], [], "<", color=GRAY, mfc="none", ms=6, label="predicted 0")
         ax.set(xscale=self.scale, yscale=self.scale)
         room = (low, 1.15 * high) if self.scale == "log" else (-0.02 * high, 1.02 * high)
         ax.set(xlim=room, ylim=room, ylabel="observed frequency of label 1")
@@ -380,11 +383,3 @@ def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, 
 def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
     if len(x):
         ax.plot(x, y, marker, color=color, mfc="none", ms=6, clip_on=False)
-
-
-def _name_zeros(ax: Axes, curves: list[ReliabilityCurve]) -> None:
-    """A line of the legend for the open triangles, if there are any."""
-    if any((curve.bins.frequency == 0).any() for curve in curves):
-        ax.plot([], [], "v", color=GRAY, mfc="none", ms=6, label="no label 1 observed")
-    if any((curve.bins.probability == 0).any() for curve in curves):
-        ax.plot([], [], "<", color=GRAY, mfc="none", ms=6, label="predicted 0")

@@ -16,10 +16,15 @@ from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds
-from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
-from gbdt_objectives.thresholds.rows import ScoredRows, read_scored_rows
+from gbdt_objectives.thresholds.rows import (
+    LabelCurve,
+    ScoredRows,
+    cut_to_threshold,
+    read_scored_rows,
+    threshold_to_cut,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

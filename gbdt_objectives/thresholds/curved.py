@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
-from gbdt_objectives.thresholds.curve import LabelCurve
 from gbdt_objectives.thresholds.qwk import (
     fit_bounded_line,
     fit_lines,
@@ -24,7 +23,7 @@ from gbdt_objectives.thresholds.qwk import (
     moments,
     plugin_thresholds,
 )
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 FOLDS = 10
 

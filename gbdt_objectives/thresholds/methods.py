@@ -21,17 +21,19 @@ from gbdt_objectives.metrics import (
     RatioMetric,
     threshold_metric,
 )
-from gbdt_objectives.thresholds.curve import (
-    Bins,
-    ClassCurve,
-    LabelCurve,
-    cut_to_threshold,
-    threshold_to_cut,
-)
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
 from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plugin_thresholds
-from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
+from gbdt_objectives.thresholds.rows import (
+    Bins,
+    ClassCurve,
+    LabelCurve,
+    ScoredRows,
+    are_rising_numbers,
+    cut_to_threshold,
+    midpoints,
+    threshold_to_cut,
+)
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
@@ -80,10 +82,7 @@ def nelder_mead(
 
     assert isinstance(rows, ScoredRows)
     curve = rows.class_curve
-    if isinstance(metric, ClassMetric):
-        loss = class_metric_loss(curve, metric)
-    else:
-        loss = function_loss(rows, metric)
+    loss = class_loss(curve, metric) if isinstance(metric, ClassMetric) else row_loss(rows, metric)
     runs = [
         minimize(lambda x: loss(np.sort(x)), start, method="Nelder-Mead", options=options)
         for start, options in search_starts(curve, rows.labels, n_starts, random_state)
@@ -92,7 +91,7 @@ def nelder_mead(
     return np.sort(best.x)
 
 
-def class_metric_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
+def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
     """The metric, negated if greater is better, as a function of sorted thresholds."""
     sign = -1 if metric.greater_is_better else 1
 
@@ -103,7 +102,7 @@ def class_metric_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array
     return loss
 
 
-def function_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], float]:
+def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], float]:
     """The negative metric as a function of sorted thresholds; nan is worst.
 
     The function sees the rows in the order in which its user gave them.

@@ -1,7 +1,7 @@
 """The two rules for quadratic weighted kappa: exact and plug-in.
 
 Symbols: y class positions, mu and var their weighted mean and variance, N and S the
-cumulative weight and weighted position of :class:`~.curve.LabelCurve`, W = N[d],
+cumulative weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d],
 F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
+from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072
 ROUNDING = 1e-9

@@ -16,11 +16,10 @@ from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods, rows as _rows
-from gbdt_objectives.thresholds.curve import Bins
 from gbdt_objectives.thresholds.labelled import Thresholds
 from gbdt_objectives.thresholds.methods import METHODS
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
-from gbdt_objectives.thresholds.rows import check_several_classes, class_weights
+from gbdt_objectives.thresholds.rows import Bins, check_several_classes, class_weights
 
 BLOCK = 131_072
 """Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
