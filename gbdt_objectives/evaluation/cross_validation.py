@@ -17,16 +17,8 @@ from gbdt_objectives._folds import held_out_once
 from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.methods import (
-    METHODS,
-    MetricArgument,
-    Target,
-    fit_thresholds,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-    warn_if_one_class,
-)
+from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.methods import METHODS, MetricArgument, Target
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 
@@ -193,27 +185,27 @@ def cross_validate_thresholds(
     >>> result.best, result.fold_score.shape
     ('plugin', (2, 5))
     """
-    target = resolve_metric(metric)
+    target = methods.resolve_metric(metric)
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
-    methods = tuple(resolve_method(name, target) for name in names)
-    if not methods or len(set(methods)) < len(methods):
-        raise ValueError(f"method must name different methods, found {shown(method)}")
+    chosen = tuple(methods.resolve_method(name, target) for name in names)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"method must name different chosen, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
     s, position, w, order = read_columns(
-        y_true, score, resolve_labels(labels, target), sample_weight, target_prior
+        y_true, score, methods.resolve_labels(labels, target), sample_weight, target_prior
     )
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
 
-    thresholds = np.stack([METHODS[name](rows, target) for name in methods])
+    thresholds = np.stack([METHODS[name](rows, target) for name in chosen])
     for found in thresholds:
-        warn_if_one_class(found, order)
-    predicted = np.empty((len(methods), len(y)), np.int64)
-    fold_score = np.empty((len(methods), len(splits)))
+        methods.warn_if_one_class(found, order)
+    predicted = np.empty((len(chosen), len(y)), np.int64)
+    fold_score = np.empty((len(chosen), len(splits)))
     for f, (train, test) in enumerate(splits):
         for side, part in (("training", train), ("held-out", test)):
             if w is not None and not w[part].any():
@@ -222,8 +214,8 @@ def cross_validate_thresholds(
                     "splitter that shuffles"
                 )
         fold = part_of(rows, train, len(y))
-        for i, name in enumerate(methods):
-            cuts = fit_thresholds(name, fold, target)
+        for i, name in enumerate(chosen):
+            cuts = methods.fit_thresholds(name, fold, target)
             predicted[i, test] = np.searchsorted(cuts, s[test], side="right")
             weight = None if w is None else w[test]
             value = score_classes(target, order, y[test], predicted[i, test], weight)
@@ -242,13 +234,13 @@ def cross_validate_thresholds(
         draws = np.empty((n_bootstrap, *thresholds.shape))
         for b in range(n_bootstrap):
             resample = draw_resample(rng, rows, unit, units)
-            draws[b] = [fit_thresholds(name, resample, target) for name in methods]
+            draws[b] = [methods.fit_thresholds(name, resample, target) for name in chosen]
         draws.sort(axis=0)
         # order statistics, since cuts may be infinite; 200 (1 - .9)/2 is 9.999 in floats
         outside = math.floor(n_bootstrap * (1 - level) / 2 + 1e-9)
         interval = np.stack([draws[outside], draws[n_bootstrap - 1 - outside]], axis=1)
     return ThresholdCrossValidation(
-        methods=methods,
+        methods=chosen,
         labels=order,
         greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
         score=np.array([score_classes(target, order, y, p, w) for p in predicted]),

@@ -202,17 +202,17 @@ class Accuracy(RatioMetric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MacroRecall(RatioMetric):
+class MacroRecall(Accuracy):
     """Mean recall of the classes that occur (balanced accuracy)."""
 
     name: ClassVar[str] = "macro_recall"
 
     def ratio_costs(self, class_weight: Array) -> tuple[Array, Array]:
-        F = cost_matrix("zero_one", len(class_weight))
+        F, G = super().ratio_costs(class_weight)
         present = class_weight > 0
         share = class_weight.sum() / present.sum()
         F[present] *= (share / class_weight[present])[:, None]
-        return F, np.ones_like(F)
+        return F, G
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,13 +16,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
-from gbdt_objectives.thresholds.qwk import (
-    fit_bounded_line,
-    fit_lines,
-    iterate_thresholds,
-    moments,
-    plugin_thresholds,
-)
+from gbdt_objectives.thresholds import qwk
+from gbdt_objectives.thresholds.qwk import fit_lines, plugin_thresholds
 from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 FOLDS = 10
@@ -58,8 +53,10 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     W, T = N.sum(axis=0), S.sum(axis=0)
     m = fits[fit - 1](W, T)
     mean = W @ m / W.sum()
-    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
-    return iterate_thresholds(label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0)))
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / qwk.moments(label_curve)[1])
+    return qwk.iterate_thresholds(
+        label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0))
+    )
 
 
 def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:
@@ -88,7 +85,7 @@ def fit_line(s: Array, class_weight: Array) -> Fit:
         starts = [line for line in fit_lines(curve) if line.rises] if len(at) > 1 else []
         if not starts:
             return np.full(len(s), S.sum() / N.sum())
-        line = fit_bounded_line(curve, starts)
+        line = qwk.fit_bounded_line(curve, starts)
         m: Array = line.position(s).clip(0, len(class_weight) - 1)
         return m
 

@@ -18,7 +18,6 @@ from gbdt_objectives.metrics import (
     ClassMetric,
     MatthewsMetric,
     Metric,
-    RatioMetric,
     threshold_metric,
 )
 from gbdt_objectives.thresholds.curved import curved_thresholds
@@ -27,7 +26,6 @@ from gbdt_objectives.thresholds.qwk import exact_cuts, one_class_thresholds, plu
 from gbdt_objectives.thresholds.rows import (
     Bins,
     ClassCurve,
-    LabelCurve,
     ScoredRows,
     are_rising_numbers,
     cut_to_threshold,
@@ -48,21 +46,14 @@ WORST = sys.float_info.max
 """The worst loss: finite, as scipy subtracts losses."""
 
 
-def exact(rows: Scored, metric: Target) -> Array:
+def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
-    curve: LabelCurve | ClassCurve
-    if isinstance(metric, MatthewsMetric):
-        curve = rows.class_curve
-        cuts = best_of_every_cut(curve.C, metric)
-    else:
-        assert isinstance(metric, RatioMetric)
-        if metric.exact_method == "isotonic":
-            curve = rows.label_curve
-            cuts = exact_cuts(curve)
-        else:
-            curve = rows.class_curve
-            cuts = optimal_cuts(curve.C, metric)
-    return cut_to_threshold(curve.low, curve.high, cuts)
+    if metric.exact_method == "isotonic":
+        curve = rows.label_curve
+        return cut_to_threshold(curve.low, curve.high, exact_cuts(curve))
+    best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
+    pools = rows.class_curve
+    return cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
