@@ -253,10 +253,8 @@ class Objective:
     def take(self, positions: ArrayLike) -> Objective:
         """The objective for some of its training rows: itself if it belongs to none.
 
-        Parameters
-        ----------
-        positions : array-like of shape (m,)
-            Whole numbers from 0 to ``rows`` - 1, in the order of the rows to train on.
+        ``positions`` (m,): whole numbers from 0 to ``rows`` - 1, in the order of the rows to train
+        on.
         """
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
@@ -324,17 +322,8 @@ class Objective:
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
     def class_probability(self, margin: ArrayLike) -> Array:
-        """The probability of each class at a margin.
-
-        Parameters
-        ----------
-        margin : array-like of shape (n,), or (n, K) for K outputs
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            float64; each row sums to 1.
-        """
+        """The probability of each class, float64 (n, n_classes), at margins of shape (n,), or
+        (n, K) for K outputs."""
         link: Link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")
@@ -412,9 +401,8 @@ class Objective:
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            If it is on a device, and the objective takes such arrays, margins are sent there.
-        sample_weight : array-like of shape (n,), optional
+        y_true, sample_weight : array-like of shape (n,)
+            If on a device, and the objective takes such arrays, margins are sent there.
         start : float, or array-like of shape (K,) for K outputs
             Added to every margin, so that a booster that starts at 0 trains as if it started there.
 

@@ -512,8 +512,7 @@ def ordinal_logit_objective(
     >>> from gbdt_objectives import ordinal_logit_objective
     >>> y, margin = np.array([0, 0, 1, 1, 2, 2]), np.array([-2.0, 0.0, -1.0, 1.0, 0.0, 2.0])
     >>> obj = ordinal_logit_objective(3)
-    >>> gradient, hessian = obj(y, margin)
-    >>> gradient.round(2)
+    >>> obj(y, margin)[0].round(2)
     array([ 0.26,  0.72, -0.39,  0.39, -0.72, -0.26], dtype=float32)
     >>> obj.fitted(y, margin).class_probability([-2.0, 2.0]).round(2)
     array([[0.74, 0.21, 0.05],

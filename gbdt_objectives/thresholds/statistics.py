@@ -152,10 +152,9 @@ class ThresholdStatistics:
         Examples
         --------
         >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1, 2, 2], score)
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1], [0.1, 0.2, 0.4, 0.6])
         >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
-        (Thresholds([0.2, 0.65], labels=[0, 1, 2]), 0.0)
+        (Thresholds([0.3], labels=[0, 1]), 0.0)
         """
         columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
         order = _rows.consecutive_labels(y_true) if labels is None else check_order(labels)
@@ -281,17 +280,12 @@ class ThresholdStatistics:
 
         Examples
         --------
-        >>> from gbdt_objectives.calibration import reliability_bins
+        >>> from gbdt_objectives.calibration import calibration_ratio
         >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> statistics = ThresholdStatistics.empty([0, 1], max_bins=131_072)
-        >>> for y, p in (([0, 0, 1], [0.1, 0.2, 0.3]), ([0, 1, 1], [0.6, 0.7, 0.8])):
-        ...     statistics = statistics.add(y, p)
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
         >>> y, p, w = statistics.weighted_rows()
-        >>> reliability_bins(y, p, sample_weight=w, n_bins=2)
-        ReliabilityBins: 2 bins
-          weight  probability  frequency
-               3          0.2     0.3333
-               3          0.7     0.6667
+        >>> p.tolist(), calibration_ratio(y, p, sample_weight=w)
+        ([0.25, 0.5, 0.5], 1.0)
         """
         bin_, k = np.nonzero(self.counts)
         return self.labels[k], self.score[bin_], self.counts[bin_, k]
