@@ -62,16 +62,11 @@ class ThresholdCrossValidation:
         return spread
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
-        """How much better ``method`` is than ``other``: mean over the folds, and standard error.
+        """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
         It is paired, since both are scored on the same rows, and positive if ``method`` is better,
         whatever the metric's direction. The standard error treats folds as independent, which is
         not quite true (their training rows overlap).
-
-        Parameters
-        ----------
-        method, other : str
-            Two of ``methods``.
         """
         named = {"method": method, "other": other}.items()
         i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)

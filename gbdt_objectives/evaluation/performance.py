@@ -477,10 +477,8 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
 
 
 def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted], the derivative of the metric by the share of rows of this pair.
-
-    Its mean over the counts is 0. Classes without rows have none.
-    """
+    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
+    mean over the counts is 0. Classes without rows have none."""
     C: Array = counts / counts.sum()
     here = value(C)
     g: Array = np.zeros_like(C)

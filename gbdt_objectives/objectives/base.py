@@ -253,8 +253,7 @@ class Objective:
     def take(self, positions: ArrayLike) -> Objective:
         """The objective for some of its training rows: itself if it belongs to none.
 
-        ``positions`` (m,): whole numbers from 0 to ``rows`` - 1, in the order of the rows to train
-        on.
+        ``positions``: whole numbers from 0 to ``rows`` - 1, (m,), in the order of training.
         """
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self

@@ -307,10 +307,8 @@ def check_few_labels(name: str, K: int) -> None:
 
 
 def merge_label_weights(parts: Array) -> tuple[Array, Array]:
-    """The different labels of all parts of the rows, in ascending order, and the weight of each.
-
-    ``parts`` (m, 2 MOST_LABELS + 1): the :func:`label_weights` of each.
-    """
+    """The different labels of all rows, in ascending order, and the weight of each, given the
+    :func:`label_weights` of each part."""
     own = np.arange(MOST_LABELS) < parts[:, :1]  # the rest is padding
     labels, at = np.unique(parts[:, 1 : 1 + MOST_LABELS][own], return_inverse=True)
     check_few_labels("y_true", max(len(labels), int(parts[:, 0].max())))

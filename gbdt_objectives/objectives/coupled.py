@@ -93,11 +93,8 @@ def measure_labels(
     y_true: Any,
     sample_weight: Any,
 ) -> Sequence[float] | Array:
-    """What is measured on the training rows that count.
-
-    Raises for a label outside the domain or the range, or that the prior does not name, if these
-    are given.
-    """
+    """What is measured on the training rows that count, if their labels are in the domain, in the
+    range and in the prior that are given."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
     rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])

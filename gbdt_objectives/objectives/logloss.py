@@ -168,11 +168,8 @@ def both_classes(weights: list[float]) -> tuple[float, float]:
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
-    """The constant margin c of least loss for all rows: sum w sigma(c + o) = P.
-
-    The offsets o >= 0 are those of the rows; ``positive`` P and ``negative`` are the weights of the
-    labels of everybody.
-    """
+    """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
+    rows and the weights of everybody's labels, ``positive`` P and ``negative``."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:

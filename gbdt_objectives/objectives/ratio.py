@@ -34,11 +34,8 @@ NAMED: dict[str, RowFunction] = {"squared": costs.SquaredCost(), "absolute": cos
 
 @dataclass(frozen=True, kw_only=True)
 class RatioLoss(RatioOfSums):
-    """The loss n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain
-    it.
-
-    Without ``denominator`` it is what the numerator is expected to be over the training labels.
-    """
+    """The loss n F/G; see :func:`ratio_objective` and :func:`kappa_objective`, which has no
+    ``denominator`` until it is the numerator's expectation over the training labels."""
 
     takes_device_arrays = False
     numerator: RowFunction

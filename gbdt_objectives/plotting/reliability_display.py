@@ -89,8 +89,6 @@ class ReliabilityDisplay(Display):
 
     Attributes
     ----------
-    curves, scale
-        The parameters.
     ax_, counts_ax_, figure_ : matplotlib Axes, Axes, Figure
         The axes of the curves and of the counts, and their figure, after ``plot``.
 

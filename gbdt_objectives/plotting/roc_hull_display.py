@@ -40,8 +40,6 @@ class ROCHullDisplay(Display):
 
     Attributes
     ----------
-    hull, fpr, tpr, kind
-        The parameters.
     ax_, figure_ : matplotlib Axes, Figure
         The axes drawn on, and their figure, after ``plot``.
 

@@ -94,10 +94,8 @@ def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], floa
 
 
 def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], float]:
-    """The negative metric as a function of sorted thresholds; nan is worst.
-
-    The function sees the rows in the order in which its user gave them.
-    """
+    """The negative metric, of rows in the order in which its user gave them, as a function of
+    sorted thresholds; nan is worst."""
     assert rows.order is not None
     as_given = np.argsort(rows.order)
     score = rows.score[as_given]
