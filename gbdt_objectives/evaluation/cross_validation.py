@@ -184,7 +184,7 @@ def cross_validate_thresholds(
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
     chosen = tuple(methods.resolve_method(name, target) for name in names)
     if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"method must name different chosen, found {shown(method)}")
+        raise ValueError(f"method must name different methods, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
