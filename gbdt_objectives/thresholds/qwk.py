@@ -178,9 +178,7 @@ def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
 
-    def misfit(
-        line: Line,
-    ) -> float:  # its sum of squares, up to a constant
+    def misfit(line: Line) -> float:  # sum of squares, up to a constant
         m = line.position(coarse.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
         return dot(np.diff(coarse.N), m * m) - 2 * dot(np.diff(coarse.S), m)
 
