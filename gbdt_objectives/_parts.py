@@ -6,13 +6,13 @@ sums merged as a tree; what that needs is imported when there is such a collecti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gbdt_objectives._checks import is_dask
+from gbdt_objectives._checks import Array, is_dask
 
 T = TypeVar("T")
 
@@ -33,6 +33,15 @@ def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     from gbdt_objectives.distributed.dask._partitions import sum_over_partitions
 
     return sum_over_partitions(*_of_columns(of, columns))
+
+
+def vectors(of: Callable[..., Sequence[float] | Array], columns: Mapping[str, Any]) -> Array:
+    """The vectors ``of(**columns)`` of all parts of the rows, (parts, k); see :func:`total`."""
+    return np.array(total(partial(_listed, of), columns))
+
+
+def _listed(of: Callable[..., T], **columns: Any) -> list[T]:
+    return [of(**columns)]
 
 
 def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:

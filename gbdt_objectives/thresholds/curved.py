@@ -8,7 +8,7 @@ a pool, the normal quantile of its mid-rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +16,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
-from gbdt_objectives.thresholds.curve import LabelCurve
-from gbdt_objectives.thresholds.qwk import (
-    fit_bounded_line,
-    fit_lines,
-    iterate_thresholds,
-    moments,
-    plugin_thresholds,
-)
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds import qwk
+from gbdt_objectives.thresholds.qwk import fit_lines, plugin_thresholds
+from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 FOLDS = 10
 
@@ -35,29 +29,20 @@ Fit = Callable[[Array, Array], Array]
 """m of each pool from the weight N and weighted position S of the rows to fit, (P,) each."""
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """m as a polygon through the pools' mean scores."""
-
-    s: Array
-    m: Array
-
-    def score(self, m: ArrayLike) -> Array:
-        """Where the curve takes the value m; -inf or +inf where it never does."""
-        t = np.asarray(m, np.float64)
-        above = np.searchsorted(self.m, t, side="left")
-        found = np.where(above == 0, -np.inf, np.inf)
-        inside = (above > 0) & (above < len(self.m))
-        i = above[inside]
-        share = (t[inside] - self.m[i - 1]) / (self.m[i] - self.m[i - 1])
-        found[inside] = self.s[i - 1] + share * (self.s[i] - self.s[i - 1])
-        return found
+def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
+    """Where the polygon m through the pools' mean scores s takes the value; -inf or +inf where it
+    never does."""
+    t = np.asarray(value, np.float64)
+    found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
+    return np.where(t > m[0], found, -np.inf)
 
 
 def curved_thresholds(rows: ScoredRows) -> Array:
     """Plug-in thresholds on the line, unless a curve predicts held-out classes better."""
     label_curve = rows.label_curve
-    if len(rows.score) < 2 * FOLDS or not curve_rises(label_curve):
+    spread = float(label_curve.score[-1]) - float(label_curve.score[0])
+    can_be_fitted = 0 < spread < np.inf and any(line.rises for line in fit_lines(label_curve))
+    if len(rows.score) < 2 * FOLDS or not can_be_fitted:
         return plugin_thresholds(label_curve)
     s, N, S = pool_folds(rows)
     K = len(rows.labels)
@@ -68,14 +53,10 @@ def curved_thresholds(rows: ScoredRows) -> Array:
     W, T = N.sum(axis=0), S.sum(axis=0)
     m = fits[fit - 1](W, T)
     mean = W @ m / W.sum()
-    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
-    return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
-
-
-def curve_rises(curve: LabelCurve) -> bool:
-    """Whether plug-in thresholds can be fitted."""
-    spread = float(curve.score[-1]) - float(curve.score[0])
-    return 0 < spread < np.inf and any(line.rises for line in fit_lines(curve))
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / qwk.moments(label_curve)[1])
+    return qwk.iterate_thresholds(
+        label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0))
+    )
 
 
 def pool_folds(rows: ScoredRows) -> tuple[Array, Array, Array]:
@@ -104,7 +85,7 @@ def fit_line(s: Array, class_weight: Array) -> Fit:
         starts = [line for line in fit_lines(curve) if line.rises] if len(at) > 1 else []
         if not starts:
             return np.full(len(s), S.sum() / N.sum())
-        line = fit_bounded_line(curve, starts)
+        line = qwk.fit_bounded_line(curve, starts)
         m: Array = line.position(s).clip(0, len(class_weight) - 1)
         return m
 

@@ -1,23 +1,22 @@
 """The two rules for quadratic weighted kappa: exact and plug-in.
 
 Symbols: y class positions, mu and var their weighted mean and variance, N and S the
-cumulative weight and weighted position of :class:`~.curve.LabelCurve`, W = N[d],
+cumulative weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d],
 F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
+from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072
 ROUNDING = 1e-9
@@ -87,11 +86,12 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    return iterate_thresholds(curve, fit_bounded_line(curve, starts), R)
+    return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
 
-def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
-    """Thresholds where m passes t_c, equally spaced on a line, with R iterated.
+def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
+    """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
+    the scores at which m takes some values.
 
     R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win.
     """
@@ -100,7 +100,7 @@ def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
     met: dict[float, Array] = {}
     seen: set[float] = set()
     for _ in range(50):
-        thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
+        thresholds = score((c - 0.5) * (1 - R) + R * mu)
         lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
         met.setdefault(lower, thresholds)
         if lower >= 1 or lower in seen:  # no spread left, or a cycle
@@ -108,14 +108,6 @@ def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
         seen.add(lower)
         R = lower
     return met[min(met)]
-
-
-class Rising(Protocol):
-    """An estimate m of E[y|score] that rises."""
-
-    def score(self, m: ArrayLike) -> Array:
-        """Scores at which the estimate takes these values."""
-        ...
 
 
 NARROWEST = 1e-9
@@ -185,9 +177,12 @@ def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     about ``COARSE`` pools, the final fit at all of them.
     """
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
-    line = min(
-        (refit_until_stable(coarse, start) for start in starts), key=lambda end: misfit(coarse, end)
-    )
+
+    def misfit(line: Line) -> float:  # sum of squares, up to a constant
+        m = line.position(coarse.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
+        return dot(np.diff(coarse.N), m * m) - 2 * dot(np.diff(coarse.S), m)
+
+    line = min((refit_until_stable(coarse, start) for start in starts), key=misfit)
     i, j = pools_within(curve, line)
     if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
@@ -207,12 +202,6 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
         if not inner.rises:
             return line
         line = inner
-
-
-def misfit(curve: LabelCurve, line: Line) -> float:
-    """Sum of squares that the bounded line leaves, up to a constant."""
-    m = line.position(curve.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
-    return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 
 def pools_within(curve: LabelCurve, line: Line) -> tuple[int, int]:
