@@ -10,8 +10,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array, RandomState, shown
 
-Split = tuple[Array, Array]
-"""Row numbers to train on and to hold out."""
+Split = tuple[Array, Array]  # row numbers to train on and to hold out
 
 
 def held_out_once(

@@ -15,8 +15,7 @@ from gbdt_objectives._checks import Array, shown
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Reader = Callable[[str, Any], Any]
-"""Name and value of a key to the checked value, or ValueError."""
+Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
 
 
 class SavedAsJSON:

@@ -7,8 +7,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 
-POOLS = 2000
-"""Pools that curves are fitted on: finer than any curve here can follow."""
+POOLS = 2000  # pools that curves are fitted on: finer than any curve here can follow
 
 KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
 """Shares of rows below the knots of splines (Harrell 2015, table 2.3); two make a straight line."""

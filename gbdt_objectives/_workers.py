@@ -30,16 +30,13 @@ Reduce = Callable[[Array], Array]
 HEAD = 4
 """1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
 
-ROOM = 28
-"""Number of values in the first message, whose length is the same on all workers."""
+ROOM = 28  # number of values in the first message, whose length is the same on all workers
 
-TEXT = 1000
-"""Number of bytes that a worker may say about an error."""
+TEXT = 1000  # number of bytes that a worker may say about an error
 
 SCALARS = (bool, int, float, str)
 
-MOST_HELD = 1000
-"""Most elements of a list that describes an objective; a longer one may be of rows."""
+MOST_HELD = 1000  # most elements of a list that describes an objective; a longer one may be of rows
 
 __all__ = ["WorkersDisagree"]
 
@@ -181,6 +178,20 @@ def all_gather(values: ArrayLike) -> Array:
     return all_sum(table)
 
 
+def gather_text(text: str) -> list[str]:
+    """The text of every worker, up to TEXT bytes of it."""
+    return _read_text(all_gather(_as_bytes(text)))
+
+
+def _as_bytes(text: str) -> Array:
+    said = text.encode(errors="replace")[:TEXT].ljust(TEXT, b"\0")
+    return np.frombuffer(said, np.uint8).astype(np.float64)
+
+
+def _read_text(rows: Array) -> list[str]:
+    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows.astype(np.uint8)]
+
+
 def settle() -> None:
     """Note that the last message of a call was sent: from here on workers go on alone."""
     if _here.call is not None:
@@ -275,10 +286,8 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     from xgboost import collective
 
     table = np.zeros((collective.get_world_size(), TEXT))
-    said = text.encode(errors="replace")[:TEXT]
-    table[collective.get_rank(), : len(said)] = np.frombuffer(said, np.uint8)
-    rows = reduce(table.ravel()).reshape(table.shape).astype(np.uint8)
-    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows]
+    table[collective.get_rank()] = _as_bytes(text)
+    return _read_text(reduce(table.ravel()).reshape(table.shape))
 
 
 def _collective_sum(values: Array) -> Array:

@@ -19,8 +19,7 @@ LARGEST_WEIGHT = 1e30
 LEAST_WEIGHT = 1e-100
 """Least value of the largest weight: products of two such weights are still a float64."""
 
-LONGEST_SHOWN = 120
-"""Characters of a user's value in a message."""
+LONGEST_SHOWN = 120  # characters of a user's value in a message
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6

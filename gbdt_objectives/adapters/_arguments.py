@@ -47,8 +47,7 @@ ABSENT: Any = None
 class Request:
     """What train or cv of either library is asked for."""
 
-    function: str
-    """train, or cv, which has no ``evals``."""
+    function: str  # train, or cv, which has no ``evals``
     params: Mapping[str, Any]
     data: Any
     num_boost_round: int
@@ -56,8 +55,7 @@ class Request:
     metric: Metric | None
     evals: Sequence[tuple[Any, str]]
     early_stopping_rounds: int | None
-    others: dict[str, Any]
-    """Further arguments, which go on to the library."""
+    others: dict[str, Any]  # further arguments, which go on to the library
 
 
 def check_arguments(

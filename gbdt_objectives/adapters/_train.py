@@ -22,14 +22,11 @@ from gbdt_objectives.objectives.base import Start
 class Library:
     """What differs between XGBoost and LightGBM in train and cv."""
 
-    data: type
-    """Its class of data sets."""
-    instead: Mapping[str, str]
-    """Other libraries' arguments of train, and what to write."""
+    data: type  # its class of data sets
+    instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
     stops: Any
     """The class that stops early; its ``data`` names the set it looks at, None for the last."""
-    stop: Callable[[Metric, int], Any]
-    """A callback of ours that stops after so many rounds."""
+    stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
     direct: Callable[[Sequence[Any], Metric], list[Any]]
     """The user's callbacks, with early stopping on the metric."""
     check: Callable[[Request, Mapping[str, Any], Sequence[Any]], None]

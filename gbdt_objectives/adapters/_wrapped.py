@@ -18,8 +18,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.objectives.ratio import RatioLoss
 
-Data = tuple[Any, Array, "Array | None"]
-"""X, y and weights of some rows."""
+Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
 
 DEFAULTS = {
     "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},

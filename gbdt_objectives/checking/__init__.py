@@ -42,8 +42,7 @@ __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_
 
 __getattr__, __dir__ = room(__name__, __all__)
 
-LONGEST_ERROR = 300
-"""Most characters that are shown of an error that the objective raises."""
+LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
 
 def check_objective(

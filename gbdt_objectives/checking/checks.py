@@ -22,14 +22,11 @@ from gbdt_objectives.checking.report import Failure, Skipped
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 
-LEAVES = 40
-"""Number of random leaves whose steps are tried."""
+LEAVES = 40  # number of random leaves whose steps are tried
 
-NEGLIGIBLE = 1e-12
-"""Share of the largest gradient, below which a gradient moves no leaf."""
+NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
 
-LEAF_ROWS = 20
-"""Rows of a small leaf: LightGBM's default min_data_in_leaf."""
+LEAF_ROWS = 20  # rows of a small leaf: LightGBM's default min_data_in_leaf
 
 
 def check_returned(probe: Probe) -> None:

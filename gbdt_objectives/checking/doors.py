@@ -27,8 +27,7 @@ CLOSE = 1e-3
 FLOAT32 = 1e-4
 """Tolerance between the predictions of two doors: XGBoost adds up and transforms in float32."""
 
-STEPS = 200
-"""Number of half steps of Newton's method towards the best margins of several outputs."""
+STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
 
 SHARES = (0.2, 0.6)
 """Shares of label 1 whose best margin is looked for, where a label alone has none."""

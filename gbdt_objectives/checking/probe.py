@@ -24,8 +24,7 @@ from gbdt_objectives.objectives.function import LossFunction
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 
-ROWS = 60
-"""Number of rows that are tried: few enough to perturb one at a time."""
+ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
 
 OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
 """Labels that are tried as well if the objective does not say which it is for."""

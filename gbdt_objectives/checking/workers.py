@@ -16,14 +16,11 @@ from gbdt_objectives.checking.report import Failure, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
-Found = tuple[float, Array]
-"""Mean loss, and gradient of the rows at hand."""
+Found = tuple[float, Array]  # mean loss, and gradient of the rows at hand
 
-PARTS = np.split(np.arange(ROWS), [ROWS // 3])
-"""The rows of each worker, in parts of unlike size."""
+PARTS = np.split(np.arange(ROWS), [ROWS // 3])  # the rows of each worker, in parts of unlike size
 
-CLOSE = 1e-6
-"""Relative tolerance of sums, which are float64."""
+CLOSE = 1e-6  # relative tolerance of sums, which are float64
 
 COUPLED = (
     "the gradient of a row depends on other rows: several workers refuse to train on it; for them "

@@ -35,7 +35,7 @@ from gbdt_objectives._workers import some_rows
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, prediction, start_measured
+from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -294,14 +294,9 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     named = LOGIT if objective.link.n_classes else IDENTITY
     if continues({"base_score": base_score}, earlier, objective, named):
         return StartedObjective(objective, None), earlier
-    if _get(estimator, "base_margin_col"):
-        if base_score is not None:
-            raise ValueError(
-                "base_score and base_margin_col are both given: XGBoost would ignore the first; "
-                "leave one of them out"
-            )
-        return StartedObjective(objective, None), {"base_score": prediction(0.0, named)}
-    return start_measured(_measured(objective, estimator, dataset), base_score, named)
+    in_rows = _get(estimator, "base_margin_col")
+    measured = objective if in_rows else _measured(objective, estimator, dataset)
+    return start_at(measured, base_score, named, base_margin=in_rows, its_name="base_margin_col")
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

@@ -249,42 +249,51 @@ def place(
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
     _arguments.check_same_starts("base_margin", {**has, first: has_margin})
     own_start = margins[first] if has_margin else None
-    label_weight, base_score = _checks.label_weight(matrices[first]), params.get("base_score")
-    return start_at(objective, label_weight, own_start, base_score, objective.link)
+    return start_at(
+        objective, params.get("base_score"), objective.link,
+        label_weight=_checks.label_weight(matrices[first]), base_margin=own_start,
+    )  # fmt: skip
 
 
 def start_at(
     objective: Objective,
-    label_weight: tuple[Any, Any],
-    base_margin: Any,
     base_score: Any,
     named: Link,
+    *,
+    earlier: bool = False,
+    label_weight: tuple[Any, Any] | None = None,
+    base_margin: Any = None,
+    its_name: str = "base_margin",
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The objective, measured on the labels, and the base_score to start at.
 
     ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
-    ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
+    ``named``, the link by whose name XGBoost trains: its estimators have one of their own. Without
+    ``label_weight`` the objective was measured elsewhere, and a start of each row was read there:
+    ``base_margin`` says that there is one; ``earlier``, that the training continues a model.
     """
+    outputs = objective.outputs
+    if earlier:
+        return StartedObjective(objective, None), {}
     if base_margin is not None:
-        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
-        return start_at_margins(objective, starts, base_score, named)
-    if objective.outputs == 1:
-        objective = objective.measured(*label_weight)
-    return start_measured(objective, base_score, named)
-
-
-def start_measured(
-    objective: Objective, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """What :func:`start_at` returns, for an objective that has been measured on the labels. One
-    with several outputs may be measured later."""
-    if objective.outputs > 1:
         if base_score is not None:
             raise ValueError(
-                f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
+                f"base_score and {its_name} are both given: XGBoost would ignore the first; leave "
+                "one of them out"
+            )
+        rows = None if label_weight is None else len(label_weight[0])
+        starts = None if rows is None else read_base_margin(base_margin, rows, outputs)
+        zero = prediction(0.0, named) if outputs == 1 else 0.0
+        return StartedObjective(objective, starts), {"base_score": zero}
+    if outputs > 1:  # measured in the first round
+        if base_score is not None:
+            raise ValueError(
+                f"base_score is given, but {objective!r} has {outputs} outputs, each "
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
+    if label_weight is not None:
+        objective = objective.measured(*label_weight)
     if base_score is None:
         start = float(start_margin(objective))
     else:
@@ -293,20 +302,6 @@ def start_measured(
                 base_score = float(base_score)
         start = margin(_checks.number("base_score", base_score), objective)
     return StartedObjective(objective, start), {"base_score": prediction(start, named)}
-
-
-def start_at_margins(
-    objective: Objective, starts: Array | None, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """What :func:`start_at` returns where each row has a start; ``starts`` is None if they were
-    read elsewhere."""
-    if base_score is not None:
-        raise ValueError(
-            "base_score and base_margin are both given: XGBoost would ignore the first; leave "
-            "one of them out"
-        )
-    zero = prediction(0.0, named) if objective.outputs == 1 else 0.0
-    return StartedObjective(objective, starts), {"base_score": zero}
 
 
 def read_base_margin(values: Any, rows: int, outputs: int) -> Array:

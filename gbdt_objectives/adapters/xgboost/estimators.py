@@ -107,9 +107,10 @@ class Fitting(_estimators.Fitting):
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         if self.continues(objective):
             return StartedObjective(objective, None)
-        base_margin, base_score = self.given.get("base_margin"), self.estimator.base_score
-        named = self.named(objective)
-        started, start = _train.start_at(objective, (y, w), base_margin, base_score, named)
+        started, start = _train.start_at(
+            objective, self.estimator.base_score, self.named(objective),
+            label_weight=(y, w), base_margin=self.given.get("base_margin"),
+        )  # fmt: skip
         self.parameters |= start
         return started
 

@@ -21,8 +21,7 @@ SHIFTABLE_OBJECTIVES = (
 )  # fmt: skip
 """Their margins are label units or log-odds."""
 
-LEAST_PROBABILITY = 1e-6
-"""XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
+LEAST_PROBABILITY = 1e-6  # XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:

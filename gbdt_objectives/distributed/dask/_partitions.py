@@ -16,8 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import is_dask
 from gbdt_objectives._workers import some_rows
 
-FAN_IN = 4
-"""Statistics that one task merges, and holds at the same time."""
+FAN_IN = 4  # statistics that one task merges, and holds at the same time
 
 T = TypeVar("T")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +19,11 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._links import Link
+from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
+from gbdt_objectives.adapters._start import start_margin
 from gbdt_objectives.adapters._stopping import warn_if_few
 from gbdt_objectives.adapters._train import find_callbacks
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
@@ -120,13 +122,15 @@ def train(
     earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
-        base_score = params.get("base_score")
-        started, base_score = start(measured, earlier, has_margin, base_score, objective.link)
+        started, begin = on_one_machine.start_at(
+            measured, params.get("base_score"), objective.link,
+            earlier=earlier, base_margin=has_margin or None,
+        )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
         on_workers = partial(xgb_dask.train, client)
         trained = on_one_machine.run(
-            request, [interruptible, *callbacks], started, base_score, on_workers
+            request, [interruptible, *callbacks], started, begin, on_workers
         )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
@@ -142,17 +146,20 @@ def find_client(client: distributed.Client | None) -> distributed.Client:
     """The client given, or the current one; it must not be asynchronous."""
     if client is None:
         client = distributed.get_client()
+    check_client(client, "train(client, params, data, ...)")
+    return client
+
+
+def check_client(client: object, call: str) -> None:
     if not isinstance(client, distributed.Client):
         raise TypeError(
-            f"client must be a distributed.Client, found {_checks.shown(client)}: write "
-            "train(client, params, data, ...)"
+            f"client must be a distributed.Client, found {_checks.shown(client)}: write {call}"
         )
     if client.asynchronous:
         raise TypeError(
             "client is asynchronous, but training waits: pass Client(address), or call it by "
             "asyncio.to_thread with such a client"
         )
-    return client
 
 
 def check_not_by_row(objective: Objective) -> None:
@@ -181,18 +188,6 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
             f"timeout is {timeout} and that of coll_cfg {config.timeout}: set timeout= only"
         )
     return {"coll_cfg": replace(config, timeout=timeout)}
-
-
-def start(
-    measured: Objective, earlier: bool, has_margin: bool, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective as workers call it, and the base_score to start at, in the unit of ``named``,
-    the link by whose name they train."""
-    if earlier:
-        return StartedObjective(measured, None), {}
-    if has_margin:
-        return on_one_machine.start_at_margins(measured, None, base_score, named)
-    return on_one_machine.start_measured(measured, base_score, named)
 
 
 class Part(NamedTuple):
@@ -308,8 +303,7 @@ def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
     return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
 
 
-_interrupted: set[str] = set()
-"""On a worker: the trainings that nobody waits for any more."""
+_interrupted: set[str] = set()  # on a worker: the trainings that nobody waits for any more
 
 
 def interrupt(token: str) -> None:
@@ -389,3 +383,99 @@ def find_lost(
         for address, tasks in stacks.items()
         if address in needed and any("xgboost" in "".join(s) for s in tasks.values())
     }
+
+
+ATTRIBUTE = "gbdt_objectives_fitted"
+
+
+def fitted_objective(
+    client: distributed.Client | None,
+    objective: Objective,
+    booster: xgb.Booster,
+    data: xgb_dask.DaskDMatrix,
+    *,
+    timeout: int = TIMEOUT,
+) -> Objective:
+    """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
+
+    An objective such as ``ordinal_logit_objective(K)`` fits thresholds to the margins of the
+    training rows. After that its ``class_probability(margin)`` is that of the model. The drop-in
+    ``DaskXGBClassifier`` does it by itself.
+
+    Parameters
+    ----------
+    client, timeout
+        They mean the same as in :func:`train`.
+    objective : Objective
+        The one that the booster was trained on.
+    booster : xgboost.Booster
+        What :func:`train` returned.
+    data : xgboost.dask.DaskDMatrix
+        The training data.
+
+    Returns
+    -------
+    Objective
+        The objective with what it fits held fixed; itself if it fits nothing.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        Whatever :func:`train` raises.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from distributed import Client
+    >>> from xgboost.dask import DaskDMatrix
+    >>> from gbdt_objectives import ordinal_logit_objective
+    >>> from gbdt_objectives.distributed.dask import fitted_objective, train
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6])
+    >>> objective = ordinal_logit_objective(3)
+    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+    ...             dashboard_address=":0") as client:
+    ...     data = DaskDMatrix(client, da.from_array(X, (250, 3)), da.from_array(y, 250))
+    ...     booster = train(client, {"max_depth": 2}, data, 20, objective=objective)
+    ...     objective = fitted_objective(client, objective, booster, data)
+    >>> margin = booster.inplace_predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])
+    >>> objective.class_probability(margin).argmax(axis=1)
+    array([0, 2])
+    """
+    client = find_client(client)
+    _arguments.check_is_objective(objective)
+    _arguments.check_booster(booster, xgb.Booster, "get_booster()")
+    _arguments.check_data("data", data, xgb_dask.DaskDMatrix)
+    config = find_config(timeout, None)
+    if not objective.fits_margins:
+        return objective
+    fitting = Fitting(objective)
+    with explained(client, workers_of(data), timeout) as interruptible:
+        params = on_one_machine.as_custom({"max_depth": 1}, objective)
+        trained = xgb_dask.train(
+            client, params, data, 1, obj=fitting, xgb_model=booster,
+            callbacks=[interruptible, fitting], verbose_eval=False, **config,
+        )  # fmt: skip
+    fitted: Objective = pickle.loads(base64.b64decode(trained["booster"].attr(ATTRIBUTE)))
+    return fitted
+
+
+class Fitting(xgb.callback.TrainingCallback):
+    """Objective and callback of one more round, which starts at the model's own margins: the
+    objective is fitted to them, and the callback brings it back."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.objective = objective
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        y, w = _checks.label_weight(data)
+        with _workers.together(self.objective):
+            self.objective = self.objective.fitted(y, margin, w)
+            _workers.agree()
+        return np.zeros_like(margin), np.ones_like(margin)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        found = base64.b64encode(pickle.dumps(self.objective)).decode()
+        model.set_attr(**{ATTRIBUTE: found})
+        return False

@@ -17,8 +17,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._start import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
+from gbdt_objectives.adapters.xgboost._train import start_at
 from gbdt_objectives.distributed.dask import _train
-from gbdt_objectives.distributed.dask._fitted import fitted_objective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
@@ -46,9 +46,10 @@ class _Fitting(estimators.Fitting):
                 return estimator
             earlier, own_margin = self.continues(objective), given.get("base_margin")
             measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-            base_score, named = estimator.base_score, self.named(objective)
-            has_margin = own_margin is not None
-            started, begin = _train.start(measured, earlier, has_margin, base_score, named)
+            started, begin = start_at(
+                measured, estimator.base_score, self.named(objective),
+                earlier=earlier, base_margin=own_margin,
+            )  # fmt: skip
             intercept: Start = 0.0
             if started.shifts:  # several outputs start at the intercept in each row
                 intercept = started.start = start_margin(measured)
@@ -69,7 +70,7 @@ class _Fitting(estimators.Fitting):
                     client, given["X"], given["y"], weight=given.get("sample_weight"),
                     base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
                 )  # fmt: skip
-                estimator.objective_ = fitted_objective(
+                estimator.objective_ = _train.fitted_objective(
                     client, measured, estimator.get_booster(), data, timeout=timeout
                 )
         return estimator
