@@ -82,7 +82,10 @@ class Fitting:
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
-        self.metrics = read_metrics(asked, estimator, classifier=self.is_classifier)
+        self.metrics = [
+            read_metric(one, estimator, classifier=self.is_classifier)
+            for one in (asked if isinstance(asked, list | tuple | set) else [asked])
+        ]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
@@ -437,14 +440,8 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
-def read_metrics(value: object, estimator: Any, *, classifier: bool) -> list[Any]:
-    """``eval_metric`` as a list, with a Metric for each of ours, rendered or not."""
-    metrics = list(value) if isinstance(value, list | tuple | set) else [value]
-    return [_read_metric(metric, estimator, classifier=classifier) for metric in metrics]
-
-
-def _read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
-    """A Metric if it is one of ours; raise if its input would be wrong."""
+def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
+    """A Metric if it is one of ours, rendered or not; raise if its input would be wrong."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
         raise TypeError(

@@ -32,6 +32,26 @@ def start_of_rows(objective: Objective, rows: int) -> Array:
     return np.full(rows if objective.outputs == 1 else (rows, objective.outputs), start)
 
 
+def read_starts(
+    name: str, values: Any, outputs: int, rows: int | None = None, order: Any = "C"
+) -> Array:
+    """The start of each row, (n,) or (n, K), from what may be flat, in this order."""
+    if outputs == 1:
+        starts = _checks.vector(name, values)
+        if rows is not None:
+            _checks.same_length(name, starts, "the labels", rows)
+        return starts
+    given = _checks.real_array(name, values)
+    _checks.finite(name, given.ravel())
+    n = given.size // outputs if rows is None else rows
+    if given.size != n * outputs or (given.ndim > 1 and given.shape[1] != outputs):
+        raise ValueError(
+            f"{name} must have shape ({'n' if rows is None else n}, {outputs}), a start for each "
+            f"output of the objective, found {given.shape}"
+        )
+    return given.reshape((n, outputs), order=order)
+
+
 class StartedObjective:
     """The objective of one training, bound to its data in the first round.
 

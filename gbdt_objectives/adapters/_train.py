@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from gbdt_objectives.adapters._start import StartedObjective
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
+
+FEW_ROUNDS = 3
+"""A best round among the first few more often means a stop on a plateau than a finished model."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +146,15 @@ class Folds:
 
     def of(self, data: Any) -> StartedObjective:
         return self._of[data]
+
+
+def warn_if_few(best_round: int, seen: int, name: str) -> None:
+    """Warn if the best of many rounds, counted from 0, is among the first few."""
+    if best_round < FEW_ROUNDS <= seen // 3:
+        warnings.warn(
+            f"early stopping keeps {best_round + 1} of {seen} rounds: {name} was best there. If "
+            "the model is not finished, stop on a metric that changes in every round, such as "
+            "loss_metric(objective), or lower the learning rate",
+            UserWarning,
+            stacklevel=2,
+        )

@@ -19,7 +19,7 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
+from gbdt_objectives.adapters._start import StartedObjective, lost_start, read_starts, shift_metric
 from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.lightgbm import parameters, stopping
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
@@ -301,16 +301,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    if outputs == 1:
-        return _checks.vector("init_score", np.asarray(score))
-    values = _checks.real_array("init_score", np.asarray(score))
-    _checks.finite("init_score", values.ravel())
-    if values.size % outputs or (values.ndim > 1 and values.shape[1] != outputs):
-        raise ValueError(
-            f"init_score must have shape (n, {outputs}), a start for each output of the objective, "
-            f"found {values.shape}"
-        )
-    return values.reshape((-1, outputs), order="F")  # if it is flat, one output after the other
+    return read_starts("init_score", np.asarray(score), outputs, order="F")
 
 
 @contextmanager

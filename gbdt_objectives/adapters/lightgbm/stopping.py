@@ -8,15 +8,16 @@ from typing import Any
 import lightgbm as lgb
 
 from gbdt_objectives import _checks
-from gbdt_objectives.adapters._stopping import Patience, warn_if_few
+from gbdt_objectives.adapters._train import warn_if_few
 from gbdt_objectives.metrics import Metric
 
 
 class StopEarly:
     """A callback that stops on ``metric`` of the last set evaluated.
 
-    LightGBM's own stops on any metric of any set, and counts rounds in which a metric of
-    classes has not moved yet.
+    LightGBM's own stops on any metric of any set. And rounded scores are all in one class at
+    first: a metric of classes does not move until some cross a threshold. The rounds before its
+    first move use up no patience. ``min_delta`` is how much better than the best a value must be.
     """
 
     before_iteration = False
@@ -27,15 +28,22 @@ class StopEarly:
         self.order = 30  # after what records and prints; LightGBM ignores one of the class
 
     def __call__(self, env: Any) -> None:
-        if env.iteration == env.begin_iteration:
-            self.patience = Patience(self.rounds, self.metric.greater_is_better, self.min_delta)
-        stops = self.patience.runs_out(self._value(env.evaluation_result_list))
-        best = self.patience.best_round
-        if best == self.patience.seen - 1:
-            self.best = env.evaluation_result_list
+        k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
+        if k == 0:
+            self.first = self.best = value
+            self.best_round = self.last_still = 0
+        if value == self.first and self.last_still == max(k - 1, 0):
+            self.last_still = k
+        gain = value - self.best if self.metric.greater_is_better else self.best - value
+        if gain > self.min_delta:
+            self.best, self.best_round = value, k
+        if self.best_round == k:
+            self.results = env.evaluation_result_list
+        stops = k - max(self.best_round, self.last_still) >= self.rounds
         if stops or env.iteration == env.end_iteration - 1:
-            warn_if_few(best, self.patience.seen, self.metric.name)
-            raise lgb.callback.EarlyStopException(env.begin_iteration + best, self.best)
+            warn_if_few(self.best_round, k + 1, self.metric.name)
+            best = env.begin_iteration + self.best_round
+            raise lgb.callback.EarlyStopException(best, self.results)
 
     def _value(self, results: list[Any]) -> float:
         """The metric's value: a result is (data, metric, value, ...), which cv of old versions

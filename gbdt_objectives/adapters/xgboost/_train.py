@@ -19,7 +19,12 @@ from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
-from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
+from gbdt_objectives.adapters._start import (
+    StartedObjective,
+    read_starts,
+    shift_metric,
+    start_margin,
+)
 from gbdt_objectives.adapters._train import Folds, Library
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
@@ -282,7 +287,7 @@ def start_at(
                 "one of them out"
             )
         rows = None if label_weight is None else len(label_weight[0])
-        starts = None if rows is None else read_base_margin(base_margin, rows, outputs)
+        starts = None if rows is None else read_starts("base_margin", base_margin, outputs, rows)
         zero = prediction(0.0, named) if outputs == 1 else 0.0
         return StartedObjective(objective, starts), {"base_score": zero}
     if outputs > 1:  # measured in the first round
@@ -302,22 +307,6 @@ def start_at(
                 base_score = float(base_score)
         start = margin(_checks.number("base_score", base_score), objective)
     return StartedObjective(objective, start), {"base_score": prediction(start, named)}
-
-
-def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
-    """A start per row, (n,) or (n, K)."""
-    if outputs == 1:
-        own = _checks.vector("base_margin", values)
-        _checks.same_length("base_margin", own, "the labels", rows)
-        return own
-    start = _checks.real_array("base_margin", values)
-    _checks.finite("base_margin", start.ravel())
-    if start.size != rows * outputs:
-        raise ValueError(
-            f"base_margin must have shape ({rows}, {outputs}), a start for each output of the "
-            f"objective, found {start.size} values"
-        )
-    return start.reshape(rows, outputs)  # a DMatrix returns it flat
 
 
 def prediction(start: float, link: Link) -> float:

@@ -10,7 +10,7 @@ import xgboost as xgb
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.adapters._train import warn_if_few
 from gbdt_objectives.metrics import Metric
 
 

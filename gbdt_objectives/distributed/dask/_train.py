@@ -23,9 +23,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._start import start_margin
-from gbdt_objectives.adapters._stopping import warn_if_few
-from gbdt_objectives.adapters._train import find_callbacks
+from gbdt_objectives.adapters._start import read_starts, start_margin
+from gbdt_objectives.adapters._train import find_callbacks, warn_if_few
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
@@ -298,7 +297,7 @@ def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
     margin = matrix.get_float_info("base_margin")
     if objective is not None:
         if margin.size:
-            on_one_machine.read_base_margin(margin, rows, objective.outputs)
+            read_starts("base_margin", margin, objective.outputs, rows)
         of_part(objective, len, matrix)
     return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
 
