@@ -135,11 +135,9 @@ def check_best_round(parameters: dict[str, Any]) -> None:
                 "the two out"
             )
     refuse_parameters(
-        parameters,
-        ("early_stopping_min_delta",),
-        (0,),
+        parameters, ("early_stopping_min_delta",), (0,),
         "but early stopping here counts any improvement: leave it out",
-    )
+    )  # fmt: skip
 
 
 def fit(

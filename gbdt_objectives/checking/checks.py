@@ -497,22 +497,12 @@ def check_scale(probe: Probe) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Probe], str | None]] = {
-    "inputs": check_inputs,
-    "state": check_state,
-    "order of rows": check_row_order,
-    "memory order": check_memory_order,
-    "gradient": check_gradient,
-    "hessian": check_hessian,
-    "sign of hessian": check_sign,
-    "step of a leaf": check_leaf_step,
-    "weights": check_weights,
-    "tails": check_tails,
-    "copies": check_copies,
-    "scale": check_scale,
-    "workers": check_workers,
-    "link": check_link,
-    "predictions": check_predictions,
-}
+    "inputs": check_inputs, "state": check_state, "order of rows": check_row_order,
+    "memory order": check_memory_order, "gradient": check_gradient, "hessian": check_hessian,
+    "sign of hessian": check_sign, "step of a leaf": check_leaf_step, "weights": check_weights,
+    "tails": check_tails, "copies": check_copies, "scale": check_scale, "workers": check_workers,
+    "link": check_link, "predictions": check_predictions,
+}  # fmt: skip
 """The checks by their name in the report, in the order in which they run."""
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")

@@ -184,21 +184,12 @@ def make_probe(
         exact, own, kind = call, None, "undeclared"
         name = getattr(obj, "__qualname__", None) or type(obj).__name__
     return Probe(
-        target=obj,
-        api=api,
-        name=name if len(name) <= 100 else f"{name[:97]}...",
-        call=call,
-        exact=exact,
-        loss=own if loss is None else loss,
-        kind=kind if hessian_kind is None else hessian_kind,
-        scale_free=ours and obj.scale_free,
-        takes_weights=takes,
-        by_row=by_row,
-        y=y,
-        f=f,
-        w=rng.permutation(np.resize(weights, ROWS)),
+        target=obj, api=api, name=name if len(name) <= 100 else f"{name[:97]}...", call=call,
+        exact=exact, loss=own if loss is None else loss,
+        kind=kind if hessian_kind is None else hessian_kind, scale_free=ours and obj.scale_free,
+        takes_weights=takes, by_row=by_row, y=y, f=f, w=rng.permutation(np.resize(weights, ROWS)),
         tails=tails,
-    )
+    )  # fmt: skip
 
 
 def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:

@@ -107,24 +107,19 @@ def run(
         }
     several = _arguments.several_outputs(request.objective)
     return getattr(lgb, request.function)(
-        {**request.params, **several, "objective": started, "metric": "None"},
-        request.data,
+        {**request.params, **several, "objective": started, "metric": "None"}, request.data,
         request.num_boost_round,
         feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
-        callbacks=callbacks,
-        **others,
-        **request.others,
-    )
+        callbacks=callbacks, **others, **request.others,
+    )  # fmt: skip
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
     datasets = [request.data, *(dataset for dataset, _ in request.evals)]
     parameters.check(
-        params,
-        request.objective,
-        stops_early=stopping.any_stops_early(callbacks),
+        params, request.objective, stops_early=stopping.any_stops_early(callbacks),
         from_file=any(d.data is None or in_file(d) for d in datasets),
-    )
+    )  # fmt: skip
 
 
 @contextmanager

@@ -107,14 +107,10 @@ def run(
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
-        {**as_custom(request.params, request.objective), **start},
-        request.data,
-        request.num_boost_round,
-        obj=started,
-        custom_metric=exact,
-        callbacks=callbacks,
+        {**as_custom(request.params, request.objective), **start}, request.data,
+        request.num_boost_round, obj=started, custom_metric=exact, callbacks=callbacks,
         **{**others, **request.others},
-    )
+    )  # fmt: skip
     if cv and exact is not None:
         exact.write(trained)
     return trained

@@ -21,13 +21,9 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
     ) -> None:
         super().__init__(
-            rounds=rounds,
-            metric_name=metric.name,
-            data_name=data_name,
-            maximize=metric.greater_is_better,
-            save_best=True,
-            min_delta=min_delta,
-        )
+            rounds=rounds, metric_name=metric.name, data_name=data_name,
+            maximize=metric.greater_is_better, save_best=True, min_delta=min_delta,
+        )  # fmt: skip
 
     def before_training(self, model: Any) -> Any:
         forget(self)

@@ -181,11 +181,9 @@ def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: An
     from dask.dataframe import map_partitions
 
     return map_partitions(
-        partial(series_of_parts, by_name),
-        *columns.values(),
-        meta=(None, dtype),
+        partial(series_of_parts, by_name), *columns.values(), meta=(None, dtype),
         align_dataframes=False,
-    )
+    )  # fmt: skip
 
 
 def function_of_parts(

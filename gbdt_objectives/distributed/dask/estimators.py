@@ -83,11 +83,9 @@ class _Fitting(estimators.Fitting):
             return objective.class_probability(block) if len(block) else np.empty((0, K))
 
         return margin.map_blocks(
-            probability,
-            new_axis=[1] if margin.ndim == 1 else None,
-            chunks=(margin.chunks[0], (K,)),
-            meta=np.empty((0, 0)),
-        )
+            probability, new_axis=[1] if margin.ndim == 1 else None,
+            chunks=(margin.chunks[0], (K,)), meta=np.empty((0, 0)),
+        )  # fmt: skip
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
@@ -149,11 +147,9 @@ def _start_of_rows(measured: Objective, y: Any) -> Any:
     if labels.ndim == 2:
         labels = labels[:, 0]
     return labels.map_blocks(
-        lambda block: start_of_rows(measured, len(block)),
-        new_axis=1,
-        chunks=(labels.chunks[0], (measured.outputs,)),
-        meta=np.empty((0, 0)),
-    )
+        lambda block: start_of_rows(measured, len(block)), new_axis=1,
+        chunks=(labels.chunks[0], (measured.outputs,)), meta=np.empty((0, 0)),
+    )  # fmt: skip
 
 
 def _fit_margins(estimator: Any) -> Callable[..., Any]:
