@@ -92,7 +92,6 @@ _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def xgboost_objective(booster: Any) -> str:
-    """The name of the booster's objective; a custom one leaves it as it is."""
     if booster not in _known:
         _known[booster] = json.loads(booster.save_config())["learner"]["objective"]["name"]
     return _known[booster]

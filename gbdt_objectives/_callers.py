@@ -109,7 +109,6 @@ def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
 
 
 def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
-    """Whether a callback is XGBoost's EarlyStopping on this metric in the wrong direction."""
     if "EarlyStopping" not in {base.__name__ for base in type(callback).__mro__}:
         return False
     if callback.metric_name not in (None, name):

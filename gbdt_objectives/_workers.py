@@ -179,7 +179,6 @@ def all_gather(values: ArrayLike) -> Array:
 
 
 def gather_text(text: str) -> list[str]:
-    """The text of every worker, up to TEXT bytes of it."""
     return _read_text(all_gather(_as_bytes(text)))
 
 
@@ -226,9 +225,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
 
 
-KINDS: dict[str, type[Exception]] = {
-    "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
-}  # fmt: skip
+KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}
 """The kinds of errors that are raised on all workers."""
 
 

@@ -45,7 +45,6 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         raise ValueError(f"{name} must be one of {words}, found {shown(value)}")
@@ -72,7 +71,6 @@ def check_called(name: str, value: Any) -> None:
 
 
 def generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
-    """The source of random numbers that ``random_state`` stands for."""
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return random_state
     if random_state is None:

@@ -120,14 +120,12 @@ class Fitting:
         return estimator
 
     def run(self) -> None:
-        """The library's own fit, with the parameters set while it runs."""
         if self.objective is not None:
             self.parameters |= _arguments.several_outputs(self.objective)
         with self.around(), set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
 
     def _encode(self, classes: Array) -> None:
-        """Turn all labels into class positions."""
         self.classes = classes
         self.given["y"] = class_positions("y", self.given["y"], classes)
         self.set_evaluation_sets([
@@ -495,7 +493,6 @@ def one_column(y: ArrayLike) -> Array:
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
-    """The position of each label in ``classes``, (n,)."""
     target, K = one_column(y), len(classes)
     remedy = f"encode the classes, in their order, as 0 to {K - 1}"
     if (target.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
@@ -537,7 +534,6 @@ def sounding_like(name: str) -> str:
 
 
 def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
-    """Raise for early stopping without a named metric."""
     raise ValueError(
         "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
         f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "
@@ -555,7 +551,6 @@ def check_two_classes(classes: Array) -> None:
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    """Set parameters while the library's own fit runs."""
     before = dict(vars(estimator))
     for name in OTHERS:
         if name in before:

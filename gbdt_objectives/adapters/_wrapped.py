@@ -48,7 +48,6 @@ REWEIGHTING = {
 def refuse_parameters(
     parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
 ) -> None:
-    """Raise if one of these parameters is neither None nor one of the allowed values."""
     for name in names:
         value = parameters.get(name)
         if value is not None and not (np.isscalar(value) and value in allowed):
@@ -103,13 +102,11 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
 
 
 def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
-    """All names of the parameters of a library that have more than one."""
     found: dict[str, tuple[str, ...]] = _adapter(kind, "parameters").ALIASES
     return found
 
 
 def _adapter(kind: str, module: str) -> Any:
-    """A module of a library's adapter, imported with the library itself."""
     return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 

@@ -16,11 +16,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._names import room
-from gbdt_objectives.checking.checks import (
-    CHECKS,
-    ON_OTHER_LABELS,
-    check_returned,
-)
+from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
     Api,
     Probe,
@@ -75,7 +71,7 @@ def check_objective(
     - **predictions**: what ``train`` and the drop-in estimator of each library that is installed
       predict is what the link makes of their margins.
 
-    The last three are made for an Objective only, as a function does not tell enough.
+    The last three are for an Objective only: a function does not tell enough.
 
     Parameters
     ----------
@@ -84,9 +80,8 @@ def check_objective(
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
         Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
-        gradient and hessian are then also tried on -100, -10, -1.5, 2.5, 10 and 100, if a row
-        of that label has a best margin (under a logistic loss it has none). For an objective with
-        values by row: the label of each of these rows, some of which are drawn.
+        gradient and hessian are then also tried on labels from -100 to 100 that have a best
+        margin. For an objective with values by row: the label of each of these rows.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
         differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
@@ -95,8 +90,7 @@ def check_objective(
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}, optional
         What the hessian should be. "constant": the weight of the row. "bounded": no step of a
         leaf passes the leaf's optimum. None: what the objective declares; "undeclared" must turn
-        out to be one of the first three, or whole steps of leaves must go downhill, as with
-        Fisher's expected hessian.
+        out to be one of the first three, or whole steps of leaves must go downhill.
     margins : (float, float), optional
         Range, both tails included, in which the loss is differentiable. None: the range of the
         labels, or from -6 to 6 for labels 0 and 1, with tails as far as -100 and 100.
@@ -117,7 +111,7 @@ def check_objective(
         A ValueError that says what is wrong and what it does to training; its ``report`` has
         all findings.
     TypeError, ValueError
-        Not callable, a form that cannot be called, bad arguments.
+        What cannot be called, and bad arguments.
 
     Examples
     --------

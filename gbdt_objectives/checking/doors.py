@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import Library
+from gbdt_objectives._library import MARGIN_FLAG, Library
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Probe, margins_around_best
 from gbdt_objectives.checking.report import Failure, Skipped
@@ -162,18 +162,17 @@ def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
     """Train a few rounds on the labels with one library, and compare predictions with the link."""
     target, y = probe.target, probe.y
     X = np.column_stack([y, np.arange(ROWS)])  # LightGBM refuses rows that are all alike
-    link = target.link
-    flag = {"xgboost": "output_margin", "lightgbm": "raw_score"}[library]
+    link, is_xgboost, flag = target.link, library == "xgboost", MARGIN_FLAG[library]
     kind = "Regressor" if link.n_classes is None else "Classifier"
-    name = {"xgboost": "XGB", "lightgbm": "LGBM"}[library] + kind
-    quiet = {"xgboost": {"verbosity": 0}, "lightgbm": {"verbosity": -1}}[library]
+    name = ("XGB" if is_xgboost else "LGBM") + kind
+    quiet = {"verbosity": 0 if is_xgboost else -1}
 
     def trained() -> tuple[Any, Any, Any]:
         module = import_module(library)
-        params = {"num_threads" if library == "lightgbm" else "nthread": 1, "max_depth": 2, **quiet}
-        data = module.DMatrix(X, y) if library == "xgboost" else module.Dataset(X, y)
+        data = module.DMatrix(X, y) if is_xgboost else module.Dataset(X, y)
+        params = {"nthread": 1, "max_depth": 2, **quiet}
         booster = adapter.train(params, data, ROUNDS, objective=target)
-        rows = data if library == "xgboost" else X
+        rows = data if is_xgboost else X
         return booster.predict(rows, **{flag: True}), booster.predict(rows), link.inverse
 
     def fitted() -> tuple[Any, Any, Any]:

@@ -1,10 +1,7 @@
 """XGBoost on Spark: its own estimators of ``pyspark.ml``, trained on an Objective.
 
-XGBoost's estimators refuse a function as ``objective=``. They pass ``obj=``, which they do not
-document, on to ``xgboost.train`` on each worker. An Objective trains there as well, on the sums of
-all workers, but boosting starts at 0.5 instead of the objective's intercept, the metric is
-XGBoost's, and parameters that a custom objective ignores are not refused. So the functions here
-refuse ``obj=``, take ``objective`` and ``metric``, and see to all of that.
+They refuse a function as ``objective=``, and pass an undocumented ``obj=`` on to ``xgboost.train``
+on each worker; ``docs/distributed.md`` says what that alone would miss.
 """
 
 from __future__ import annotations
@@ -45,10 +42,9 @@ from gbdt_objectives.objectives.base import read_labels
 __all__ = ["spark_classifier", "spark_regressor"]
 
 INSTEAD = _arguments.by_name({
-    "write objective=": "obj fobj",
+    "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",
-    "leave it out": "disable_default_eval_metric",
     "write n_estimators=": (
         "num_boost_round num_round num_rounds num_iterations num_trees iterations"
     ),
@@ -69,6 +65,7 @@ class _Trained:
     ) -> None:
         super().__init__(**given)
         self.trained_on, self.metric = objective, metric
+        _check_parameters(self)
 
     def _fit(self, dataset: Any) -> Any:
         return _fit(self, self.plain(), dataset)
@@ -82,14 +79,10 @@ class _Trained:
 
 
 class _Regressor(_Trained, SparkXGBRegressor):
-    """Made by :func:`spark_regressor`."""
-
     plain = SparkXGBRegressor
 
 
 class _Classifier(_Trained, SparkXGBClassifier):
-    """Made by :func:`spark_classifier`."""
-
     plain = SparkXGBClassifier
 
 
@@ -150,9 +143,7 @@ def spark_regressor(
             "predictions: use XGBRegressor of gbdt_objectives.adapters.xgboost on one machine, or "
             "DaskXGBRegressor of gbdt_objectives.distributed.dask"
         )
-    estimator = _Regressor(objective, metric, kwargs)
-    _check_parameters(estimator)
-    return estimator
+    return _Regressor(objective, metric, kwargs)
 
 
 def spark_classifier(
@@ -160,8 +151,8 @@ def spark_classifier(
 ) -> SparkXGBClassifier:
     """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(.1)``.
 
-    As :func:`spark_regressor`, for labels 0 and 1; the column of probabilities has those that the
-    objective aims at, and that of raw predictions the log-odds.
+    It does for labels 0 and 1 what :func:`spark_regressor` does, and raises the same. The column of
+    probabilities has those that the objective aims at, and that of raw predictions the log-odds.
 
     Parameters
     ----------
@@ -175,12 +166,6 @@ def spark_classifier(
     Returns
     -------
     xgboost.spark.SparkXGBClassifier
-        As of :func:`spark_regressor`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As of :func:`spark_regressor`.
 
     Examples
     --------
@@ -197,9 +182,7 @@ def spark_classifier(
             "would take for log-odds: write spark_regressor(objective, ...), and turn its scores "
             "into classes with apply_thresholds"
         )
-    estimator = _Classifier(objective, metric, kwargs)
-    _check_parameters(estimator)
-    return estimator
+    return _Classifier(objective, metric, kwargs)
 
 
 def _check(function: str, objective: object, metric: object, kwargs: Mapping[str, Any]) -> None:
@@ -228,7 +211,8 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
 def _check_parameters(estimator: Any) -> None:
     """Raise for what XGBoost would silently ignore or misread, whenever it was set."""
     objective, metric = estimator.trained_on, estimator.metric
-    stops_early = _stops_early(estimator)
+    rounds = _get(estimator, "early_stopping_rounds")
+    stops_early = rounds is not None or any_stops_early(_get(estimator, "callbacks") or ())
     found = {name: _get(estimator, name) for name in xgb.XGBRegressor().get_params()}
     found |= estimator.getOrDefault("arbitrary_params_dict")
     for name in sorted(found.keys() & INSTEAD.keys()):
@@ -246,15 +230,8 @@ def _check_parameters(estimator: Any) -> None:
         raise ValueError(
             "validation_indicator_col is given but metric is None: nothing would be measured there"
         )
-    rounds = _get(estimator, "early_stopping_rounds")
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
-
-
-def _stops_early(estimator: Any) -> bool:
-    return _get(estimator, "early_stopping_rounds") is not None or any_stops_early(
-        _get(estimator, "callbacks") or ()
-    )
 
 
 def _get(estimator: Any, name: str) -> Any:

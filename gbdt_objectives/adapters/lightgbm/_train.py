@@ -90,8 +90,6 @@ def run(
     started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:
-    """``lightgbm.train`` or ``lightgbm.cv``."""
-
     def shift(evaluated: lgb.Dataset) -> Start:
         own = started.of(evaluated)
         if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:

@@ -94,7 +94,6 @@ class Fitting(_estimators.Fitting):
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self) -> bool:
-        """Whether LightGBM's own early stopping is asked for."""
         found = self.estimator.get_params()
         numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
         return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(

@@ -11,7 +11,7 @@ import numpy as np
 from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
@@ -252,5 +252,4 @@ def knows_metric(name: str) -> bool:
 
 
 def _in_lightgbm(name: str) -> bool:
-    """Whether the installed LightGBM has a parameter of this name."""
     return any(name in names for names in NAMES.values())

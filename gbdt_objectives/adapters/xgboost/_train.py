@@ -306,7 +306,6 @@ def start_at(
 
 
 def prediction(start: float, link: Link) -> float:
-    """The base_score that is this margin."""
     p = float(link.inverse(np.array(start)))
     if is_base_score(p, link):
         return p
@@ -320,7 +319,6 @@ def prediction(start: float, link: Link) -> float:
 
 
 def margin(base_score: float, objective: Objective) -> float:
-    """The margin that is this base_score."""
     link = objective.link
     if not link.lowest < base_score < link.highest:
         what = "a probability above 0 and below 1" if link.n_classes else f"above {link.lowest:g}"

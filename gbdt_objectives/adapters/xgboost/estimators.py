@@ -192,7 +192,6 @@ def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: 
 
 
 def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
-    """Load what :func:`save_classifier` saved."""
     objective = estimator.objective
     estimator.__dict__.pop("objective_", None)
     if not isinstance(objective, Objective) or not objective.link.is_of_objective:

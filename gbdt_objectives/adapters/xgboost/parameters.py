@@ -9,7 +9,7 @@ from typing import Any
 import xgboost as xgb
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {

@@ -156,7 +156,6 @@ class Exact(xgb.callback.TrainingCallback):
         return returned
 
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        """One callback for this and the others."""
         xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
         self.callbacks = callbacks
         return [self]

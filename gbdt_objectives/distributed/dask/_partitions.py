@@ -77,7 +77,6 @@ def measure_part(
 
 
 def add_measured(parts: list[Measured | None]) -> Measured | None:
-    """The sum of a few."""
     found = [part for part in parts if part is not None]
     if not found:
         return None
@@ -104,11 +103,7 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
                 "repartition one like the other, .persist() both if Dask joins small files, or of "
                 "arrays call .compute_chunk_sizes()"
             )
-    return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts.values(), strict=True)]
-
-
-def as_tuple(*parts: Any) -> tuple[Any, ...]:
-    return parts
+    return [dask.delayed(tuple)(list(chunk)) for chunk in zip(*parts.values(), strict=True)]
 
 
 def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
@@ -133,7 +128,6 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
 
 
 def is_series(column: Any) -> bool:
-    """Whether it is a Dask series or index; pandas is not imported for the answer."""
     frames = sys.modules.get("dask.dataframe")
     return frames is not None and isinstance(column, frames.Series | frames.Index)
 
@@ -189,14 +183,12 @@ def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: An
 def function_of_parts(
     function: Callable[..., Any], names: list[str], dtype: np.dtype[Any], *parts: Any
 ) -> Any:
-    """Of one partition, which may be empty."""
     if all(len(part) == 0 for part in parts):
         return np.empty(0, dtype)
     return function(**dict(zip(names, parts, strict=True)))
 
 
 def series_of_parts(by_name: Callable[..., Any], *parts: Any) -> Any:
-    """With the index of the first column."""
     import pandas
 
     return pandas.Series(by_name(*parts), parts[0].index)

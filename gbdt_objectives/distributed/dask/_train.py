@@ -52,10 +52,9 @@ def train(
 ) -> xgb.Booster:
     """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
 
-    The objective is measured on the labels of all partitions where they are. Only sums travel, as
-    do the sums of each round and of the metric. The model, the best round and the values of the
-    metric are those of one machine with the same bins, which quantile sketches of many different
-    values do not quite give.
+    Only sums travel: of the labels, of each round and of the metric. The model, the best round and
+    the values of the metric are those of one machine with the same bins, which quantile sketches
+    of many different values do not quite give.
 
     Parameters
     ----------
@@ -72,12 +71,10 @@ def train(
         What to evaluate ``metric`` on; may be on other workers than ``data``.
     timeout : int
         Seconds after which workers give up another one that does not answer: more than the
-        slowest needs for a round, and to make its matrix of its partitions. Before XGBoost 3.0
-        it is XGBoost's own and cannot be set.
+        slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
-        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``;
-        and ``evals_result``, a dict to be filled as ``xgboost.train`` does it.
+        ``xgb_model``, ``verbose_eval``, ``coll_cfg``; and ``evals_result``, a dict to be filled.
 
     Returns
     -------
@@ -142,7 +139,6 @@ def train(
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
-    """The client given, or the current one; it must not be asynchronous."""
     if client is None:
         client = distributed.get_client()
     check_client(client, "train(client, params, data, ...)")
@@ -190,8 +186,6 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
 
 
 class Part(NamedTuple):
-    """What a partition tells of its rows."""
-
     rows: int
     has_margin: bool
     largest_weight: float | None
@@ -230,7 +224,6 @@ def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.D
 
 
 def check_parts(objective: Objective, parts: Sequence[Part]) -> None:
-    """Raise unless some row counts."""
     rows = sum(part.rows for part in parts)
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
@@ -306,7 +299,6 @@ _interrupted: set[str] = set()  # on a worker: the trainings that nobody waits f
 
 
 def interrupt(token: str) -> None:
-    """Runs on a worker, beside its tasks."""
     _interrupted.add(token)
 
 
@@ -324,7 +316,6 @@ class Interruptible(xgb.callback.TrainingCallback):
 
 
 def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
-    """The addresses of the workers that have rows."""
     return {address for matrix in matrices for address in matrix.worker_map}
 
 
@@ -397,20 +388,15 @@ def fitted_objective(
 ) -> Objective:
     """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
 
-    An objective such as ``ordinal_logit_objective(K)`` fits thresholds to the margins of the
-    training rows. After that its ``class_probability(margin)`` is that of the model. The drop-in
-    ``DaskXGBClassifier`` does it by itself.
+    After that the ``class_probability(margin)`` of an objective such as
+    ``ordinal_logit_objective(K)`` is that of the model. ``DaskXGBClassifier`` does it by itself.
 
     Parameters
     ----------
     client, timeout
         They mean the same as in :func:`train`.
-    objective : Objective
-        The one that the booster was trained on.
-    booster : xgboost.Booster
-        What :func:`train` returned.
-    data : xgboost.dask.DaskDMatrix
-        The training data.
+    objective, booster, data
+        What :func:`train` got and returned.
 
     Returns
     -------

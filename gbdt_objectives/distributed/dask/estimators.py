@@ -24,8 +24,6 @@ from gbdt_objectives.objectives.base import Start
 
 
 class _Fitting(estimators.Fitting):
-    """One fit of an estimator on the rows of a cluster."""
-
     model = xgb_dask.DaskXGBClassifier
 
     def fit(self) -> Any:
@@ -172,9 +170,8 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
     """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
 
     It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBRegressor` does on one machine: the objective is
-    measured on the labels of all partitions, and the model, the best round and ``evals_result()``
-    are the same. Without an objective or metric of this package it is XGBoost's own estimator.
+    :class:`gbdt_objectives.adapters.xgboost.XGBRegressor` does on one machine: the model, the best
+    round and ``evals_result()`` are the same.
 
     Parameters
     ----------
@@ -206,9 +203,7 @@ class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
 
     It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBClassifier` does on one machine. An objective with
-    the link "score" is fitted to the training rows of all workers, as ``objective_``. Labels are
-    0 to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
+    :class:`gbdt_objectives.adapters.xgboost.XGBClassifier` does on one machine.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """Experimental: LightGBM on Dask, with the sums of each round over the rows of all workers.
 
-LightGBM's workers add up their histograms, but it offers nothing to add up ours. XGBoost does: here
-its collective joins the same workers. LightGBM calls callbacks and objective in the thread that
-trains, so the first callback joins the collective and the last one leaves it; both libraries keep
-their connections by thread.
+XGBoost's collective, which adds them up, joins LightGBM's workers. LightGBM calls callbacks and
+objective in the thread that trains, so the first callback joins the collective and the last one
+leaves it; both libraries keep their connections by thread.
 """
 
 from __future__ import annotations
@@ -65,11 +64,9 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
 def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterator[LightGBMFit]:
     """Train ``lightgbm.DaskLGBMRegressor`` on the rows of all workers; experimental.
 
-    LightGBM alone would show each worker's objective the rows of that worker only, and train
-    another model. Within this context the objectives add up their sums in every round, through
-    XGBoost's collective, which is started for that. Predictions are those of
-    :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins: the
-    probability of label 1 if the objective's margin is the log-odds.
+    Within this context the objectives of all workers add up their sums in every round. Predictions
+    are those of :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins:
+    the probability of label 1 if the objective's margin is the log-odds.
 
     Bagging, ``data_sample_strategy="goss"``, ``extra_trees`` and ``use_quantized_grad`` draw or
     round on each worker by itself, so that the model is not that of one machine
@@ -83,8 +80,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
         value of each row.
     timeout : int
         Seconds that a worker waits for the others in a round, in the first also for them to bin
-        their rows, before it raises. For a worker that hangs in LightGBM's own code LightGBM waits
-        as long as its parameter ``time_out`` says, in minutes, 120 by default.
+        their rows, before it raises. In its own code LightGBM waits ``time_out`` minutes.
 
     Returns
     -------
@@ -96,8 +92,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ------
     TypeError, ValueError
         On leaving, whatever was found wrong on a worker, with its address: labels, parameters that
-        LightGBM would ignore, evaluation sets, another estimator. LightGBM measures metrics on the
-        rows of each worker, so early stopping would be on them.
+        LightGBM would ignore, evaluation sets, another estimator.
     RuntimeError
         On leaving, if a worker was lost or hangs, with its address; if ``finished`` was not
         called. The next fit starts afresh.
@@ -161,18 +156,10 @@ class LightGBMFit:
         self.is_finished = False
 
     def finished(self, model: Any) -> Any:
-        """The fitted model, with the objective's intercept inside, as ``adapters`` leave it.
+        """The model, a DaskLGBMRegressor fitted with this ``objective`` and these ``callbacks``.
 
-        Parameters
-        ----------
-        model : lightgbm.DaskLGBMRegressor
-            Fitted with this ``objective`` and these ``callbacks``.
-
-        Returns
-        -------
-        DaskLGBMRegressor
-            The model that was given, changed: its ``booster_`` is complete, and its ``objective``
-            is the one measured on all labels.
+        It is changed: its ``booster_`` has the objective's intercept, as ``adapters`` leave it, and
+        its ``objective`` is the one measured on all labels.
         """
         from gbdt_objectives.adapters.lightgbm._train import finish
 
