@@ -152,6 +152,13 @@ def finite(name: str, array: Array) -> None:
         )
 
 
+def each(name: str, values: Array, right: Array, rule: str, remedy: str) -> None:
+    """Raise for the first row whose value is not right."""
+    if not right.all():
+        row = int(np.argmin(right))
+        raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
+
+
 def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     """None, or one finite weight >= 0 a row, not all of them zero."""
     if values is None:

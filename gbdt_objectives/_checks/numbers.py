@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import Array, as_array, real_array, shown, vector
+from gbdt_objectives._checks.arrays import Array, as_array, each, real_array, shown, vector
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -101,13 +101,10 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     if as_array(name, values).dtype.kind == "b":
         raise TypeError(f"{name} must be rates in (0, 1], found True and False: is it a mask?")
     rates: Array = vector(name, values).astype(np.float64)
-    wrong = (rates <= 0) | (rates > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name} must be in (0, 1], found {rates[row]} at row {row}: it is the probability "
-            "with which the row is kept if it is a negative, 0.02 for 2 %"
-        )
+    each(
+        name, rates, (rates > 0) & (rates <= 1), "must be in (0, 1]",
+        "it is the probability with which the row is kept if it is a negative, 0.02 for 2 %",
+    )  # fmt: skip
     return rates
 
 
