@@ -1,6 +1,6 @@
 """Test what boosters assume of an objective and never check.
 
-``probe`` holds what is tried, ``checks`` the checks and their table, ``report`` their findings.
+``probe`` holds what is tried and what is found, ``checks`` the checks and their table.
 """
 
 from __future__ import annotations
@@ -19,18 +19,16 @@ from gbdt_objectives._names import room
 from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
     Api,
-    Probe,
-    is_users_function,
-    make_probe,
-    on_other_labels,
-)
-from gbdt_objectives.checking.report import (
     Failure,
     Finding,
     ObjectiveError,
     ObjectiveReport,
+    Probe,
     Skipped,
-)
+    is_users_function,
+    make_probe,
+    on_other_labels,
+)  # fmt: skip
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 

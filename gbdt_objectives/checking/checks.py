@@ -17,8 +17,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.checking.doors import check_link, check_predictions
-from gbdt_objectives.checking.probe import ROWS, Probe, as_sklearn
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_sklearn
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 

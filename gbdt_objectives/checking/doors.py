@@ -13,8 +13,14 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, Library
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
-from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Probe, margins_around_best
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import (
+    OTHER_MARGINS,
+    ROWS,
+    Failure,
+    Probe,
+    Skipped,
+    margins_around_best,
+)
 from gbdt_objectives.objectives import Objective
 
 LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")

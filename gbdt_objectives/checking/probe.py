@@ -1,4 +1,4 @@
-"""A probe: an objective in one form of call, and the rows that it is tried on.
+"""A probe: an objective in one form of call, and the rows it is tried on; what checks find.
 
 Symbols: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
 """
@@ -108,6 +108,74 @@ class Probe:
         at_rest = slice(1, None, 2)  # several: the gradient of one may be 0 whatever the others
         before, after = self.both(self.f)[0][at_rest], self.both(moved)[0][at_rest]
         return not np.allclose(after, before, rtol=1e-6, atol=0)
+
+
+Status = Literal["passed", "FAILED", "note", "not tested"]
+
+
+class Failure(Exception):
+    """Raised by a check."""
+
+
+class Skipped(Exception):
+    """Raised by a check that cannot be made."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The finding of one check; ``message`` says what is wrong and what it does to training."""
+
+    check: str
+    status: Status
+    message: str
+
+
+@dataclass(frozen=True, repr=False)
+class ObjectiveReport:
+    """What :func:`check_objective` found; prints as a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the objective.
+    findings : tuple of Finding
+        The findings of the checks, in the order in which these ran.
+    """
+
+    name: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(finding.status != "FAILED" for finding in self.findings)
+
+    def __repr__(self) -> str:
+        width = max(len(finding.check) for finding in self.findings)
+        lines = [f"  {f.check:<{width}}  {f.status:<10}  {f.message}" for f in self.findings]
+        return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{f.check}</td><td>{f.status}</td>"
+            f"<td style='text-align:left'>{escape(f.message)}</td></tr>"
+            for f in self.findings
+        )
+        return f"<b>{escape(self.name)}</b>: {self._verdict}<table>{rows}</table>"
+
+    @property
+    def _verdict(self) -> str:
+        failed = sum(f.status == "FAILED" for f in self.findings)
+        return f"{failed} of {len(self.findings)} checks failed" if failed else "all checks passed"
+
+
+class ObjectiveError(ValueError):
+    """An objective that boosters would train wrongly on; ``report`` has all findings."""
+
+    def __init__(self, report: ObjectiveReport) -> None:
+        super().__init__(str(report))
+        self.report = report
 
 
 def make_probe(

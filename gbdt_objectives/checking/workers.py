@@ -11,8 +11,7 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives._workers import some_rows
-from gbdt_objectives.checking.probe import ROWS, Probe
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 

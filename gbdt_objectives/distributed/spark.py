@@ -30,7 +30,7 @@ from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
 from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN

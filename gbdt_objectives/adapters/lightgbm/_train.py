@@ -19,8 +19,7 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._start import StartedObjective, lost_start, read_starts, shift_metric
-from gbdt_objectives.adapters._train import Folds, Library
+from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
 from gbdt_objectives.adapters.lightgbm import parameters, stopping
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.metrics import Metric
@@ -93,7 +92,9 @@ def run(
     def shift(evaluated: lgb.Dataset) -> Start:
         own = started.of(evaluated)
         if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
-            raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
+            raise _train.lost_start(
+                "boosting starts at 0 on an evaluation set that has an init_score"
+            )
         return own.shift
 
     others: dict[str, Any] = {}
@@ -294,7 +295,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    return read_starts("init_score", np.asarray(score), outputs, order="F")
+    return _train.read_starts("init_score", np.asarray(score), outputs, order="F")
 
 
 @contextmanager

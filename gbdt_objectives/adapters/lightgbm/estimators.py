@@ -15,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table, stopping
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric

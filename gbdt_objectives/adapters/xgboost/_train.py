@@ -19,13 +19,7 @@ from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
-from gbdt_objectives.adapters._start import (
-    StartedObjective,
-    read_starts,
-    shift_metric,
-    start_margin,
-)
-from gbdt_objectives.adapters._train import Folds, Library
+from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -283,7 +277,9 @@ def start_at(
                 "one of them out"
             )
         rows = None if label_weight is None else len(label_weight[0])
-        starts = None if rows is None else read_starts("base_margin", base_margin, outputs, rows)
+        starts = (
+            None if rows is None else _train.read_starts("base_margin", base_margin, outputs, rows)
+        )
         zero = prediction(0.0, named) if outputs == 1 else 0.0
         return StartedObjective(objective, starts), {"base_score": zero}
     if outputs > 1:  # measured in the first round
@@ -296,7 +292,7 @@ def start_at(
     if label_weight is not None:
         objective = objective.measured(*label_weight)
     if base_score is None:
-        start = float(start_margin(objective))
+        start = float(_train.start_margin(objective))
     else:
         if isinstance(base_score, str):  # XGBoost takes numbers written as strings
             with suppress(ValueError):

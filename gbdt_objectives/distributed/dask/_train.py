@@ -23,8 +23,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._start import read_starts, start_margin
-from gbdt_objectives.adapters._train import find_callbacks, warn_if_few
+from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin, warn_if_few
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric

@@ -15,7 +15,7 @@ from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
-from gbdt_objectives.adapters._start import start_margin, start_of_rows
+from gbdt_objectives.adapters._train import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.adapters.xgboost._train import start_at
 from gbdt_objectives.distributed.dask import _train

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _boosters, _callers, _checks, _versions, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
