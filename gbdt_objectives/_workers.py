@@ -304,11 +304,8 @@ def _collective_sum(values: Array) -> Array:
 
 def describe(subject: object, depth: int = 6) -> str:
     """A description that is the same for the same objective or metric on every worker, whatever
-    rows it holds.
-
-    For a user's function it has the numbers that the function holds, but not its arrays, which may
-    be of rows; ``depth`` ends what holds itself.
-    """
+    rows it holds: of a user's function it has the numbers that it holds, but not the arrays.
+    ``depth`` ends what holds itself."""
     if subject is None or type(subject) in SCALARS:
         return repr(subject)
     if depth == 0:

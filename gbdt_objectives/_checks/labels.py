@@ -108,15 +108,18 @@ def check_order(labels: ArrayLike) -> Array:
     return order
 
 
-def positions(name: str, values: ArrayLike, order: Array) -> Array:
-    """Index of each value in ``order``, as small integers."""
+def positions(
+    name: str, values: ArrayLike, order: Array, known: str = "labels",
+    remedy: str = "list every class in labels",
+) -> Array:  # fmt: skip
+    """Index of each value in ``order``, which messages call ``known``, as small integers."""
     y = as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
         raise TypeError(
-            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same "
-            f"type; {kind_hint(y)}"
+            f"{name} has dtype {y.dtype}, but {known} have {order.dtype}: give both the same "
+            f"type; {kind_hint(y) if known == 'labels' else remedy}"
         )
     small: Any = np.int8 if len(order) <= 127 else np.int32
     consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
@@ -131,16 +134,16 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
         kinds = {type(label) for label in order.tolist()}
         row = next((i for i, value in enumerate(y.tolist()) if type(value) not in kinds), 0)
         raise TypeError(
-            f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with labels "
+            f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with {known} "
             f"{shown(order.tolist())}: give all the same type, and leave rows without a label out"
         ) from None
     position = sorter[at].astype(small)
-    wrong = order[position] != y
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    right = order[position] == y
+    if not right.all():
+        row = int(np.argmin(right))
         raise ValueError(
-            f"{name} holds {shown(y[row])} at row {row}, which is not in labels "
-            f"{shown(order.tolist())}: list every class in labels"
+            f"{name} holds {shown(y[row])} at row {row}, which is not in {known} "
+            f"{shown(order.tolist())}: {remedy}"
         )
     return position
 

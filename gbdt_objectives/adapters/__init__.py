@@ -31,9 +31,8 @@ Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in
 
 Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
 cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
-splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit`` of a drop-in
-estimator: ``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``. With metadata routing they are
-requested without ``set_fit_request``.
+splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit``:
+``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``.
 """
 
 from __future__ import annotations
@@ -123,10 +122,10 @@ def imbalance_shift(
         log-odds, or it is a classifier of two classes with ``predict_proba``.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
         Rows of the population that the model was not trained on, neither weighted nor
-        downsampled. A DMatrix may have a ``base_margin``, and knows which values are missing.
+        downsampled. A DMatrix may have a ``base_margin``.
     y : array-like of shape (n,), optional
-        With X: its labels, 0 and 1 or those of the classifier. Without X, as ``y=``: the training
-        labels, 0 and 1, which only ``is_unbalance`` needs.
+        With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
+        and 1, which only ``is_unbalance`` needs.
     sample_weight : array-like of shape (n,), optional
         Makes the rows of X stand for the population; w means the same as w copies of the row.
 

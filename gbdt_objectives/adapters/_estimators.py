@@ -43,18 +43,10 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 class Fitting:
     """One fit of an estimator as one of ours. A subclass says what differs in its library.
 
-    Attributes
-    ----------
-    objective : Objective or None
-        One of ours; None for one of the library or a function.
-    metrics : list
-        ``eval_metric``, with a Metric for each of ours; ``metric`` is the first of them.
-    given : dict
-        The arguments of fit by name.
-    parameters : dict
-        What to set on the estimator while the library's own fit runs.
-    classes : ndarray or None
-        The classes, if a score is trained on them; the library then sees their positions.
+    ``objective`` is one of ours, None for one of the library or a function; ``metrics`` is
+    ``eval_metric``, with a Metric for each of ours, ``metric`` the first of these; ``given`` holds
+    the arguments of fit by name, ``parameters`` what to set on the estimator while the library's
+    own fit runs. A score is trained on positions of ``classes``.
     """
 
     library: Library
@@ -493,21 +485,11 @@ def one_column(y: ArrayLike) -> Array:
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
-    target, K = one_column(y), len(classes)
-    remedy = f"encode the classes, in their order, as 0 to {K - 1}"
-    if (target.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
-        raise TypeError(
-            f"{name} has dtype {target.dtype}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: {remedy}"
-        )
-    known = np.isin(target, classes)
-    if not known.all():
-        row = int(np.argmin(known))
-        raise ValueError(
-            f"{name} holds {_checks.shown(target[row])} at row {row}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
-        )
-    return np.searchsorted(classes, target)
+    remedy = (
+        f"encode the classes, in their order, as 0 to {len(classes) - 1}, or leave such rows out"
+    )
+    found = _checks.positions(name, one_column(y), classes, "the classes", remedy)
+    return found.astype(np.intp)
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

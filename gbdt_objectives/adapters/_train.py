@@ -60,25 +60,12 @@ def read_starts(
 
 
 class StartedObjective:
-    """The objective of one training, bound to its data in the first round.
+    """The objective of one training, bound to its data and measured in the first round.
 
-    It can be called in all the ways that boosters use. The first margins must be those at
-    which training is to start: a lost start raises instead of training a different model.
-
-    Parameters
-    ----------
-    objective : Objective
-        As measured, after the first round.
-    start : float, array of the margins' shape or None
-        What the booster's first margins must be; None when continuing an earlier model.
-    shifts : bool
-        Whether to add the objective's intercept to every margin, for a booster that starts
-        at 0 and gets the intercept after training.
-
-    Attributes
-    ----------
-    shift : float, or array of shape (K,)
-        What is added; known after the first round.
+    It can be called in all the ways that boosters use. The first margins must be ``start`` (None
+    when continuing an earlier model): a lost start raises instead of training a different model.
+    ``shifts`` says whether the objective's intercept is added to every margin, as ``shift``, for a
+    booster that starts at 0 and gets the intercept after training.
     """
 
     def __init__(
@@ -202,9 +189,7 @@ def find_callbacks(
     library: Library, request: Request, labels: Callable[[int | None], Any]
 ) -> list[Any]:
     """The user's callbacks, and early stopping on the metric; the parameters are checked.
-
-    ``labels`` returns the labels of evals[k], or of the training data (None).
-    """
+    ``labels`` returns the labels of evals[k], or of the training data (None)."""
     metric, rounds = request.metric, request.early_stopping_rounds
     callbacks = list(request.others.pop("callbacks", None) or ())
     if metric is not None:
@@ -235,10 +220,8 @@ def cv(library: Library, request: Request) -> Any:
 
 
 class Folds:
-    """The objectives of a cross-validation, one per fold, looked up by their data.
-
-    Its ``start`` becomes the fpreproc of the library's cv, and calls the user's.
-    """
+    """The objectives of a cross-validation, one per fold, looked up by their data. Its ``start``
+    becomes the fpreproc of the library's cv, and calls the user's."""
 
     def __init__(self, library: Library, request: Request, callbacks: Sequence[Any]) -> None:
         self._of: MutableMapping[Any, StartedObjective] = WeakKeyDictionary()

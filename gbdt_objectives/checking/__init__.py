@@ -60,16 +60,14 @@ def check_objective(
     - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
     - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
-      state between calls; the order of rows does not matter; pickling and deep copies.
+      state between calls; order of rows; pickling and deep copies.
     - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
-    - **workers**: mean loss and gradient of two workers, each with some of the rows, are those of
-      one machine with all of them.
-    - **link**: rows that are all of one label, or of a share of label 1, are best predicted as
-      that by the declared link; it fails if another link does so instead.
-    - **predictions**: what ``train`` and the drop-in estimator of each library that is installed
-      predict is what the link makes of their margins.
-
-    The last three are for an Objective only: a function does not tell enough.
+    - **workers**, for an Objective: mean loss and gradient of two workers, each with some of the
+      rows, are those of one machine with all of them.
+    - **link**, for an Objective: rows that are all of one label, or of a share of label 1, are best
+      predicted as that by the declared link, not by another one.
+    - **predictions**, for an Objective: those of ``train`` and the drop-in estimator of each
+      library that is installed are what the link makes of their margins.
 
     Parameters
     ----------
@@ -106,8 +104,7 @@ def check_objective(
     Raises
     ------
     ObjectiveError
-        A ValueError that says what is wrong and what it does to training; its ``report`` has
-        all findings.
+        A ValueError that says what is wrong and what it does to training; it has the ``report``.
     TypeError, ValueError
         What cannot be called, and bad arguments.
 

@@ -65,9 +65,8 @@ class Rows:
 class Probe:
     """An objective, called as (y, f, w), and the rows that it is tried on.
 
-    ``exact`` gives what the objective computes in float64, ``call`` what a booster is given;
-    ``loss`` is None if there is none. ``scale_free`` says that the gradient is the loss's up to a
-    factor.
+    ``exact`` gives what it computes in float64, ``call`` what a booster is given. ``scale_free``
+    says that the gradient is the loss's up to a factor.
     """
 
     target: Any
@@ -263,12 +262,10 @@ def make_probe(
 def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
     """The probe with real labels, negative and far ones, and margins between their best ones.
 
-    A label counts if it has a best margin: the gradient is negative below and positive above. Under
-    a logistic gradient, p - y, only the labels from 0 to 1 have one; under Poisson's, exp(f) - y,
-    negative counts have none. Functions that were not written for a label, and do not refuse it,
-    are not blamed for it. The result is None if no label counts, if the objective declares a few
-    labels or a range, or if it has several margins or couples rows, where a label alone says
-    little.
+    A label counts if it has a best margin, below which the gradient is negative: functions that
+    were not written for a label, as logistic ones for 10, are not blamed for it. The result is
+    None if no label counts, if the objective declares a few labels or a range, or if it has
+    several margins or couples rows, where a label alone says little.
     """
     domain = None if is_users_function(probe.target) else probe.target.label_domain
     if isinstance(domain, Values) or probe.f.ndim > 1 or probe.couples_rows:

@@ -91,9 +91,8 @@ def spark_regressor(
 ) -> SparkXGBRegressor:
     """XGBoost's Spark estimator for an objective in label units, such as ``qwk_objective()``.
 
-    The same model as on one machine, whatever the partitions: boosting starts at the objective's
-    intercept, sums and the metric are those of the rows of all workers, and early stopping is on
-    the validation rows in the metric's own direction and full precision.
+    It trains the same model as one machine, whatever the partitions: the start, all sums, the
+    metric and early stopping are those of the rows of all workers.
 
     Parameters
     ----------
@@ -104,17 +103,15 @@ def spark_regressor(
         E.g. ``extended_qwk_metric()``, measured in each round on the training rows and on those of
         ``validation_indicator_col``. No other metric is evaluated.
     **kwargs
-        As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``features_col``,
-        ``weight_col``, ``validation_indicator_col``, ``early_stopping_rounds``,
-        ``coll_cfg=xgboost.collective.Config(timeout=...)``, and XGBoost's parameters. What XGBoost
-        would silently ignore under a custom objective is refused.
+        As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``weight_col``,
+        ``validation_indicator_col``, ``early_stopping_rounds``, ``coll_cfg``, XGBoost's parameters.
+        What XGBoost would silently ignore under a custom objective is refused.
 
     Returns
     -------
     xgboost.spark.SparkXGBRegressor
-        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. What ``fit`` returns is
-        XGBoost's own model, without anything of this package: ``model.save(path)`` works, and so
-        does ``model.get_booster().save_model(file)``. The estimator cannot be saved.
+        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. It cannot be saved. What
+        ``fit`` returns can: it is XGBoost's own model, without anything of this package.
 
     Raises
     ------

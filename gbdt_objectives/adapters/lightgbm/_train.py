@@ -195,11 +195,8 @@ if hasattr(os, "register_at_fork"):  # a child has none of the threads that coul
 
 @contextmanager
 def one_at_a_time() -> Iterator[Callable[[Any], None]]:
-    """One thread at a time until the callback that this yields is called, in the first round.
-
-    Before that LightGBM constructs the data, and two threads that share a Dataset would free
-    what the other is about to read.
-    """
+    """One thread at a time until the callback that this yields is called, in the first round: until
+    then LightGBM constructs the data, and one thread would free what another is to read."""
     lock, held = _construction, True
 
     def first_round(env: Any) -> None:
@@ -238,11 +235,8 @@ def place(
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
     """A complete model: the best rounds only, with the intercept and the name of LightGBM's
-    objective of the same prediction transform, which converters need.
-
-    It is a new booster: one that was trained on a custom objective keeps "none" in its
-    parameters, and refuses to refit, whatever model is loaded into it.
-    """
+    objective of the same prediction transform, which converters need. It is a new booster: one
+    that was trained on a custom objective refuses to refit, whatever model is loaded into it."""
     transform, name = objective.link.lightgbm, objective.link.refits
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)

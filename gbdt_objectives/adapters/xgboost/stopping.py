@@ -60,8 +60,7 @@ def early_stopping(
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 
     It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name. Those of this package need no such
-    callback. Rounds before the metric's first move use up no patience.
+    otherwise guess the direction from the metric's name.
 
     Parameters
     ----------
@@ -78,10 +77,8 @@ def early_stopping(
 
     Raises
     ------
-    TypeError
-        If ``metric`` is not a Metric.
-    ValueError
-        If ``rounds`` is not a whole number above 0.
+    TypeError, ValueError
+        If ``metric`` is not a Metric, or ``rounds`` not a whole number above 0.
 
     Examples
     --------
@@ -98,11 +95,9 @@ def early_stopping(
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``.
-
-    Ours keeps the best rounds: nobody can tell whether ``save_best=False`` was written or is
-    XGBoost's default. A class of the user's is kept, and :class:`Exact` tells it the direction.
-    """
+    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``: whether
+    ``save_best=False`` was written or is the default nobody can tell. A class of the user's is
+    kept, and :class:`Exact` tells it the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
         if not isinstance(callback, xgb.callback.EarlyStopping):

@@ -149,11 +149,8 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column.
-
-    Not optimized further than to the columns that are read: what several columns share then has
-    the same keys, and is computed once, and small files stay partitions of their own.
-    """
+    """The partitions of one column, optimized to the columns that are read and no further: what
+    several columns share then has the same keys, and small files stay partitions of their own."""
     column = column.simplify() if hasattr(column, "simplify") else column
     return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 
