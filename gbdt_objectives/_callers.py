@@ -1,9 +1,8 @@
 """Who is calling: the mistakes that only the caller's frame gives away.
 
-A booster hands an objective labels and margins and nothing else. It does not say that it is one
-worker of several, that a classifier will interpret the margins as log-odds, or that early stopping
-will minimise kappa; but the frames between it and the user do. They are only inspected, by name:
-no booster is imported here.
+A booster does not say that it is one worker of several, that a classifier will interpret the
+margins as log-odds, or that early stopping will minimise kappa; but the frames between it and the
+user do. They are only inspected, by name: no booster is imported here.
 """
 
 from __future__ import annotations

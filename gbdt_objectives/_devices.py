@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-HOST = (1, 3)
-"""DLPack's kinds of host memory: the processor's, and the part that is pinned for a GPU."""
+HOST = (1, 3)  # DLPack's kinds of host memory: the processor's, and what is pinned for a GPU
 
 COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu()"}
 """How users copy an array of a library to the host."""

@@ -225,8 +225,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
 
 
-KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}
-"""The kinds of errors that are raised on all workers."""
+KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}  # raised on all
 
 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:

@@ -13,11 +13,9 @@ from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
 
-LARGEST_WEIGHT = 1e30
-"""A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
+LARGEST_WEIGHT = 1e30  # the gradient of such a row, up to labels of 1e8, is still a float32
 
-LEAST_WEIGHT = 1e-100
-"""Least value of the largest weight: products of two such weights are still a float64."""
+LEAST_WEIGHT = 1e-100  # of the largest weight: products of two are still a float64
 
 LONGEST_SHOWN = 120  # characters of a user's value in a message
 

@@ -369,15 +369,12 @@ class Table:
 
     library: str
     aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one
-    passed: frozenset[str]
-    """They act under a custom objective, and the model starts and predicts correctly."""
+    passed: frozenset[str]  # they act, and the model starts and predicts correctly
     used: frozenset[str]  # train() itself looks at them
     refused: Refused  # neutral values, and why any other is refused and what to do instead
-    refused_with: RefusedWith
-    """What is refused only if all these other parameters have one of these values."""
+    refused_with: RefusedWith  # only if all these others have one of these values
     refused_stopping: Refused  # what is refused only together with early stopping
-    foreign: Mapping[str, str]
-    """Names that are not parameters of the library at all, and what to do instead."""
+    foreign: Mapping[str, str]  # no parameters of the library at all, and what to do instead
 
     def names(self, name: str) -> tuple[str, ...]:
         return self.aliases.get(name, (name,))

@@ -36,8 +36,12 @@ METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
 
-NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
-"""Arguments of predict that ask for something else."""
+NOT_PREDICTIONS = (
+    "output_margin",
+    "raw_score",
+    "pred_leaf",
+    "pred_contrib",
+)  # what else one asks predict for
 
 
 class Fitting:
@@ -91,7 +95,12 @@ class Fitting:
             return estimator
         with _workers.together(objective):
             if objective.link.is_read_by_objective:
-                self._encode(self.find_classes(objective))
+                classes = self.classes = self.find_classes(objective)
+                self.given["y"] = class_positions("y", self.given["y"], classes)
+                self.set_evaluation_sets([
+                    (X, class_positions(f"y of {name}", y, classes))
+                    for name, (X, y) in self.evaluation_sets().items()
+                ])  # fmt: skip
                 self.library_fit = MethodType(self.model.fit, estimator)
             y, w = self._labels_weights()
             started = self.start(objective, y, w)
@@ -102,7 +111,10 @@ class Fitting:
                 measured = objective.measured(y, w)
                 intercept = start_margin(measured)
                 started = StartedObjective(measured, intercept)
-                self._start_rows(measured)
+                if np.any(intercept):  # in each row, for all metrics to see it
+                    labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
+                    first, *others = (start_of_rows(measured, len(y)) for y in labels)
+                    self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
         self.parameters["objective"] = started
         self.run()
@@ -116,14 +128,6 @@ class Fitting:
             self.parameters |= _arguments.several_outputs(self.objective)
         with self.around(), set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
-
-    def _encode(self, classes: Array) -> None:
-        self.classes = classes
-        self.given["y"] = class_positions("y", self.given["y"], classes)
-        self.set_evaluation_sets([
-            (X, class_positions(f"y of {name}", y, classes))
-            for name, (X, y) in self.evaluation_sets().items()
-        ])  # fmt: skip
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -139,13 +143,6 @@ class Fitting:
             check_two_classes(classes)
             y = position.reshape(y.shape)
         return y, w
-
-    def _start_rows(self, measured: Objective) -> None:
-        """Let each row start at the intercept, for all metrics to see it."""
-        if np.any(start_margin(measured)):
-            labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
-            first, *others = (start_of_rows(measured, len(y)) for y in labels)
-            self.given |= zip(self.row_starts, (first, others or None), strict=True)
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         """Features and labels, by the name that messages give them."""

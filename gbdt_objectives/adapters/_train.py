@@ -146,8 +146,7 @@ class Library:
 
     data: type  # its class of data sets
     instead: Mapping[str, str]  # other libraries' arguments of train, and what to write
-    stops: Any
-    """The class that stops early; its ``data`` names the set it looks at, None for the last."""
+    stops: Any  # stops early; its ``data`` names the set it looks at, None for the last
     stop: Callable[[Metric, int], Any]  # a callback of ours that stops after so many rounds
     direct: Callable[[Sequence[Any], Metric], list[Any]]
     """The user's callbacks, with early stopping on the metric."""
@@ -160,8 +159,7 @@ class Library:
     place: Callable[..., tuple[StartedObjective, dict[str, Any]]]
     """(request, objective, params, data sets) -> the objective of a training on the first data
     set, and the parameters with which boosting starts where it should."""
-    fold_rows: Callable[[Request], Callable[[Any], Array]]
-    """Which rows the training data of a fold are."""
+    fold_rows: Callable[[Request], Callable[[Any], Array]]  # the rows of the training data
     run: Callable[..., Any]
     """(request, callbacks, started objective, parameters of the start) -> what the library's own
     function returns, with objective and metric in the form that it takes."""

@@ -70,12 +70,10 @@ def check_correctable(estimator: Any) -> None:
     for name in parameters:
         if (known := name.split("__")[-1]) in neutral:
             refuse_parameters(
-                parameters,
-                [name],
-                (neutral[known],),
+                parameters, [name], (neutral[known],),
                 "which moves the log-odds by itself, so that the corrected probabilities would be "
                 "wrong: leave it out, or pass correction=None",
-            )
+            )  # fmt: skip
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
@@ -101,9 +99,8 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
             )
 
 
-def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = _adapter(kind, "parameters").ALIASES
-    return found
+def aliases_of(kind: str) -> Any:
+    return _adapter(kind, "parameters").ALIASES
 
 
 def _adapter(kind: str, module: str) -> Any:

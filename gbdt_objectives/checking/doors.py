@@ -27,16 +27,13 @@ LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
 
 ROUNDS = 3
 
-CLOSE = 1e-3
-"""Tolerance between a prediction and the label that it should be: gradients may be float32."""
+CLOSE = 1e-3  # between a prediction and the label that it should be: gradients may be float32
 
-FLOAT32 = 1e-4
-"""Tolerance between the predictions of two doors: XGBoost adds up and transforms in float32."""
+FLOAT32 = 1e-4  # between two doors: XGBoost adds up and transforms in float32
 
 STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
 
-SHARES = (0.2, 0.6)
-"""Shares of label 1 whose best margin is looked for, where a label alone has none."""
+SHARES = (0.2, 0.6)  # of label 1, whose best margin is looked for where a label alone has none
 
 
 def check_link(probe: Probe) -> str | None:

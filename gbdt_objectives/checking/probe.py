@@ -26,8 +26,7 @@ Both = tuple[Array, Array]
 
 ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
 
-OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
-"""Labels that are tried as well if the objective does not say which it is for."""
+OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
 OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
 """Margins between which, and between whose negatives, the best one of these labels is sought."""

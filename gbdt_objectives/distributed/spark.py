@@ -58,7 +58,9 @@ INSTEAD = _arguments.by_name({
 class _Trained:
     """XGBoost's estimator, ``plain``, and what it is trained on."""
 
-    plain: type
+    plain: Any
+    uid: str
+    _copyValues: Any
 
     def __init__(
         self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
@@ -68,7 +70,26 @@ class _Trained:
         _check_parameters(self)
 
     def _fit(self, dataset: Any) -> Any:
-        return _fit(self, self.plain(), dataset)
+        """Fit XGBoost's ``plain`` estimator with our parameters, and leave only them."""
+        _check_parameters(self)
+        plain, metric = self.plain(), self.metric
+        self._copyValues(plain)
+        started, start = _start(self, dataset)
+        training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
+        if metric is not None:
+            callbacks = direct_callbacks(_get(self, "callbacks"), metric)
+            rounds = _get(self, "early_stopping_rounds")
+            if rounds is not None:
+                callbacks.append(early_stopping(metric, rounds, data_name="validation"))
+                plain.clear(plain.early_stopping_rounds)
+            exact = Exact(metric.xgboost, metric)
+            training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
+        plain.setParams(**training)
+        with _errors_of_workers():
+            model = plain.fit(dataset)
+        model.clear(model.callbacks)
+        model._resetUid(self.uid)
+        return self._copyValues(model)
 
     def write(self) -> Any:
         raise TypeError(
@@ -236,29 +257,6 @@ def _get(estimator: Any, name: str) -> Any:
     if not estimator.hasParam(name) or not estimator.isDefined(name):
         return None
     return estimator.getOrDefault(name)
-
-
-def _fit(estimator: Any, plain: Any, dataset: Any) -> Any:
-    """Fit XGBoost's ``plain`` estimator with the parameters of ours, and leave only them."""
-    _check_parameters(estimator)
-    metric = estimator.metric
-    estimator._copyValues(plain)
-    started, base_score = _start(estimator, dataset)
-    training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **base_score}
-    if metric is not None:
-        callbacks = direct_callbacks(_get(estimator, "callbacks"), metric)
-        rounds = _get(estimator, "early_stopping_rounds")
-        if rounds is not None:
-            callbacks.append(early_stopping(metric, rounds, data_name="validation"))
-            plain.clear(plain.early_stopping_rounds)
-        exact = Exact(metric.xgboost, metric)
-        training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
-    plain.setParams(**training)
-    with _errors_of_workers():
-        model = plain.fit(dataset)
-    model.clear(model.callbacks)
-    model._resetUid(estimator.uid)
-    return estimator._copyValues(model)
 
 
 def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, Any]]:

@@ -131,42 +131,27 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
     """A function that gives the rows of each fold's training data, in the order in which
-    ``xgboost.cv`` asks for them. The folds are made here and given to it."""
-    request.objective.check_rows(request.data.num_row(), "data")
-    request.others["folds"] = splits = split_rows(request.data, **request.others)
-    of_folds = iter([rows for rows, _ in splits])
-    return lambda train: next(of_folds)
-
-
-def split_rows(
-    data: xgb.DMatrix,
-    *,
-    nfold: int = 3,
-    stratified: bool = False,
-    folds: Any = None,
-    seed: int = 0,
-    shuffle: bool = True,
-    **others: Any,
-) -> list[tuple[Array, Array]]:
-    """The (training rows, test rows) of the folds that ``xgboost.cv`` makes of these arguments."""
+    ``xgboost.cv`` asks for them. The folds that it would make are made here and given to it."""
+    data, given = request.data, request.others
+    n, nfold, seed = data.num_row(), given.get("nfold", 3), given.get("seed", 0)
+    folds: Any = given.get("folds")
+    request.objective.check_rows(n, "data")
     if len(data.get_uint_info("group_ptr")) > 1:
         raise ValueError(
             "data has query groups, which XGBoost cannot split for an objective with values by "
             "row: make the DMatrix without group= and qid=, and pass folds="
         )
-    n = data.num_row()
-    if folds is None and stratified:
+    if folds is None and given.get("stratified"):
         folds = StratifiedKFold(nfold, shuffle=True, random_state=seed)
     if hasattr(folds, "split"):
-        return list(folds.split(X=data.get_label(), y=data.get_label()))
-    if folds is not None:
-        return [(rows, held_out) for rows, held_out in folds]
-    order = np.random.RandomState(seed).permutation(n) if shuffle else np.arange(n)
-    parts = np.array_split(order, nfold)
-    return [
-        (np.concatenate([part for k, part in enumerate(parts) if k != held_out]), parts[held_out])
-        for held_out in range(nfold)
-    ]
+        folds = folds.split(X=data.get_label(), y=data.get_label())
+    if folds is None:
+        shuffled = np.random.RandomState(seed).permutation(n)
+        parts = np.array_split(shuffled if given.get("shuffle", True) else np.arange(n), nfold)
+        folds = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(nfold)]
+    given["folds"] = [(rows, held_out) for rows, held_out in folds]
+    of_folds = iter([rows for rows, _ in given["folds"]])
+    return lambda train: next(of_folds)
 
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
