@@ -1,7 +1,6 @@
 """Arrays on a device, such as CuPy's and PyTorch's on a GPU.
 
-What is in the host's memory is read by numpy, whichever library made it. What is on a device is
-worked on there (_places.py) or refused: only :func:`to_host` copies it.
+What is on a device is worked on there (_places.py) or refused: only :func:`to_host` copies it.
 """
 
 from __future__ import annotations

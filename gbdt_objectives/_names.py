@@ -1,6 +1,6 @@
 """Where a name is: each room shows its public names, and sends people on who ask in the wrong room.
 
-Modules name their own in ``__all__``; of what the field calls otherwise, the tables are here.
+Modules name their own in ``__all__``. What the field calls otherwise stands here.
 """
 
 from __future__ import annotations

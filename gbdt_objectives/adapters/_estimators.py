@@ -36,12 +36,8 @@ METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 OTHERS = ("_other_params", "kwargs")
 """Where LightGBM's and XGBoost's estimators keep parameters that their signature does not name."""
 
-NOT_PREDICTIONS = (
-    "output_margin",
-    "raw_score",
-    "pred_leaf",
-    "pred_contrib",
-)  # what else one asks predict for
+NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
+"""Arguments of predict that ask for something else."""
 
 
 class Fitting:

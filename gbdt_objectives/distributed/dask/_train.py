@@ -409,22 +409,12 @@ def fitted_objective(
 
     Examples
     --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from xgboost.dask import DaskDMatrix
     >>> from gbdt_objectives import ordinal_logit_objective
     >>> from gbdt_objectives.distributed.dask import fitted_objective, train
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6])
-    >>> objective = ordinal_logit_objective(3)
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     data = DaskDMatrix(client, da.from_array(X, (250, 3)), da.from_array(y, 250))
-    ...     booster = train(client, {"max_depth": 2}, data, 20, objective=objective)
-    ...     objective = fitted_objective(client, objective, booster, data)
-    >>> margin = booster.inplace_predict([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])
-    >>> objective.class_probability(margin).argmax(axis=1)
-    array([0, 2])
+    >>> def train_on_all(client, params, data):
+    ...     objective = ordinal_logit_objective(3)
+    ...     booster = train(client, params, data, 20, objective=objective)
+    ...     return booster, fitted_objective(client, objective, booster, data)
     """
     client = find_client(client)
     _arguments.check_is_objective(objective)
