@@ -61,10 +61,8 @@ ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.s
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
-    """``__getattr__`` and ``__dir__`` of a module of these public names.
-
-    ``modules`` are submodules that are imported when somebody asks for them.
-    """
+    """``__getattr__`` and ``__dir__`` of a module of these public names. ``modules`` are submodules
+    that are imported when somebody asks for them."""
 
     def get_attribute(name: str) -> Any:
         if name in modules:
@@ -78,11 +76,9 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
-    """The error for a name that a module does not have, which says where it is.
-
-    For a module's ``__getattr__`` to raise. ``place``: what to say; None looks it up.
-    ``from module import name`` would replace the text of an AttributeError by its own.
-    """
+    """The error for a name that a module does not have, which says where it is. For a module's
+    ``__getattr__`` to raise. ``place``: what to say; None looks it up. ``from module import name``
+    would replace the text of an AttributeError by its own."""
     is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     if place is None and not name.startswith("_"):
         place = where(name)

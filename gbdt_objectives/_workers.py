@@ -77,10 +77,8 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether XGBoost's collective joins several workers.
-
-    XGBoost is only looked up, never imported: whoever trains with it has imported it.
-    """
+    """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
+    imported: whoever trains with it has imported it."""
     if sys.modules.get("xgboost") is None:
         return False
     from xgboost import collective

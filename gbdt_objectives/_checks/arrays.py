@@ -197,10 +197,8 @@ def some_weight(name: str, largest: float, rows: int) -> None:
 
 
 def label_weight(dataset: Any) -> tuple[Any, Any]:
-    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries.
-
-    LightGBM's own get_label keeps what it once returned, whatever set_field did since.
-    """
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries. LightGBM's
+    own get_label keeps what it once returned, whatever set_field did since."""
     if getattr(dataset, "_handle", None):  # a Dataset that is constructed
         label, weight = dataset.get_field("label"), dataset.get_field("weight")
     else:

@@ -110,9 +110,7 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
 
 def rates_by_row_alone(name: str, dropped: Array, positive: Array) -> None:
     """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label.
-
-    ``dropped``: where they are below 1.
-    """
+    ``dropped``: where they are below 1."""
     if positive.any() and dropped.any() and not dropped[positive].any():
         raise ValueError(
             f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "

@@ -225,11 +225,9 @@ def check_held_out(
     labels: Callable[[int | None], Any],
     name: str | None = None,
 ) -> None:
-    """Raise if what early stopping looks at is missing or the training data; warn if it seems to
-    be a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
-
-    ``labels`` returns the labels of evals[k], or of the training data (None).
-    """
+    """Raise if what early stopping looks at is missing or the training data; warn if it seems to be
+    a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
+    ``labels`` returns the labels of evals[k], or of the training data (None)."""
     seen = [pair for pair in evals if name in (None, pair[1])]
     if not seen:
         raise ValueError(
@@ -387,10 +385,8 @@ class Table:
     def check(
         self, params: Mapping[str, Any], stops_early: bool, in_library: Callable[[str], bool]
     ) -> None:
-        """Raise ValueError for the first parameter that must not reach the library.
-
-        ``in_library`` tells whether the installed library knows a name that is not in the table.
-        """
+        """Raise ValueError for the first parameter that must not reach the library. ``in_library``
+        tells whether the installed library knows a name that is not in the table."""
         for name in self.aliases:
             self._check_spellings(params, name)
         for name, (neutral, reason) in self.refused.items():

@@ -205,11 +205,9 @@ def check_hessian(probe: Probe) -> str | None:
 
 
 def _steps_go_downhill(probe: Probe) -> bool:
-    """Whether the loss falls along -G/H of each leaf, from there to the end of the step.
-
-    Its change is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that
-    halve towards the start, where the gradient of a long step changes most.
-    """
+    """Whether the loss falls along -G/H of each leaf, from there to the end of the step. Its change
+    is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that halve towards
+    the start, where the gradient of a long step changes most."""
     nodes, shares = np.polynomial.legendre.leggauss(8)
     ends = np.append(0.5 ** np.arange(16), 0.0)
     for f, column, g, h in _leaves(probe):
@@ -400,11 +398,8 @@ def check_weights(probe: Probe) -> None:
 
 
 def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
-    """Whether h is the diagonal of the second derivative with weights.
-
-    If rows are coupled, that is not the sum over copies, which also has the terms between copies of
-    one row.
-    """
+    """Whether h is the diagonal of the second derivative with weights. If rows are coupled, that is
+    not the sum over copies, which also has the terms between copies of one row."""
     if not probe.couples_rows:
         return False
     curvature = _curvature(probe, w)

@@ -62,11 +62,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on.
-
-    ``exact`` gives what it computes in float64, ``call`` what a booster is given. ``scale_free``
-    says that the gradient is the loss's up to a factor.
-    """
+    """An objective, called as (y, f, w), and the rows that it is tried on. ``exact`` gives what it
+    computes in float64, ``call`` what a booster is given. ``scale_free`` says that the gradient is
+    the loss's up to a factor."""
 
     target: Any
     api: Api | None

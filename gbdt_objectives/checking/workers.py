@@ -60,10 +60,8 @@ def _computed(objective: Objective, rows: Rows) -> Found:
 
 
 class Asked(BaseException):
-    """Raised for a sum that is not known yet; ``own`` is this worker's part of it.
-
-    It is no Exception, so that a loss that handles its own errors does not handle this one.
-    """
+    """Raised for a sum that is not known yet; ``own`` is this worker's part of it. It is no
+    Exception, so that a loss that handles its own errors does not handle this one."""
 
     def __init__(self, own: Array) -> None:
         self.own = own

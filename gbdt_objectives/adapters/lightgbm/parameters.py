@@ -214,9 +214,7 @@ def check(
     params: Mapping[str, Any], objective: Objective, *, stops_early: bool, from_file: bool = False
 ) -> None:
     """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
-
-    ``from_file``: whether the data is or may be read from a file.
-    """
+    ``from_file``: whether the data is or may be read from a file."""
     _arguments.refuse(
         params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
         "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "

@@ -183,11 +183,9 @@ def continues(
     objective: Objective,
     named: Link | None = None,
 ) -> bool:
-    """Whether training continues an earlier model, ``given["xgb_model"]``.
-
-    If so, it is read and replaced by one of the same margins that predicts by ``named``, the link
-    by whose name XGBoost trains.
-    """
+    """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is read and
+    replaced by one of the same margins that predicts by ``named``, the link by whose name XGBoost
+    trains."""
     model = given.get("xgb_model")
     if model is None:
         return False

@@ -31,9 +31,7 @@ class Measured(NamedTuple):
 
 def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """The sum of ``of(**columns)`` over the partitions that have rows; see ``_parts.total``.
-
-    Weights may be 0 in all rows of a partition, but not in all rows.
-    """
+    Weights may be 0 in all rows of a partition, but not in all rows."""
     given = {name: column for name, column in columns.items() if column is not None}
     absent = {name: None for name, column in columns.items() if column is None}
     parts = [
