@@ -22,8 +22,7 @@ def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """The sum of ``of(**columns)`` over all parts of the rows.
 
     ``columns`` by the name of the user's argument; None ones are passed on as None. Partitions
-    without rows are left out, and those of which no row has weight are not: ``of`` must take them.
-    ``of`` and what it returns travel between machines.
+    without rows are left out, those without weight are not. ``of`` and its results are pickled.
     """
     if not any_dask(columns):
         return of(**columns)

@@ -21,6 +21,8 @@ from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_skl
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 
+PARTS = "gradient", "hessian"
+
 LEAVES = 40  # number of random leaves whose steps are tried
 
 NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
@@ -33,7 +35,7 @@ def check_returned(probe: Probe) -> None:
     returned = probe.call(probe.y.copy(), probe.f.copy(), None)
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise Failure(f"must be a tuple (gradient, hessian), found {type(returned).__name__}")
-    for part, values in zip(("gradient", "hessian"), returned, strict=True):
+    for part, values in zip(PARTS, returned, strict=True):
         if np.ndim(values) == 0:
             raise Failure(
                 f"the {part} is a {type(values).__name__}, one number, but boosters need one for "
@@ -90,7 +92,7 @@ def check_row_order(probe: Probe) -> None:
     shuffled = probe.of(order).exact(
         probe.y[order], probe.f[order], None if w is None else w[order]
     )
-    for part, a, b in zip(("gradient", "hessian"), straight, shuffled, strict=True):
+    for part, a, b in zip(PARTS, straight, shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(
                 f"the {part} of a row depends on where the row stands: with other data, in cv and "
@@ -261,8 +263,7 @@ def _curvature(probe: Probe, w: Array | None = None) -> Array:
     step = 1e-2 if probe.float32 else 1e-5
     if probe.f.ndim == 1 and not probe.couples_rows:
         up, down = probe.both(probe.f + step, w)[0], probe.both(probe.f - step, w)[0]
-        result: Array = (up - down) / (2 * step)
-        return result
+        return np.asarray((up - down) / (2 * step))
     result = np.empty_like(probe.f)
     for at, up, down, width in _perturbed(probe.f, step):
         result[at] = (probe.both(up, w)[0][at] - probe.both(down, w)[0][at]) / width
@@ -371,9 +372,7 @@ def check_weights(probe: Probe) -> None:
     at = np.repeat(np.arange(ROWS), w.astype(int))
     last = np.cumsum(w.astype(int)) - 1
     copies = [part[last] * _per_row(w, f) for part in probe.of(at).both(f[at], None, y[at])]
-    for part, found, expected, one in zip(
-        ("gradient", "hessian"), weighted, copies, plain, strict=True
-    ):
+    for part, found, expected, one in zip(PARTS, weighted, copies, plain, strict=True):
         atol = 1e-6 * float(np.abs(expected).max())  # sums of float32
 
         def equal(other: Array, found: Array = found, atol: float = atol) -> bool:
@@ -420,9 +419,7 @@ def check_tails(probe: Probe) -> None:
     y, in_tails = probe.y[at], probe.of(at)
     exact, middle = in_tails.both(f, None, y), probe.both(probe.f)
     returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
-    for part, reference, usual, values in zip(
-        ("gradient", "hessian"), exact, middle, returned, strict=True
-    ):
+    for part, reference, usual, values in zip(PARTS, exact, middle, returned, strict=True):
         bad = ~np.isfinite(values) | ~np.isfinite(reference)
         if bad.any():
             row = np.unravel_index(int(bad.argmax()), f.shape)
@@ -508,8 +505,7 @@ def _weights(probe: Probe) -> list[Array | None]:
 
 
 def _per_row(w: Array, f: Array) -> Array:
-    result: Array = w if f.ndim == 1 else np.repeat(w[:, np.newaxis], f.shape[1], axis=1)
-    return result
+    return np.asarray(w if f.ndim == 1 else np.repeat(w[:, np.newaxis], f.shape[1], axis=1))
 
 
 def _perturbed(f: Array, step: float) -> Iterator[tuple[Any, Array, Array, float]]:
