@@ -117,10 +117,10 @@ def positions(
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
-        raise TypeError(
-            f"{name} has dtype {y.dtype}, but {known} have {order.dtype}: give both the same "
-            f"type; {kind_hint(y) if known == 'labels' else remedy}"
-        )
+        instead = f"have {order.dtype}: give both the same type; {kind_hint(y)}"
+        if known != "labels":  # which the user did not write
+            instead = f"are {shown(order.tolist())}: {remedy}"
+        raise TypeError(f"{name} has dtype {y.dtype}, but {known} {instead}")
     small: Any = np.int8 if len(order) <= 127 else np.int32
     consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
     position: Array
