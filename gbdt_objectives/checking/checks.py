@@ -118,7 +118,7 @@ def check_gradient(probe: Probe) -> str | None:
     for w in _weights(probe):
         g = probe.both(probe.f, w)[0]
         if probe.loss is None:
-            return _check_field(probe, g)
+            return _check_field(probe)
         numeric = np.empty_like(g)
         for at, up, down, step in _perturbed(probe.f, 1e-4):
             numeric[at] = (_loss(probe, up, w) - _loss(probe, down, w)) / step
@@ -148,7 +148,7 @@ def check_gradient(probe: Probe) -> str | None:
     return None
 
 
-def _check_field(probe: Probe, g: Array) -> str | None:
+def _check_field(probe: Probe) -> str | None:
     """Without a loss: the derivatives of the gradient are symmetric."""
     if not probe.couples_rows:
         raise Skipped("there is no loss to compare with, and no row depends on another: pass loss=")

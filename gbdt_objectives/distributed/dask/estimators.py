@@ -14,6 +14,7 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters._docstrings import documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
 from gbdt_objectives.adapters._train import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
@@ -165,72 +166,50 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
     return fit
 
 
+DASK = """
+
+It does on the rows of a Dask cluster what :class:`gbdt_objectives.adapters.xgboost.{kind}` does on
+one machine: the model, the best round and ``evals_result()`` are the same.
+
+Parameters
+----------
+objective : str, callable or Objective
+    An Objective must {must}, and must not hold values of its training rows.
+**kwargs
+    Parameters of ``xgboost.dask.Dask{kind}``. ``coll_cfg=Config(timeout=60)`` of
+    ``xgboost.collective`` (XGBoost 3.0) says how many seconds workers wait for one another.
+
+Examples
+--------
+>>> import dask.array as da, numpy as np
+>>> from distributed import Client
+>>> from gbdt_objectives import {objective}
+>>> from gbdt_objectives.distributed.dask import Dask{kind}
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6])
+>>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+...             dashboard_address=":0") as client:
+...     model = Dask{kind}(objective={objective}({K}), max_depth=2, n_estimators=20)
+...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
+...     p = model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute()
+>>> p.round().astype(int).tolist()
+[0, 2]
+"""
+
+
 @drop_in(_Fitting)
+@documented(DASK, kind="XGBRegressor", must="predict numbers", objective="qwk_objective", K="")
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
-    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
-
-    It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBRegressor` does on one machine: the model, the best
-    round and ``evals_result()`` are the same.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must predict numbers, and must not hold values of its training rows.
-    **kwargs
-        Parameters of ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=Config(timeout=60)`` of
-        ``xgboost.collective`` (XGBoost 3.0) says how many seconds workers wait for one another.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
-    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
-    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
-    array([1., 3.], dtype=float32)
-    """
+    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package."""
 
 
 @drop_in(_Fitting)
+@documented(
+    DASK, kind="XGBClassifier", must="have class probabilities",
+    objective="ordinal_logit_objective", K="3",
+)  # fmt: skip
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
-    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
-
-    It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBClassifier` does on one machine.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must have class probabilities, and must not hold values of its training rows.
-    **kwargs
-        Parameters of ``xgboost.dask.DaskXGBClassifier``; :class:`DaskXGBRegressor` says what
-        ``coll_cfg`` does.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
-    ...                               max_depth=1, learning_rate=0.1)
-    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
-    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
-    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
+    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package."""
 
     @copy_signature(xgb.XGBClassifier.save_model)
     def save_model(self, fname: Any) -> None:
