@@ -27,8 +27,7 @@ from gbdt_objectives.checking.probe import (
     Skipped,
     is_users_function,
     make_probe,
-    on_other_labels,
-)  # fmt: skip
+)
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
 
@@ -127,7 +126,7 @@ def check_objective(
     if findings[0].status == "passed":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            others = on_other_labels(probe, margins) if y_true is None else None
+            others = probe.on_other_labels(margins) if y_true is None else None
         findings += [_on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
     report = ObjectiveReport(probe.name, tuple(findings))
     if not report.passed:

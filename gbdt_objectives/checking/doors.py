@@ -13,14 +13,7 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, Library
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
-from gbdt_objectives.checking.probe import (
-    OTHER_MARGINS,
-    ROWS,
-    Failure,
-    Probe,
-    Skipped,
-    margins_around_best,
-)
+from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 
 LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
@@ -100,7 +93,7 @@ def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
     """The margin at which the gradients of the first rows, with these labels, sum to 0."""
     from scipy.optimize import brentq
 
-    around = margins_around_best(probe, labels, grid)
+    around = probe.margins_around_best(labels, grid)
     if around is None:
         return None
     y, f, half = probe.y.copy(), probe.f.copy(), slice(len(labels))

@@ -105,6 +105,56 @@ class Probe:
         before, after = self.both(self.f)[0][at_rest], self.both(moved)[0][at_rest]
         return not np.allclose(after, before, rtol=1e-6, atol=0)
 
+    def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
+        """The probe with real labels, negative and far ones, and margins between their best ones.
+
+        A label counts if it has a best margin, below which the gradient is negative: functions that
+        were not written for a label, as logistic ones for 10, are not blamed for it. The result is
+        None if no label counts, if the objective declares a few labels or a range, or if it has
+        several margins or couples rows, where a label alone says little.
+        """
+        domain = None if is_users_function(self.target) else self.target.label_domain
+        if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
+            return None
+        if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
+            return None
+        grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
+        if margins is not None:
+            grid = np.linspace(*margins, len(grid))
+        found = {
+            label: around
+            for label in OTHER_LABELS
+            if (around := self.margins_around_best(label, grid))
+        }
+        if not found:
+            return None
+        low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
+        rng = np.random.default_rng(3)
+        y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
+        y[::10], f[::10] = self.y[::10], self.f[::10]  # objective() refuses hessians all of 0
+        return replace(self, y=y, f=f)
+
+    def margins_around_best(self, labels: float | Array, grid: Array) -> tuple[float, float] | None:
+        """Two neighbours in the grid between which the sum of gradients of rows with these labels
+        changes its sign."""
+        below: list[float] = []
+        above: list[float] = []
+        y, f = self.y.copy(), self.f.copy()
+        half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
+        y[half] = labels
+        for margin in grid:
+            f[half] = margin
+            try:
+                slope = float(self.both(f, None, y)[0][half].sum())
+                number = 0.0 if self.loss is None else float(self.loss(y, f, None))
+            except Exception:  # refused there
+                continue
+            if math.isfinite(slope + number) and slope:
+                (below if slope < 0 else above).append(float(margin))
+        if below and above and max(below) < min(above):
+            return max(below), min(above)
+        return None
+
 
 Status = Literal["passed", "FAILED", "note", "not tested"]
 
@@ -254,60 +304,6 @@ def make_probe(
         takes_weights=takes, by_row=by_row, y=y, f=f, w=rng.permutation(np.resize(weights, ROWS)),
         tails=tails,
     )  # fmt: skip
-
-
-def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
-    """The probe with real labels, negative and far ones, and margins between their best ones.
-
-    A label counts if it has a best margin, below which the gradient is negative: functions that
-    were not written for a label, as logistic ones for 10, are not blamed for it. The result is
-    None if no label counts, if the objective declares a few labels or a range, or if it has
-    several margins or couples rows, where a label alone says little.
-    """
-    domain = None if is_users_function(probe.target) else probe.target.label_domain
-    if isinstance(domain, Values) or probe.f.ndim > 1 or probe.couples_rows:
-        return None
-    if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
-        return None
-    grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
-    if margins is not None:
-        grid = np.linspace(*margins, len(grid))
-    found = {
-        label: around
-        for label in OTHER_LABELS
-        if (around := margins_around_best(probe, label, grid))
-    }
-    if not found:
-        return None
-    low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
-    rng = np.random.default_rng(3)
-    y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
-    y[::10], f[::10] = probe.y[::10], probe.f[::10]  # objective() refuses hessians all of 0
-    return replace(probe, y=y, f=f)
-
-
-def margins_around_best(
-    probe: Probe, labels: float | Array, grid: Array
-) -> tuple[float, float] | None:
-    """Two neighbours in the grid between which the sum of gradients of rows with these labels
-    changes its sign."""
-    below: list[float] = []
-    above: list[float] = []
-    y, f = probe.y.copy(), probe.f.copy()
-    half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
-    y[half] = labels
-    for margin in grid:
-        f[half] = margin
-        try:
-            slope = float(probe.both(f, None, y)[0][half].sum())
-            number = 0.0 if probe.loss is None else float(probe.loss(y, f, None))
-        except Exception:  # refused there
-            continue
-        if math.isfinite(slope + number) and slope:
-            (below if slope < 0 else above).append(float(margin))
-    if below and above and max(below) < min(above):
-        return max(below), min(above)
-    return None
 
 
 def _has_loss(obj: Objective, y: Array, f: Array) -> bool:
