@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-BLOCK_BYTES = 1 << 20
-"""Size of a block: large enough for numpy to be busy, small enough for the cache."""
+BLOCK_BYTES = 1 << 20  # large enough for numpy to be busy, small enough for the cache
 
 EXPRESSION_BYTES = 1 << 18
 """Size of a block of an expression. Each of its terms is new memory, and the system takes larger
@@ -29,8 +28,7 @@ def blocks(array: Array, size: int = BLOCK_BYTES) -> list[slice]:
     return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
-CHUNK = 16 * STRETCH
-"""Number of rows that are converted at a time, so that they are still in the cache afterwards."""
+CHUNK = 16 * STRETCH  # rows that are converted at a time, to be still in the cache afterwards
 
 
 def dot(u: Array, v: Array) -> float:

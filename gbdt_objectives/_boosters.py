@@ -1,8 +1,7 @@
 """What the booster that calls us says of itself: its own configuration, wherever it trains.
 
-A booster hands objectives and metrics labels and numbers, and nothing else. But the call comes from
-one of its methods, whatever wraps the training (MLflow's autolog, a task of Dask or Spark), and the
-booster knows which objective it has, so whether its predictions are margins.
+The call of an objective or metric comes from a method of the booster, whatever wraps the training,
+and the booster knows which objective it has, so whether its predictions are margins.
 """
 
 from __future__ import annotations
@@ -92,7 +91,6 @@ _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
 def xgboost_objective(booster: Any) -> str:
-    """The name of the booster's objective; a custom one leaves it as it is."""
     if booster not in _known:
         _known[booster] = json.loads(booster.save_config())["learner"]["objective"]["name"]
     return _known[booster]

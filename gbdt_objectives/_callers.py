@@ -1,9 +1,8 @@
 """Who is calling: the mistakes that only the caller's frame gives away.
 
-A booster hands an objective labels and margins and nothing else. It does not say that it is one
-worker of several, that a classifier will interpret the margins as log-odds, or that early stopping
-will minimise kappa; but the frames between it and the user do. They are only inspected, by name:
-no booster is imported here.
+A booster does not say that it is one worker of several, that a classifier will interpret the
+margins as log-odds, or that early stopping will minimise kappa; but the frames between it and the
+user do. They are only inspected, by name: no booster is imported here.
 """
 
 from __future__ import annotations
@@ -109,7 +108,6 @@ def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
 
 
 def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
-    """Whether a callback is XGBoost's EarlyStopping on this metric in the wrong direction."""
     if "EarlyStopping" not in {base.__name__ for base in type(callback).__mro__}:
         return False
     if callback.metric_name not in (None, name):

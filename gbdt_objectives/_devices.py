@@ -1,7 +1,6 @@
 """Arrays on a device, such as CuPy's and PyTorch's on a GPU.
 
-What is in the host's memory is read by numpy, whichever library made it. What is on a device is
-worked on there (_places.py) or refused: only :func:`to_host` copies it.
+What is on a device is worked on there (_places.py) or refused: only :func:`to_host` copies it.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-HOST = (1, 3)
-"""DLPack's kinds of host memory: the processor's, and the part that is pinned for a GPU."""
+HOST = (1, 3)  # DLPack's kinds of host memory: the processor's, and what is pinned for a GPU
 
 COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu()"}
 """How users copy an array of a library to the host."""

@@ -62,15 +62,8 @@ class Values:
         return bool(self._find(values).all())
 
     def check(self, name: str, values: Array) -> None:
-        found = self._find(values)
-        if not found.all():
-            row = int(np.argmin(found))
-            rule, remedy = self._rule_and_remedy
-            raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
-
-    @property
-    def _rule_and_remedy(self) -> tuple[str, str]:
-        return f"must be one of {_checks.shown(self.values)}", "encode the classes as these numbers"
+        rule = f"must be one of {_checks.shown(self.values)}"
+        _checks.each(name, values, self._find(values), rule, "encode the classes as these numbers")
 
     def _find(self, values: Array) -> Array:
         found: Array = values == self.values[0]
@@ -92,10 +85,10 @@ class Classes(Values):
     def __init__(self, n_classes: int) -> None:
         super().__init__(tuple(map(float, range(n_classes))))
 
-    @property
-    def _rule_and_remedy(self) -> tuple[str, str]:
+    def check(self, name: str, values: Array) -> None:
         remedy = "subtract the lowest label, encode classes by their rank, or raise n_classes"
-        return f"must hold classes 0 to {len(self.values) - 1}", remedy
+        rule = f"must hold classes 0 to {len(self.values) - 1}"
+        _checks.each(name, values, self._find(values), rule, remedy)
 
     def _find(self, values: Array) -> Array:
         found: Array = values == np.rint(values)

@@ -1,4 +1,4 @@
-"""Splits that hold each row out once, equally often or never, and the last of several."""
+"""Splits that hold each row out once, or at most once, and the last of several splits."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 
 from gbdt_objectives._checks import Array, RandomState, shown
 
-Split = tuple[Array, Array]
-"""Row numbers to train on and to hold out."""
+Split = tuple[Array, Array]  # row numbers to train on and to hold out
 
 
 def held_out_once(
     y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> list[Split]:
     """Splits (train, test) in which each row is held out exactly once; y has class positions."""
-    splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
+    splits, times = _splits(y, cv, group, shuffle, random_state, least=2)
     if (times != 1).any():
         row = int(np.flatnonzero(times != 1)[0])
         raise ValueError(
@@ -32,7 +31,7 @@ def held_out_equally_often(
     y: Array, cv: Any, group: Array | None, *, shuffle: bool, random_state: RandomState = None
 ) -> tuple[list[Split], int]:
     """Splits (train, test) that hold out each row equally often or never, and how often."""
-    splits, times = _folds_held_out(y, cv, group, shuffle, random_state)
+    splits, times = _splits(y, cv, group, shuffle, random_state, least=2)
     held = np.flatnonzero(times)
     rows = held[times[held].argmin()], held[times[held].argmax()]
     if times[rows[0]] != times[rows[1]]:
@@ -46,8 +45,7 @@ def held_out_equally_often(
 
 def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[Split], Array]:
     """Splits (train, test), which may leave rows out of all tests, and the rows they hold out."""
-    splits = _splits(y, cv, group, False, None)
-    times = _times_held_out(splits, len(y))
+    splits, times = _splits(y, cv, group)
     if times.max() > 1:
         row = int(np.flatnonzero(times > 1)[0])
         raise ValueError(
@@ -60,23 +58,14 @@ def held_out_at_most_once(y: Array, cv: Any, group: Array | None) -> tuple[list[
 
 def last_split(y: Array, cv: Any, group: Array | None) -> Split:
     """The last (train, test) of a splitter: TimeSeriesSplit holds out the latest rows in it."""
-    return _splits(y, cv, group, False, None)[-1]
-
-
-def _folds_held_out(
-    y: Array, cv: Any, group: Array | None, shuffle: bool, random_state: RandomState
-) -> tuple[list[Split], Array]:
-    """Two splits or more, and how often each row is held out."""
-    splits = _splits(y, cv, group, shuffle, random_state)
-    if len(splits) < 2:
-        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
-    return splits, _times_held_out(splits, len(y))
+    return _splits(y, cv, group)[0][-1]
 
 
 def _splits(
-    y: Array, cv: Any, group: Array | None, shuffle: bool, random_state: RandomState
-) -> list[Split]:
-    """At least one split, each of which holds out rows that it does not train on."""
+    y: Array, cv: Any, group: Array | None, shuffle: bool = False, random_state: RandomState = None,
+    least: int = 1,
+) -> tuple[list[Split], Array]:  # fmt: skip
+    """Splits, each of which holds out rows that it does not train on; how often each row is."""
     from sklearn.model_selection import check_cv
 
     rows = np.zeros((len(y), 1))
@@ -95,6 +84,9 @@ def _splits(
         splits = [_read_split(split) for split in given]
     if not splits:
         raise ValueError("cv gives 0 splits: was it an iterator that has been used up? Give a list")
+    if len(splits) < least:
+        raise ValueError(f"cv gives {len(splits)} split: there must be at least two folds")
+    times = np.zeros(len(y), np.int64)
     for train, test in splits:
         if not len(test):
             raise ValueError("cv gives a split that holds out no row")
@@ -114,7 +106,8 @@ def _splits(
                     f"cv puts group number {both[0]} on both sides of a split: use a splitter "
                     "that heeds groups, such as GroupKFold"
                 )
-    return splits
+        np.add.at(times, test, 1)
+    return splits, times
 
 
 def _folds(y: Array, cv: int, group: Array | None, shuffle: bool, random_state: RandomState) -> Any:
@@ -151,10 +144,3 @@ def _read_split(split: Any) -> Split:
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
             raise ValueError(f"cv must give row numbers, (n,), found {shown(rows)}")
     return train, test
-
-
-def _times_held_out(splits: list[Split], rows: int) -> Array:
-    times = np.zeros(rows, np.int64)
-    for _, test in splits:
-        np.add.at(times, test, 1)
-    return times

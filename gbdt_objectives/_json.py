@@ -15,8 +15,7 @@ from gbdt_objectives._checks import Array, shown
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Reader = Callable[[str, Any], Any]
-"""Name and value of a key to the checked value, or ValueError."""
+Reader = Callable[[str, Any], Any]  # name and value of a key to the checked value, or ValueError
 
 
 class SavedAsJSON:
@@ -80,12 +79,10 @@ class SavedAsJSON:
         return cls._restore({key: read(key, data[key]) for key, read in cls._saved.items()})
 
     def _values(self) -> list[Any]:
-        """The value of each key of ``_saved``."""
         return [getattr(self, key if hasattr(self, key) else f"{key}_") for key in self._saved]
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> Self:
-        """The estimator of checked values."""
         estimator = cls()
         for key, value in data.items():
             setattr(estimator, key if hasattr(estimator, key) else f"{key}_", value)
@@ -97,7 +94,6 @@ def read_one_of(*words: str) -> Reader:
 
 
 def read_number(key: str, value: object) -> float:
-    """A number that a float can hold."""
     if not is_finite_number(value):
         raise ValueError(f"{key} must be a finite number, found {repr(value)[:80]}")
     return float(value)  # type: ignore[arg-type]
@@ -118,7 +114,6 @@ def read_numbers(key: str, values: object) -> Array:
 
 
 def read_flag(key: str, value: object) -> bool:
-    """true or false."""
     if not isinstance(value, bool):
         raise ValueError(f"{key} must be true or false, found {repr(value)[:80]}")
     return value

@@ -6,11 +6,9 @@ from typing import Literal
 
 Library = Literal["lightgbm", "xgboost"]
 ESTIMATORS: dict[str, tuple[Library, str]] = {
-    "LGBMRegressor": ("lightgbm", "Regressor"),
-    "LGBMClassifier": ("lightgbm", "Classifier"),
-    "XGBRegressor": ("xgboost", "Regressor"),
-    "XGBClassifier": ("xgboost", "Classifier"),
-}
+    "LGBMRegressor": ("lightgbm", "Regressor"), "LGBMClassifier": ("lightgbm", "Classifier"),
+    "XGBRegressor": ("xgboost", "Regressor"), "XGBClassifier": ("xgboost", "Classifier"),
+}  # fmt: skip
 
 MARGIN_FLAG = {"lightgbm": "raw_score", "xgboost": "output_margin"}
 """The argument of an estimator's predict that asks for margins."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,24 +23,13 @@ def _same(margin: Array) -> Array:
     return margin
 
 
-def _exp(margin: Array) -> Array:
-    return np.exp(margin)
+def _special(name: str, values: Array) -> Array:
+    from scipy import special  # which takes long to import
+
+    return np.asarray(getattr(special, name)(values))
 
 
-def _log(prediction: Array) -> Array:
-    return np.log(prediction)
-
-
-def _expit(margin: Array) -> Array:
-    from scipy.special import expit
-
-    return np.asarray(expit(margin))
-
-
-def _logit(probability: Array) -> Array:
-    from scipy.special import logit
-
-    return np.asarray(logit(probability))
+_expit, _logit = partial(_special, "expit"), partial(_special, "logit")
 
 
 def _softmax(margin: Array) -> Array:
@@ -92,9 +82,9 @@ class Link:
     """The LightGBM objective to refit the model on, "none" where that would be another loss."""
     metric: str = "pass a metric of its margins"
     """Advice for a message: a metric that fits."""
-    lowest: float = field(default=-np.inf)
+    lowest: float = -np.inf
     """Predictions are above it, and below ``highest``."""
-    highest: float = field(default=np.inf)
+    highest: float = np.inf
 
     def __repr__(self) -> str:
         return f"Link({self.name!r})"
@@ -102,14 +92,12 @@ class Link:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):  # objective.link == "logit"
             return self.name == other
-        return isinstance(other, Link) and self._key == other._key
+        return isinstance(other, Link) and (self.name, self.n_classes, self.reader) == (
+            other.name, other.n_classes, other.reader
+        )  # fmt: skip
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    @property
-    def _key(self) -> tuple[Any, ...]:
-        return self.name, self.n_classes, self.reader
 
     @property
     def is_declared(self) -> bool:
@@ -160,7 +148,7 @@ IDENTITY = Link(
     metric="pass extended_qwk_metric() or squared_error_metric()",
 )  # fmt: skip
 LOG = Link(
-    "log", "logs of a positive mean", _exp, _log,
+    "log", "logs of a positive mean", np.exp, np.log,
     xgboost="count:poisson", lightgbm="poisson", refits="poisson",
     metric="pass loss_metric(objective)", lowest=0.0,
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Where a name is: each room shows its public names, and sends people on who ask in the wrong room.
 
-Modules name their own in ``__all__``; of what the field calls otherwise, the tables are here.
+Modules name their own in ``__all__``. What the field calls otherwise stands here.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = "gbdt_objectives"
 
@@ -33,10 +32,8 @@ FIELD = {
     "ThresholdClassifier": "TunedThresholdClassifierCV FixedThresholdClassifier",
     "QWKClassifier": "OrdinalClassifier OrdinalRegressor",
     "reliability_bins": "calibration_curve reliability_curve reliability_diagram",
-    "ReliabilityDisplay": "CalibrationDisplay",
-    "ROCHullDisplay": "RocCurveDisplay ROCDisplay",
-    "expected_calibration_error": "ece ECE",
-    "brier_score": "brier_score_loss brier",
+    "ReliabilityDisplay": "CalibrationDisplay", "ROCHullDisplay": "RocCurveDisplay ROCDisplay",
+    "expected_calibration_error": "ece ECE", "brier_score": "brier_score_loss brier",
     "negative_downsample": "undersample RandomUnderSampler random_undersample downsample",
     "resample_classes": "resample oversample RandomOverSampler upsample",
     "optimize_thresholds": "OptimizedRounder optimise_thresholds fit_thresholds find_thresholds",
@@ -44,32 +41,27 @@ FIELD = {
     "quadratic_weighted_kappa": "cohen_kappa cohen_kappa_score weighted_kappa qwk kappa "
     "quadratic_kappa",
     "threshold_metric": "accuracy_metric f1 f1_metric mcc matthews_metric balanced_accuracy",
-    "f_beta_metric": "f_beta fbeta_score",
-    "kappa_cost_metric": "kappa_cost",
+    "f_beta_metric": "f_beta fbeta_score", "kappa_cost_metric": "kappa_cost",
     "normalized_entropy": "normalized_entropy_metric normalized_cross_entropy",
     "weighted_logloss_metric": "log_loss logloss logloss_metric",
-    "focal_objective": "focal_loss FocalLoss",
-    "qwk_objective": "qwk_loss",
+    "focal_objective": "focal_loss FocalLoss", "qwk_objective": "qwk_loss",
     "correct_probability": "recalibrate correct_prior prior_correction",
     "log_odds_shift": "prior_shift LabelShift",
     "shift_intercept": "set_intercept set_base_score",
     "estimate_prior": "em_prior estimate_class_prior",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
-    "lightgbm": "LGBMRegressor LGBMClassifier lgb",
-    "xgboost": "XGBRegressor XGBClassifier xgb",
+    "lightgbm": "LGBMRegressor LGBMClassifier lgb", "xgboost": "XGBRegressor XGBClassifier xgb",
     "dask": "DaskXGBRegressor DaskXGBClassifier",
     "spark": "SparkXGBRegressor SparkXGBClassifier",
-}
+}  # fmt: skip
 """Our names, and what they are called elsewhere."""
 
 ELSEWHERE = {other: ours for ours, others in FIELD.items() for other in others.split()}
 
 
 def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple[Any, Any]:
-    """``__getattr__`` and ``__dir__`` of a module of these public names.
-
-    ``modules`` are submodules that are imported when somebody asks for them.
-    """
+    """``__getattr__`` and ``__dir__`` of a module of these public names. ``modules`` are submodules
+    that are imported when somebody asks for them."""
 
     def get_attribute(name: str) -> Any:
         if name in modules:
@@ -83,11 +75,9 @@ def room(module: str, public: list[str], modules: Collection[str] = ()) -> tuple
 
 
 def missing(module: str, name: str, place: str | None = None) -> AttributeError | ImportError:
-    """The error for a name that a module does not have, which says where it is.
-
-    For a module's ``__getattr__`` to raise. ``place``: what to say; None looks it up.
-    ``from module import name`` would replace the text of an AttributeError by its own.
-    """
+    """The error for a name that a module does not have, which says where it is. For a module's
+    ``__getattr__`` to raise. ``place``: what to say; None looks it up. ``from module import name``
+    would replace the text of an AttributeError by its own."""
     is_imported = sys._getframe(2).f_code.co_name == "_handle_fromlist"
     if place is None and not name.startswith("_"):
         place = where(name)
@@ -123,12 +113,19 @@ def all_names() -> dict[str, str]:
     return places | {name: f"{ROOT}.{name}" for name in root.__all__}
 
 
-def arguments(**remedies: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments of other libraries, or of former versions, and say what to write."""
+def arguments(**remedies: str) -> Callable[[F], F]:
+    """Refuse arguments of other libraries, or of former versions, and say what to write.
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    It decorates functions, and classes for what makes one.
+    """
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+
         @wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        def checked(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs.keys() & remedies.keys():
                 raise TypeError(f"{called(function)} has no argument {name!r}: {remedies[name]}")
             return function(*args, **kwargs)

@@ -21,9 +21,7 @@ OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
 def in_order(function: Callable[P, R]) -> Callable[P, R]:
     """Add to the error of a function that refuses its arguments that labels and others are swapped.
-
-    Only then are they looked at.
-    """
+    Only then are they looked at."""
     parameters = list(signature(function).parameters)
     label = next(name for name in parameters if name in LABELS)
     other = next(name for name in parameters if name in OTHERS)

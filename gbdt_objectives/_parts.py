@@ -6,10 +6,13 @@ sums merged as a tree; what that needs is imported when there is such a collecti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
-from gbdt_objectives._checks import is_dask
+import numpy as np
+
+from gbdt_objectives._checks import Array, is_dask
 
 T = TypeVar("T")
 
@@ -21,15 +24,24 @@ def any_dask(columns: Mapping[str, Any]) -> bool:
 def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """The sum of ``of(**columns)`` over all parts of the rows.
 
-    ``columns`` by the name of the user's argument; None ones are passed on as None. Partitions
-    without rows are left out, and those of which no row has weight are not: ``of`` must take them.
-    ``of`` and what it returns travel between machines.
+    ``columns`` by the name of the user's argument; None, or one number for all rows, is passed on
+    as it is. Partitions without rows are left out, and those of which no row has weight are not:
+    ``of`` must take them. ``of`` and what it returns travel between machines.
     """
     if not any_dask(columns):
         return of(**columns)
     from gbdt_objectives.distributed.dask._partitions import sum_over_partitions
 
-    return sum_over_partitions(of, columns)
+    return sum_over_partitions(*_of_columns(of, columns))
+
+
+def vectors(of: Callable[..., Sequence[float] | Array], columns: Mapping[str, Any]) -> Array:
+    """The vectors ``of(**columns)`` of all parts of the rows, (parts, k); see :func:`total`."""
+    return np.array(total(partial(_listed, of), columns))
+
+
+def _listed(of: Callable[..., T], **columns: Any) -> list[T]:
+    return [of(**columns)]
 
 
 def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: Any) -> Any:
@@ -38,7 +50,15 @@ def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: A
         return function(**columns)
     from gbdt_objectives.distributed.dask._partitions import map_rows
 
-    return map_rows(function, columns, dtype)
+    return map_rows(*_of_columns(function, columns), dtype)
+
+
+def _of_columns(
+    of: Callable[..., T], columns: Mapping[str, Any]
+) -> tuple[Callable[..., T], dict[str, Any]]:
+    """The function that has what is no column already, and the columns."""
+    same = {name: given for name, given in columns.items() if given is None or np.ndim(given) == 0}
+    return partial(of, **same), {name: columns[name] for name in columns if name not in same}
 
 
 def check_column(name: str, column: Any) -> None:

@@ -13,8 +13,7 @@ from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._devices import on_device
 from gbdt_objectives._domain import Domain, Interval
 
-DeviceArray = Any
-"""An array of any library but numpy."""
+DeviceArray = Any  # an array of any library but numpy
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """Rows: labels, margins, weights and named values of rows, wherever they are.
 
-Symbols: y labels, f margins, w weights, xp the functions of the arrays' library. A loss gives
-equations in them and gets sums over everybody's rows: the rows at hand, the rows of all workers
-that train together, or the partitions of an engine.
+Symbols: y labels, f margins, w weights, xp the functions of the arrays' library. Sums are over
+everybody's rows: those at hand, of all workers that train together, or an engine's partitions.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 
-POOLS = 2000
-"""Pools that curves are fitted on: finer than any curve here can follow."""
+POOLS = 2000  # pools that curves are fitted on: finer than any curve here can follow
 
 KNOTS = ((0.1, 0.9), (0.1, 0.5, 0.9), (0.05, 0.275, 0.5, 0.725, 0.95))
 """Shares of rows below the knots of splines (Harrell 2015, table 2.3); two make a straight line."""
@@ -20,15 +19,13 @@ def number_pools(score: Array, w: Array) -> Array:
     W = np.bincount(own, w)
     middle = np.cumsum(W) - W / 2
     pool = np.minimum(middle * (POOLS / w.sum()), POOLS - 1).astype(np.intp)[own]
-    number: Array = np.cumsum(np.append(False, pool[1:] != pool[:-1]))
-    return number
+    return np.asarray(np.cumsum(np.append(False, pool[1:] != pool[:-1])))
 
 
 def mean_scores(score: Array, w: Array, pool: Array, W: Array) -> Array:
     """The mean score of each pool, whose weights are W."""
     unit = float(np.abs(score).max()) or 1.0  # whose products do not overflow
-    mean: Array = np.bincount(pool, w * (score / unit)) / W * unit
-    return mean
+    return np.asarray(np.bincount(pool, w * (score / unit)) / W * unit)
 
 
 def normal_scores(weight: Array) -> Array:
@@ -36,8 +33,7 @@ def normal_scores(weight: Array) -> Array:
     from scipy.special import ndtri
 
     below = np.cumsum(weight)
-    q: Array = ndtri((below - weight / 2) / below[-1])
-    return q
+    return np.asarray(ndtri((below - weight / 2) / below[-1]))
 
 
 def bases(q: Array, weight: Array) -> list[Array]:
@@ -55,8 +51,7 @@ def natural_spline(q: Array, knots: Array) -> Array:
     """The basis 1, q, ... of cubic splines that are straight beyond the outer knots, (P, k)."""
 
     def cube(knot: float) -> Array:
-        cubed: Array = np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3
-        return cubed
+        return np.asarray(np.maximum((q - knot) / (knots[-1] - knots[0]), 0) ** 3)
 
     basis = [np.ones(len(q)), q]
     for knot in knots[:-2]:

@@ -13,8 +13,7 @@ from types import ModuleType
 FLOORS = {"xgboost": "2.1", "lightgbm": "4.2"}
 """Oldest versions, as in the extras of pyproject.toml and the lane "floors" of .ci/lanes."""
 
-_accepted: dict[str, ModuleType] = {}
-"""The libraries that check_loaded() has seen."""
+_accepted: dict[str, ModuleType] = {}  # the libraries that check_loaded() has seen
 
 
 def check_installed(library: str) -> None:

@@ -30,16 +30,13 @@ Reduce = Callable[[Array], Array]
 HEAD = 4
 """1, the fingerprint h, h^2, and whether there was an error: summed, they tell who takes part."""
 
-ROOM = 28
-"""Number of values in the first message, whose length is the same on all workers."""
+ROOM = 28  # number of values in the first message, whose length is the same on all workers
 
-TEXT = 1000
-"""Number of bytes that a worker may say about an error."""
+TEXT = 1000  # number of bytes that a worker may say about an error
 
 SCALARS = (bool, int, float, str)
 
-MOST_HELD = 1000
-"""Most elements of a list that describes an objective; a longer one may be of rows."""
+MOST_HELD = 1000  # most elements of a list that describes an objective; a longer one may be of rows
 
 __all__ = ["WorkersDisagree"]
 
@@ -80,10 +77,8 @@ _here = _Here()  # XGBoost's communicator belongs to a thread as well
 
 
 def workers() -> bool:
-    """Whether XGBoost's collective joins several workers.
-
-    XGBoost is only looked up, never imported: whoever trains with it has imported it.
-    """
+    """Whether XGBoost's collective joins several workers. XGBoost is only looked up, never
+    imported: whoever trains with it has imported it."""
     if sys.modules.get("xgboost") is None:
         return False
     from xgboost import collective
@@ -181,6 +176,19 @@ def all_gather(values: ArrayLike) -> Array:
     return all_sum(table)
 
 
+def gather_text(text: str) -> list[str]:
+    return _read_text(all_gather(_as_bytes(text)))
+
+
+def _as_bytes(text: str) -> Array:
+    said = text.encode(errors="replace")[:TEXT].ljust(TEXT, b"\0")
+    return np.frombuffer(said, np.uint8).astype(np.float64)
+
+
+def _read_text(rows: Array) -> list[str]:
+    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows.astype(np.uint8)]
+
+
 def settle() -> None:
     """Note that the last message of a call was sent: from here on workers go on alone."""
     if _here.call is not None:
@@ -215,10 +223,7 @@ def _send(own: Array, call: Call, reduce: Reduce, error: Exception | None = None
     return np.concatenate([total[HEAD:], np.asarray(reduce(own[ROOM:].copy()))])
 
 
-KINDS: dict[str, type[Exception]] = {
-    "TypeError": TypeError, "ValueError": ValueError, "RuntimeError": RuntimeError,
-}  # fmt: skip
-"""The kinds of errors that are raised on all workers."""
+KINDS = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}  # raised on all
 
 
 def error_of_a_worker(own: Exception | None, reduce: Reduce) -> Exception:
@@ -275,10 +280,8 @@ def _exchange(text: str, reduce: Reduce) -> list[str]:
     from xgboost import collective
 
     table = np.zeros((collective.get_world_size(), TEXT))
-    said = text.encode(errors="replace")[:TEXT]
-    table[collective.get_rank(), : len(said)] = np.frombuffer(said, np.uint8)
-    rows = reduce(table.ravel()).reshape(table.shape).astype(np.uint8)
-    return [bytes(row).rstrip(b"\0").decode(errors="ignore") for row in rows]
+    table[collective.get_rank()] = _as_bytes(text)
+    return _read_text(reduce(table.ravel()).reshape(table.shape))
 
 
 def _collective_sum(values: Array) -> Array:
@@ -298,11 +301,8 @@ def _collective_sum(values: Array) -> Array:
 
 def describe(subject: object, depth: int = 6) -> str:
     """A description that is the same for the same objective or metric on every worker, whatever
-    rows it holds.
-
-    For a user's function it has the numbers that the function holds, but not its arrays, which may
-    be of rows; ``depth`` ends what holds itself.
-    """
+    rows it holds: of a user's function it has the numbers that it holds, but not the arrays.
+    ``depth`` ends what holds itself."""
     if subject is None or type(subject) in SCALARS:
         return repr(subject)
     if depth == 0:

@@ -1,8 +1,7 @@
 """Validation of arguments: reject with a clear error, never repair.
 
-Every function returns the argument in the form the maths wants, or raises
-``TypeError`` (wrong kind of thing) or ``ValueError`` (wrong value) with a
-message that names the argument, the value found and what to do.
+Every function returns the argument in the form the maths wants, or raises ``TypeError`` or
+``ValueError`` with a message that names the argument, the value found and what to do.
 """
 
 from gbdt_objectives._checks.arrays import *

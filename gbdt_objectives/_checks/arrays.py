@@ -13,14 +13,11 @@ from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
 
-LARGEST_WEIGHT = 1e30
-"""A gradient of such a row, for labels and margins up to 1e8, is still a float32."""
+LARGEST_WEIGHT = 1e30  # the gradient of such a row, up to labels of 1e8, is still a float32
 
-LEAST_WEIGHT = 1e-100
-"""Least value of the largest weight: products of two such weights are still a float64."""
+LEAST_WEIGHT = 1e-100  # of the largest weight: products of two are still a float64
 
-LONGEST_SHOWN = 120
-"""Characters of a user's value in a message."""
+LONGEST_SHOWN = 120  # characters of a user's value in a message
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6
@@ -153,6 +150,13 @@ def finite(name: str, array: Array) -> None:
         )
 
 
+def each(name: str, values: Array, right: Array, rule: str, remedy: str) -> None:
+    """Raise for the first row whose value is not right."""
+    if not right.all():
+        row = int(np.argmin(right))
+        raise ValueError(f"{name} {rule}, found {values[row]} at row {row}: {remedy}")
+
+
 def weights(name: str, values: ArrayLike | None, rows: int) -> Array | None:
     """None, or one finite weight >= 0 a row, not all of them zero."""
     if values is None:
@@ -193,10 +197,8 @@ def some_weight(name: str, largest: float, rows: int) -> None:
 
 
 def label_weight(dataset: Any) -> tuple[Any, Any]:
-    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries.
-
-    LightGBM's own get_label keeps what it once returned, whatever set_field did since.
-    """
+    """Labels and weights of a DMatrix or Dataset; no weights is None in both libraries. LightGBM's
+    own get_label keeps what it once returned, whatever set_field did since."""
     if getattr(dataset, "_handle", None):  # a Dataset that is constructed
         label, weight = dataset.get_field("label"), dataset.get_field("weight")
     else:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._checks.arrays import (
     Array,
     as_array,
+    each,
     finite,
     real_array,
     same_length,
@@ -28,12 +29,8 @@ INTEGER_HINT = (
 def binary_labels(name: str, y: Array) -> None:
     right = y == 0
     right |= y == 1
-    if not right.all():
-        row = int(np.argmin(right))
-        raise ValueError(
-            f"{name} must be 0 (negative) or 1 (positive), found {y[row]} at row {row}: "
-            "encode the rare event as 1 and everything else as 0"
-        )
+    remedy = "encode the rare event as 1 and everything else as 0"
+    each(name, y, right, "must be 0 (negative) or 1 (positive)", remedy)
 
 
 def label_range(name: str, value: object) -> tuple[float, float]:
@@ -52,14 +49,11 @@ def label_range(name: str, value: object) -> tuple[float, float]:
 
 def in_label_range(name: str, y: Array, label_range: tuple[float, float]) -> None:
     low, high = label_range
-    wrong = ~((y >= low) & (y <= high))
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{name} must lie in label_range {label_range}, found {y[row]} at row {row}: "
-            "give the range of all labels, e.g. label_range=(0, 5), or make the objective or "
-            "metric from the labels of all the rows"
-        )
+    each(
+        name, y, (y >= low) & (y <= high), f"must lie in label_range {label_range}",
+        "give the range of all labels, e.g. label_range=(0, 5), or make the objective or metric "
+        "from the labels of all the rows",
+    )  # fmt: skip
 
 
 def category_order(name: str, values: object) -> Array | None:
@@ -95,13 +89,8 @@ def whole_numbers(name: str, values: ArrayLike) -> Array:
     if y.dtype.kind in "iu" and y.ndim == 1 and y.size:
         return y
     y = vector(name, y)
-    fractions = y != np.rint(y)
-    if fractions.any():
-        row = int(np.flatnonzero(fractions)[0])
-        raise ValueError(
-            f"{name} must hold classes, found {y[row]} at row {row}: round scores or apply "
-            f"thresholds first, or {INTEGER_HINT}"
-        )
+    remedy = f"round scores or apply thresholds first, or {INTEGER_HINT}"
+    each(name, y, y == np.rint(y), "must hold classes", remedy)
     return y
 
 
@@ -119,16 +108,19 @@ def check_order(labels: ArrayLike) -> Array:
     return order
 
 
-def positions(name: str, values: ArrayLike, order: Array) -> Array:
-    """Index of each value in ``order``, as small integers."""
+def positions(
+    name: str, values: ArrayLike, order: Array, known: str = "labels",
+    remedy: str = "list every class in labels",
+) -> Array:  # fmt: skip
+    """Index of each value in ``order``, which messages call ``known``, as small integers."""
     y = as_array(name, values)
     if y.ndim != 1 or y.size == 0:
         raise ValueError(f"{name} must be one-dimensional and not empty, found shape {y.shape}")
     if (y.dtype.kind in "biuf") != (order.dtype.kind in "biuf"):
-        raise TypeError(
-            f"{name} has dtype {y.dtype}, but labels have {order.dtype}: give both the same "
-            f"type; {kind_hint(y)}"
-        )
+        instead = f"have {order.dtype}: give both the same type; {kind_hint(y)}"
+        if known != "labels":  # which the user did not write
+            instead = f"are {shown(order.tolist())}: {remedy}"
+        raise TypeError(f"{name} has dtype {y.dtype}, but {known} {instead}")
     small: Any = np.int8 if len(order) <= 127 else np.int32
     consecutive = order.dtype.kind in "iu" and bool((np.diff(order) == 1).all())
     position: Array
@@ -142,16 +134,16 @@ def positions(name: str, values: ArrayLike, order: Array) -> Array:
         kinds = {type(label) for label in order.tolist()}
         row = next((i for i, value in enumerate(y.tolist()) if type(value) not in kinds), 0)
         raise TypeError(
-            f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with labels "
+            f"{name} holds {shown(y[row])} at row {row}, which cannot be compared with {known} "
             f"{shown(order.tolist())}: give all the same type, and leave rows without a label out"
         ) from None
     position = sorter[at].astype(small)
-    wrong = order[position] != y
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    right = order[position] == y
+    if not right.all():
+        row = int(np.argmin(right))
         raise ValueError(
-            f"{name} holds {shown(y[row])} at row {row}, which is not in labels "
-            f"{shown(order.tolist())}: list every class in labels"
+            f"{name} holds {shown(y[row])} at row {row}, which is not in {known} "
+            f"{shown(order.tolist())}: {remedy}"
         )
     return position
 

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._checks.arrays import Array, as_array, real_array, shown, vector
+from gbdt_objectives._checks.arrays import (
+    Array,
+    as_array,
+    each,
+    real_array,
+    same_length,
+    shown,
+    vector,
+)
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -45,7 +53,6 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 
 def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
-    """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
         raise ValueError(f"{name} must be one of {words}, found {shown(value)}")
@@ -72,7 +79,6 @@ def check_called(name: str, value: Any) -> None:
 
 
 def generator(random_state: RandomState) -> np.random.Generator | np.random.RandomState:
-    """The source of random numbers that ``random_state`` stands for."""
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return random_state
     if random_state is None:
@@ -103,21 +109,16 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     if as_array(name, values).dtype.kind == "b":
         raise TypeError(f"{name} must be rates in (0, 1], found True and False: is it a mask?")
     rates: Array = vector(name, values).astype(np.float64)
-    wrong = (rates <= 0) | (rates > 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"{name} must be in (0, 1], found {rates[row]} at row {row}: it is the probability "
-            "with which the row is kept if it is a negative, 0.02 for 2 %"
-        )
+    each(
+        name, rates, (rates > 0) & (rates <= 1), "must be in (0, 1]",
+        "it is the probability with which the row is kept if it is a negative, 0.02 for 2 %",
+    )  # fmt: skip
     return rates
 
 
 def rates_by_row_alone(name: str, dropped: Array, positive: Array) -> None:
     """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label.
-
-    ``dropped``: where they are below 1.
-    """
+    ``dropped``: where they are below 1."""
     if positive.any() and dropped.any() and not dropped[positive].any():
         raise ValueError(
             f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "
@@ -230,3 +231,12 @@ def rows_sum_to_one(name: str, p: Array) -> None:
             f"the rows of {name} must sum to 1, found {total[row]:.6g} at row {row}: pass a "
             "column per class, or for one class (n,)"
         )
+
+
+def one_rate_or_many(name: str, value: ArrayLike, rows: int) -> float | Array:
+    """A sampling rate in (0, 1] for all rows, or one for each, float64 (n,)."""
+    if np.ndim(value) == 0:
+        return keep_rate(name, value)
+    rates = keep_rates(name, value)
+    same_length(name, rates, "the labels", rows)
+    return rates

@@ -21,18 +21,8 @@ import numpy as np
 import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._command_line.files import (
-    InputError,
-    Table,
-    Wanted,
-    check_output,
-    classes,
-    numbers,
-    read_labels,
-    read_table,
-    read_text,
-    write_table,
-)
+from gbdt_objectives._command_line import files
+from gbdt_objectives._command_line.files import InputError, Table, Wanted
 from gbdt_objectives._order import SWAPPED
 
 CALIBRATORS = {
@@ -43,8 +33,7 @@ CALIBRATORS = {
     "venn-abers": "VennAbersCalibrator",
     "hull": "ROCConvexHullCalibrator",
 }
-SAVED = ("ThresholdClassifier", *CALIBRATORS.values())
-"""What a file that --output wrote may hold."""
+SAVED = ("ThresholdClassifier", *CALIBRATORS.values())  # what a file that --output wrote may hold
 
 COLUMNS = {
     "y_true": ("y_true", "y"),
@@ -106,8 +95,6 @@ def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[.
 
 
 def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Several options as one decorator, in their order."""
-
     def decorate(command: Any) -> Any:
         for one in reversed(options):
             command = one(command)
@@ -194,12 +181,12 @@ def thresholds(o: SimpleNamespace) -> None:
     Example:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
-    check_output(o.output, o.force)
+    files.check_output(o.output, o.force)
     wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight, groups=o.groups)
-    table = read_table(o.file, o.delimiter, wanted)
-    order = read_labels(o.labels)
-    y = classes(table, "--label", o.y_true, order)
-    s = numbers(table, "--score", o.score)
+    table = files.read_table(o.file, o.delimiter, wanted)
+    order = files.read_labels(o.labels)
+    y = files.classes(table, "--label", o.y_true, order)
+    s = files.numbers(table, "--score", o.score)
     w = weights(table, o.sample_weight)
     g = None if o.groups is None else table.columns[o.groups]
     found = go.cross_validate_thresholds(
@@ -260,10 +247,10 @@ def apply(o: SimpleNamespace) -> None:
       python -m gbdt_objectives apply thresholds.json test.csv --score p \\
         --keep id --column grade -o submission.csv
     """
-    check_output(o.output, o.force)
+    files.check_output(o.output, o.force)
     fitted = read_saved(o.saved)
     table = read_with_others(o)
-    write_with(o, table, fitted.predict(numbers(table, "--score", o.score)))
+    write_with(o, table, fitted.predict(files.numbers(table, "--score", o.score)))
 
 
 @cli.command()
@@ -290,8 +277,8 @@ def kappa(o: SimpleNamespace) -> None:
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
     wanted = columns_of(label=o.y_true, prediction=o.y_pred, score=o.score, weight=o.sample_weight)
-    table = read_table(o.file, o.delimiter, wanted)
-    order = read_labels(o.labels)
+    table = files.read_table(o.file, o.delimiter, wanted)
+    order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
         classifier = read_saved(o.thresholds, ("ThresholdClassifier",))
         if order is not None and order != classifier.classes_.tolist():
@@ -300,10 +287,10 @@ def kappa(o: SimpleNamespace) -> None:
                 f"{classifier.classes_.tolist()}: leave --labels out"
             )
         order = classifier.classes_.tolist()
-        p = classifier.predict(numbers(table, "--score", o.score))
+        p = classifier.predict(files.numbers(table, "--score", o.score))
     else:
-        p = classes(table, "--prediction", str(o.y_pred), order)
-    y = classes(table, "--label", o.y_true, order)
+        p = files.classes(table, "--prediction", str(o.y_pred), order)
+    y = files.classes(table, "--label", o.y_true, order)
     if order is None:
         y, p = _checks.whole_numbers("y_true", y), _checks.whole_numbers("y_pred", p)
     w = weights(table, o.sample_weight)
@@ -334,7 +321,7 @@ def correct(o: SimpleNamespace) -> None:
       python -m gbdt_objectives correct test.csv --score p --negative-keep-rate 0.1 \\
         --column probability -o corrected.csv
     """
-    check_output(o.output, o.force)
+    files.check_output(o.output, o.force)
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
     rates, priors = (o.negative_keep_rate, o.positive_keep_rate), (o.train_prior, o.target_prior)
     if (rates == (None, None)) == (priors == (None, None)):
@@ -349,7 +336,7 @@ def correct(o: SimpleNamespace) -> None:
         target_prior=o.target_prior,
     )
     table = read_with_others(o)
-    s = numbers(table, "--score", o.score)
+    s = files.numbers(table, "--score", o.score)
     correction = go.priors.correct_margin if o.input_space == "margin" else go.correct_probability
     corrected = correction(s, shift)
     write_with(o, table, corrected)
@@ -383,7 +370,7 @@ def calibrate(o: SimpleNamespace) -> None:
     """
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    check_output(o.output, o.force)
+    files.check_output(o.output, o.force)
     _checks.choice("method", o.method, ("auto", *CALIBRATORS))
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
     if o.method == "auto" and o.input_space == "margin":
@@ -392,9 +379,9 @@ def calibrate(o: SimpleNamespace) -> None:
             "one, for instance --method spline"
         )
     wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight)
-    table = read_table(o.file, o.delimiter, wanted)
-    y = numbers(table, "--label", o.y_true, "write 1 for the event and 0 for everything else")
-    s = numbers(table, "--score", o.score)
+    table = files.read_table(o.file, o.delimiter, wanted)
+    y = files.numbers(table, "--label", o.y_true, "write 1 for the event and 0 for everything else")
+    s = files.numbers(table, "--score", o.score)
     w = weights(table, o.sample_weight)
     log_loss = {}
     if o.method == "auto":
@@ -453,7 +440,7 @@ def check(o: SimpleNamespace) -> None:
     sys.path.insert(0, os.getcwd())
     try:
         report = check_objective(
-            find(o.objective), read_labels(o.labels), loss=o.loss and find(o.loss),
+            find(o.objective), files.read_labels(o.labels), loss=o.loss and find(o.loss),
             hessian_kind=o.hessian_kind, margins=o.margins, n_classes=o.n_classes, api=o.api,
         )  # fmt: skip
     except ObjectiveError as error:
@@ -491,13 +478,13 @@ def columns_of(**options: str | None) -> Wanted:
 
 
 def weights(table: Table, name: str | None) -> Array | None:
-    return None if name is None else numbers(table, "--weight", name)
+    return None if name is None else files.numbers(table, "--weight", name)
 
 
 def read_with_others(o: SimpleNamespace) -> Table:
     """The score, and the columns that are to be copied."""
     wanted = [("--score", o.score), *(("--keep", name) for name in dict.fromkeys(o.keep))]
-    table = read_table(o.file, o.delimiter, wanted, others=not o.keep)
+    table = files.read_table(o.file, o.delimiter, wanted, others=not o.keep)
     if o.column in (o.keep or table.columns):
         raise InputError(f"--column {o.column} is in {o.file} already: give another name")
     return table
@@ -505,12 +492,12 @@ def read_with_others(o: SimpleNamespace) -> Table:
 
 def write_with(o: SimpleNamespace, table: Table, values: Array) -> None:
     kept = {name: table.columns[name] for name in o.keep or table.columns}
-    write_table(o.output, {**kept, o.column: values})
+    files.write_table(o.output, {**kept, o.column: values})
     told(o.output, f"{table.rows} rows")
 
 
 def read_saved(path: str, kinds: tuple[str, ...] = SAVED) -> Any:
-    text = read_text(path)
+    text = files.read_text(path)
     found = re.search(r'"format":\s*"gbdt_objectives\.(\w+)/', text)
     kind = found[1] if found else None
     if kind not in kinds:

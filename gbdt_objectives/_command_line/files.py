@@ -19,8 +19,7 @@ from gbdt_objectives._checks import Array, shown
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""
 
-LARGEST_WHOLE = 2.0**53
-"""Up to it a float64 holds every whole number."""
+LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
 class InputError(ValueError):
@@ -54,8 +53,14 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
-        if option != "--keep":
-            _refuse_empty(columns[name], option, name)
+        if option == "--keep" or columns[name].dtype.kind != "O":
+            continue
+        missing = [row for row, value in enumerate(columns[name]) if value is None or value == ""]
+        if missing:
+            raise InputError(
+                f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
+                f"{table.rows}): fill such rows in, or remove them"
+            )
     return table
 
 
@@ -238,13 +243,3 @@ def _check_repeated(path: str, header: Sequence[str], names: Any) -> None:
     for name in names:
         if list(header).count(name) > 1:
             raise InputError(f"{path} has several columns {name!r}: give each a name of its own")
-
-
-def _refuse_empty(column: Array, option: str, name: str) -> None:
-    if column.dtype.kind == "O":
-        missing = [row for row, value in enumerate(column) if value is None or value == ""]
-        if missing:
-            raise InputError(
-                f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
-                f"{len(column)}): fill such rows in, or remove them"
-            )

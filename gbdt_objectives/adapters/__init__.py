@@ -24,20 +24,15 @@ margin (the untransformed score), (n,) or for K outputs (n, K), and
 thresholds, as ``ordinal_logit_objective(K)`` does, needs ``objective = objective.fitted(y,
 booster.predict(training_rows))`` before. The classifiers do both: their ``objective_`` is fitted.
 
-Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model``, starts
-at its margins, whatever it was trained on: the numbers stay, and mean what the objective says. The
-model may be a booster, a fitted estimator or a path.
+Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model`` (a
+booster, fitted estimator or path), starts at its margins, which now mean what the objective says.
 
-Outputs: an objective with K outputs sets ``num_class``, and any other value is refused. Its
-intercepts, one for each output, are in the first K trees.
-
-Refuse: the adapters refuse what the library would ignore or misread under a custom objective.
+Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in the first K trees.
 
 Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
 cost})`` belong to the training rows, in their order. ``cv`` splits them. Where scikit-learn
-splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit`` of a drop-in
-estimator: ``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``. With metadata routing they are
-requested without ``set_fit_request``.
+splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fit``:
+``GridSearchCV(estimator, grid).fit(X, y, cost=cost)``.
 """
 
 from __future__ import annotations
@@ -85,13 +80,10 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
 
     Raises
     ------
-    TypeError
-        If it is not a booster, or ``delta`` is not a number for a model with one output.
-    ValueError
-        If ``delta`` does not have one element per output, or the shift cannot be represented:
-        the margin is neither in label units nor log-odds (counts, survival, ranking,
-        ``reg_sqrt``, one model for each class against the rest), or no leaf can hold it (no
-        trees, XGBoost's vector leaves).
+    TypeError, ValueError
+        If it is not a booster, ``delta`` is not one number per output, or the shift cannot be
+        represented: the margin is neither in label units nor log-odds (counts, survival, ranking,
+        ``reg_sqrt``, one model for each class against the rest), or no leaf can hold it.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -130,10 +122,10 @@ def imbalance_shift(
         log-odds, or it is a classifier of two classes with ``predict_proba``.
     X : array-like, sparse matrix, DataFrame or DMatrix of shape (n, features), optional
         Rows of the population that the model was not trained on, neither weighted nor
-        downsampled. A DMatrix may have a ``base_margin``, and knows which values are missing.
+        downsampled. A DMatrix may have a ``base_margin``.
     y : array-like of shape (n,), optional
-        With X: its labels, 0 and 1 or those of the classifier. Without X, as ``y=``: the training
-        labels, 0 and 1, which only ``is_unbalance`` needs.
+        With X: its labels, 0 and 1 or those of the classifier. Without X: the training labels, 0
+        and 1, which only ``is_unbalance`` needs.
     sample_weight : array-like of shape (n,), optional
         Makes the rows of X stand for the population; w means the same as w copies of the row.
 
@@ -145,11 +137,9 @@ def imbalance_shift(
 
     Raises
     ------
-    TypeError
-        If it is not a booster, nor with X a classifier, or X and y are swapped.
-    ValueError
-        If the model has no log-odds of a positive class, its positives had no weight, or ``y``
-        is needed and missing, or has one class only, or does not have a label per row of X.
+    TypeError, ValueError
+        If it is not a booster, nor with X a classifier; if the model has no log-odds of a positive
+        class, or its positives had no weight; if ``y`` is missing where needed, or has one class.
 
     See Also
     --------
@@ -166,17 +156,6 @@ def imbalance_shift(
     >>> booster = xgb.train(params, data, 20)
     >>> shift_intercept(booster, imbalance_shift(booster)).predict(data).round(3)[0].item()
     0.25
-
-    Here each positive weighs 20, which the model does not know:
-
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((20_000, 1))
-    >>> y = (rng.random(20_000) < 0.05).astype(int)
-    >>> weighted = xgb.DMatrix(X[:10_000], y[:10_000], weight=np.where(y[:10_000], 20, 1))
-    >>> booster = xgb.train({"objective": "binary:logistic", "max_depth": 1}, weighted, 20)
-    >>> shift = imbalance_shift(booster, X[10_000:], y[10_000:])
-    >>> f"{shift:.1f} +- {shift.standard_error:.2f}, and {-np.log(20):.1f}"
-    '-3.0 +- 0.05, and -3.0'
     """
     from gbdt_objectives.adapters import _imbalance
     from gbdt_objectives.priors import LogOddsShift

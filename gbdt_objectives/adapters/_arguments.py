@@ -1,7 +1,8 @@
-"""Checks of arguments that both adapters share."""
+"""Checks of arguments that both adapters share, and of parameters by tables of the libraries'."""
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,10 +46,7 @@ ABSENT: Any = None
 
 @dataclass(frozen=True)
 class Request:
-    """What train or cv of either library is asked for."""
-
-    function: str
-    """train, or cv, which has no ``evals``."""
+    function: str  # train, or cv, which has no ``evals``
     params: Mapping[str, Any]
     data: Any
     num_boost_round: int
@@ -56,8 +54,7 @@ class Request:
     metric: Metric | None
     evals: Sequence[tuple[Any, str]]
     early_stopping_rounds: int | None
-    others: dict[str, Any]
-    """Further arguments, which go on to the library."""
+    others: dict[str, Any]  # further arguments, which go on to the library
 
 
 def check_arguments(
@@ -149,7 +146,6 @@ def check_is_objective(objective: object) -> None:
 
 
 def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: Objective) -> None:
-    """Raise if ``num_class``, by any of its names, is not the objective's number of outputs."""
     K = objective.outputs
     why = (
         f"{objective!r} has {K} outputs, and num_class={K} is set for it; leave it out, or make "
@@ -165,7 +161,6 @@ def check_num_class(params: Mapping[str, Any], names: Sequence[str], objective: 
 
 
 def several_outputs(objective: Objective) -> dict[str, int]:
-    """The parameter that an objective with several outputs needs."""
     return {"num_class": objective.outputs} if objective.outputs > 1 else {}
 
 
@@ -217,7 +212,6 @@ def check_outputs(name: str, outputs: int, objective: Objective) -> None:
 
 
 def check_booster(booster: object, kind: type, attribute: str) -> None:
-    """Raise unless it is the library's own booster, ``attribute`` of an estimator."""
     if not isinstance(booster, kind):
         raise TypeError(
             f"booster must be a Booster of {kind.__module__.partition('.')[0]}, found "
@@ -231,11 +225,9 @@ def check_held_out(
     labels: Callable[[int | None], Any],
     name: str | None = None,
 ) -> None:
-    """Raise if what early stopping looks at is missing or the training data; warn if it seems to
-    be a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
-
-    ``labels`` returns the labels of evals[k], or of the training data (None).
-    """
+    """Raise if what early stopping looks at is missing or the training data; warn if it seems to be
+    a copy of that. It looks at the last of ``evals`` (data, name), or at the one of this name.
+    ``labels`` returns the labels of evals[k], or of the training data (None)."""
     seen = [pair for pair in evals if name in (None, pair[1])]
     if not seen:
         raise ValueError(
@@ -313,7 +305,6 @@ def read_shift(delta: ArrayLike, outputs: int) -> Array:
 
 
 def check_moved(found: Array, expected: Array, tolerance: Array) -> None:
-    """Raise if an edited model does not predict the shifted margins."""
     if not (np.abs(found - expected) <= tolerance).all():
         raise RuntimeError(
             f"the edited model predicts margins {found.tolist()} instead of {expected.tolist()}: "
@@ -352,3 +343,89 @@ def _check_evals(evals: object, *, parses_names: bool) -> None:
             )
     if len(set(names)) < len(names):
         raise ValueError(f"the names in evals must differ, found {_checks.shown(names)}")
+
+
+Values = tuple[object, ...]
+Refused = Mapping[str, tuple[Values, str]]
+RefusedWith = Mapping[str, tuple[Values, Mapping[str, Values], str]]
+
+
+def by_reason(groups: Mapping[str, Mapping[str, Values]]) -> Refused:
+    """{name: (neutral values, reason)}, from {reason: {name: neutral values}}."""
+    return {
+        name: (neutral, why) for why, names in groups.items() for name, neutral in names.items()
+    }
+
+
+@dataclass(frozen=True)
+class Table:
+    """What train() does with every parameter of a library, under its main name.
+
+    A value that is allowed although the parameter is refused is neutral: it changes nothing.
+    None is always neutral, the libraries drop it.
+    """
+
+    library: str
+    aliases: Mapping[str, tuple[str, ...]]  # all names of a parameter that has more than one
+    passed: frozenset[str]  # they act, and the model starts and predicts correctly
+    used: frozenset[str]  # train() itself looks at them
+    refused: Refused  # neutral values, and why any other is refused and what to do instead
+    refused_with: RefusedWith  # only if all these others have one of these values
+    refused_stopping: Refused  # what is refused only together with early stopping
+    foreign: Mapping[str, str]  # no parameters of the library at all, and what to do instead
+
+    def names(self, name: str) -> tuple[str, ...]:
+        return self.aliases.get(name, (name,))
+
+    def known(self) -> set[str]:
+        """Every name, aliases included, for which there is a decision."""
+        decided = {*self.passed, *self.used, *self.refused, *self.refused_with}
+        return {alias for name in decided for alias in self.names(name)}.union(self.foreign)
+
+    def check(
+        self, params: Mapping[str, Any], stops_early: bool, in_library: Callable[[str], bool]
+    ) -> None:
+        """Raise ValueError for the first parameter that must not reach the library. ``in_library``
+        tells whether the installed library knows a name that is not in the table."""
+        for name in self.aliases:
+            self._check_spellings(params, name)
+        for name, (neutral, reason) in self.refused.items():
+            refuse(params, self.names(name), neutral, reason)
+        if stops_early:
+            for name, (neutral, reason) in self.refused_stopping.items():
+                refuse(params, self.names(name), neutral, reason)
+        for name, (neutral, others, reason) in self.refused_with.items():
+            if all(same(self.value(params, o), vs) for o, vs in others.items()):
+                refuse(params, self.names(name), neutral, reason)
+        for name, instead in self.foreign.items():
+            reason = f"{self.library} has no such parameter and ignores it; {instead}"
+            refuse(params, [name], (), reason)
+        self._check_unknown(params, in_library)
+
+    def value(self, params: Mapping[str, Any], name: str) -> Any:
+        """The value of a parameter under whichever name it is given, else None."""
+        given = [params[alias] for alias in self.names(name) if params.get(alias) is not None]
+        return given[0] if given else None
+
+    def _check_spellings(self, params: Mapping[str, Any], name: str) -> None:
+        given = [alias for alias in self.names(name) if params.get(alias) is not None]
+        for other in given[1:]:
+            if not same(params[other], (params[given[0]],)):
+                raise ValueError(
+                    f"params[{given[0]!r}] = {params[given[0]]!r} and params[{other!r}] = "
+                    f"{params[other]!r} are one parameter of {self.library}, which would silently "
+                    "use one of the values; leave one out"
+                )
+
+    def _check_unknown(self, params: Mapping[str, Any], in_library: Callable[[str], bool]) -> None:
+        known = self.known()
+        for name, value in params.items():
+            if name in known or value is None or in_library(name):
+                continue
+            plain = str(name).lower().replace("-", "_").replace(".", "_").replace(" ", "_")
+            nearest = difflib.get_close_matches(plain, sorted(known), 1, 0.8)
+            if nearest:
+                raise ValueError(
+                    f"params[{name!r}] = {value!r} is refused: {self.library} has no such "
+                    f"parameter and ignores it; did you mean {nearest[0]!r}?"
+                )

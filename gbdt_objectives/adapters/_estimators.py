@@ -21,7 +21,7 @@ from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective, start_margin, start_of_rows
+from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
@@ -43,31 +43,19 @@ NOT_PREDICTIONS = ("output_margin", "raw_score", "pred_leaf", "pred_contrib")
 class Fitting:
     """One fit of an estimator as one of ours. A subclass says what differs in its library.
 
-    Attributes
-    ----------
-    objective : Objective or None
-        One of ours; None for one of the library or a function.
-    metrics : list
-        ``eval_metric``, with a Metric for each of ours; ``metric`` is the first of them.
-    given : dict
-        The arguments of fit by name.
-    parameters : dict
-        What to set on the estimator while the library's own fit runs.
-    classes : ndarray or None
-        The classes, if a score is trained on them; the library then sees their positions.
+    ``objective`` is one of ours, None for one of the library or a function; ``metrics`` is
+    ``eval_metric``, with a Metric for each of ours, ``metric`` the first of these; ``given`` holds
+    the arguments of fit by name, ``parameters`` what to set on the estimator while the library's
+    own fit runs. A score is trained on positions of ``classes``.
     """
 
     library: Library
-    model: Any
-    """The library's class whose fit and predict know nothing about classes."""
-    fitted: str
-    """The attribute of an estimator for its fitted objective."""
-    evaluation_set: str
-    """What messages call an evaluation set, a format of its number."""
+    model: Any  # the library's class whose fit and predict know nothing about classes
+    fitted: str  # the attribute of an estimator for its fitted objective
+    evaluation_set: str  # what messages call an evaluation set, a format of its number
     row_starts: tuple[str, str]
     """The arguments of fit that start each row, of the training rows and of evaluation sets."""
-    metrics_in_fit: bool
-    """Whether eval_metric is an argument of fit, not of the estimator."""
+    metrics_in_fit: bool  # whether eval_metric is an argument of fit, not of the estimator
     check: Callable[[], None]
     """Refuse what the library would ignore or misread; say the rest in its parameters."""
     start: Callable[[Objective, Array, Array | None], StartedObjective]
@@ -86,7 +74,10 @@ class Fitting:
         args, kwargs = _by_keyword(library_fit, args, kwargs)
         self.objective, self.given = read_arguments(own, library_fit, *args, **kwargs)
         asked = self.given.get("eval_metric", []) if in_fit else estimator.eval_metric
-        self.metrics = read_metrics(asked, estimator, classifier=self.is_classifier)
+        self.metrics = [
+            read_metric(one, estimator, classifier=self.is_classifier)
+            for one in (asked if isinstance(asked, list | tuple | set) else [asked])
+        ]
         self.metric = next((one for one in self.metrics if isinstance(one, Metric)), None)
         self.is_ours = self.objective is not None or self.metric is not None
         self.parameters: dict[str, Any] = {}
@@ -100,7 +91,12 @@ class Fitting:
             return estimator
         with _workers.together(objective):
             if objective.link.is_read_by_objective:
-                self._encode(self.find_classes(objective))
+                classes = self.classes = self.find_classes(objective)
+                self.given["y"] = class_positions("y", self.given["y"], classes)
+                self.set_evaluation_sets([
+                    (X, class_positions(f"y of {name}", y, classes))
+                    for name, (X, y) in self.evaluation_sets().items()
+                ])  # fmt: skip
                 self.library_fit = MethodType(self.model.fit, estimator)
             y, w = self._labels_weights()
             started = self.start(objective, y, w)
@@ -111,7 +107,10 @@ class Fitting:
                 measured = objective.measured(y, w)
                 intercept = start_margin(measured)
                 started = StartedObjective(measured, intercept)
-                self._start_rows(measured)
+                if np.any(intercept):  # in each row, for all metrics to see it
+                    labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
+                    first, *others = (start_of_rows(measured, len(y)) for y in labels)
+                    self.given |= zip(self.row_starts, (first, others or None), strict=True)
             _workers.agree()
         self.parameters["objective"] = started
         self.run()
@@ -121,20 +120,10 @@ class Fitting:
         return estimator
 
     def run(self) -> None:
-        """The library's own fit, with the parameters set while it runs."""
         if self.objective is not None:
             self.parameters |= _arguments.several_outputs(self.objective)
         with self.around(), set_temporarily(self.estimator, self.parameters):
             self.library_fit(**self.given)
-
-    def _encode(self, classes: Array) -> None:
-        """Turn all labels into class positions."""
-        self.classes = classes
-        self.given["y"] = class_positions("y", self.given["y"], classes)
-        self.set_evaluation_sets([
-            (X, class_positions(f"y of {name}", y, classes))
-            for name, (X, y) in self.evaluation_sets().items()
-        ])  # fmt: skip
 
     def _labels_weights(self) -> tuple[Array, Array | None]:
         """Labels, 0 and 1 for a classifier, and weights as the objective gets them."""
@@ -150,13 +139,6 @@ class Fitting:
             check_two_classes(classes)
             y = position.reshape(y.shape)
         return y, w
-
-    def _start_rows(self, measured: Objective) -> None:
-        """Let each row start at the intercept, for all metrics to see it."""
-        if np.any(start_margin(measured)):
-            labels = [self.given["y"], *(y for _, y in self.evaluation_sets().values())]
-            first, *others = (start_of_rows(measured, len(y)) for y in labels)
-            self.given |= zip(self.row_starts, (first, others or None), strict=True)
 
     def evaluation_sets(self) -> dict[str, tuple[Any, Any]]:
         """Features and labels, by the name that messages give them."""
@@ -441,14 +423,8 @@ def own_objective(estimator: Any, *, classifier: bool) -> Objective | None:
     return objective
 
 
-def read_metrics(value: object, estimator: Any, *, classifier: bool) -> list[Any]:
-    """``eval_metric`` as a list, with a Metric for each of ours, rendered or not."""
-    metrics = list(value) if isinstance(value, list | tuple | set) else [value]
-    return [_read_metric(metric, estimator, classifier=classifier) for metric in metrics]
-
-
-def _read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
-    """A Metric if it is one of ours; raise if its input would be wrong."""
+def read_metric(value: object, estimator: Any, *, classifier: bool) -> Any:
+    """A Metric if it is one of ours, rendered or not; raise if its input would be wrong."""
     _checks.check_called("eval_metric", value)
     if isinstance(value, Objective):
         raise TypeError(
@@ -502,22 +478,11 @@ def one_column(y: ArrayLike) -> Array:
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
-    """The position of each label in ``classes``, (n,)."""
-    target, K = one_column(y), len(classes)
-    remedy = f"encode the classes, in their order, as 0 to {K - 1}"
-    if (target.dtype.kind in "biuf") != (classes.dtype.kind in "biuf"):
-        raise TypeError(
-            f"{name} has dtype {target.dtype}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: {remedy}"
-        )
-    known = np.isin(target, classes)
-    if not known.all():
-        row = int(np.argmin(known))
-        raise ValueError(
-            f"{name} holds {_checks.shown(target[row])} at row {row}, but the classes are "
-            f"{_checks.shown(classes.tolist())}: {remedy}, or leave such rows out"
-        )
-    return np.searchsorted(classes, target)
+    remedy = (
+        f"encode the classes, in their order, as 0 to {len(classes) - 1}, or leave such rows out"
+    )
+    found = _checks.positions(name, one_column(y), classes, "the classes", remedy)
+    return found.astype(np.intp)
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:
@@ -544,7 +509,6 @@ def sounding_like(name: str) -> str:
 
 
 def refuse_default_metric(objective: Objective, library: str) -> NoReturn:
-    """Raise for early stopping without a named metric."""
     raise ValueError(
         "early stopping needs a metric of the objective's scores, but eval_metric is missing: "
         f"{library} would stop on a default of its own, not on the loss of {objective!r}: pass "
@@ -562,7 +526,6 @@ def check_two_classes(classes: Array) -> None:
 
 @contextmanager
 def set_temporarily(estimator: Any, parameters: dict[str, Any]) -> Iterator[None]:
-    """Set parameters while the library's own fit runs."""
     before = dict(vars(estimator))
     for name in OTHERS:
         if name in before:

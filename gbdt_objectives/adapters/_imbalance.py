@@ -14,7 +14,7 @@ from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, booster_kind
 from gbdt_objectives._links import LOGIT
-from gbdt_objectives.calibration.intercept import find_shift
+from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.priors import LogOddsShift
 
 SPELLING = "write imbalance_shift(model, X, y), or imbalance_shift(booster, y=training_labels)"

@@ -18,8 +18,7 @@ from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
 from gbdt_objectives.objectives.ratio import RatioLoss
 
-Data = tuple[Any, Array, "Array | None"]
-"""X, y and weights of some rows."""
+Data = tuple[Any, Array, "Array | None"]  # X, y and weights of some rows
 
 DEFAULTS = {
     "Regressor": {"lightgbm": (None, "regression"), "xgboost": (None, "reg:squarederror")},
@@ -49,7 +48,6 @@ REWEIGHTING = {
 def refuse_parameters(
     parameters: Mapping[str, Any], names: Iterable[str], allowed: tuple[Any, ...], why: str
 ) -> None:
-    """Raise if one of these parameters is neither None nor one of the allowed values."""
     for name in names:
         value = parameters.get(name)
         if value is not None and not (np.isscalar(value) and value in allowed):
@@ -72,12 +70,10 @@ def check_correctable(estimator: Any) -> None:
     for name in parameters:
         if (known := name.split("__")[-1]) in neutral:
             refuse_parameters(
-                parameters,
-                [name],
-                (neutral[known],),
+                parameters, [name], (neutral[known],),
                 "which moves the log-odds by itself, so that the corrected probabilities would be "
                 "wrong: leave it out, or pass correction=None",
-            )
+            )  # fmt: skip
 
 
 def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
@@ -103,14 +99,11 @@ def check_log_odds(booster: Any, kind: str, names: tuple[str, ...]) -> None:
             )
 
 
-def aliases_of(kind: str) -> dict[str, tuple[str, ...]]:
-    """All names of the parameters of a library that have more than one."""
-    found: dict[str, tuple[str, ...]] = _adapter(kind, "parameters").ALIASES
-    return found
+def aliases_of(kind: str) -> Any:
+    return _adapter(kind, "parameters").ALIASES
 
 
 def _adapter(kind: str, module: str) -> Any:
-    """A module of a library's adapter, imported with the library itself."""
     return import_module(f"gbdt_objectives.adapters.{kind}.{module}")
 
 
@@ -136,11 +129,9 @@ def check_best_round(parameters: dict[str, Any]) -> None:
                 "the two out"
             )
     refuse_parameters(
-        parameters,
-        ("early_stopping_min_delta",),
-        (0,),
+        parameters, ("early_stopping_min_delta",), (0,),
         "but early stopping here counts any improvement: leave it out",
-    )
+    )  # fmt: skip
 
 
 def fit(

@@ -15,10 +15,9 @@ from gbdt_objectives.calibration.bins import (
     expected_calibration_error,
     reliability_bins,
 )
-from gbdt_objectives.calibration.brier import brier_score
 from gbdt_objectives.calibration.hull import ROCConvexHull, roc_convex_hull
-from gbdt_objectives.calibration.ratios import calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.refinement import CalibrationRefinement, calibration_refinement
+from gbdt_objectives.calibration.scores import brier_score, calibration_ratio, normalized_entropy
 from gbdt_objectives.calibration.segments import (
     SegmentRatios,
     SegmentStatistics,
@@ -31,22 +30,11 @@ from gbdt_objectives.calibration.significance import (
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 __all__ = [
-    "CalibrationErrorTest",
-    "CalibrationRefinement",
-    "ROCConvexHull",
-    "ReliabilityBins",
-    "SegmentRatios",
-    "SegmentStatistics",
-    "brier_score",
-    "calibration_error_test",
-    "calibration_ratio",
-    "calibration_ratio_by_segment",
-    "calibration_refinement",
-    "empirical_probability",
-    "expected_calibration_error",
-    "normalized_entropy",
-    "reliability_bins",
-    "roc_convex_hull",
-]
+    "CalibrationErrorTest", "CalibrationRefinement", "ROCConvexHull", "ReliabilityBins",
+    "SegmentRatios", "SegmentStatistics", "brier_score", "calibration_error_test",
+    "calibration_ratio", "calibration_ratio_by_segment", "calibration_refinement",
+    "empirical_probability", "expected_calibration_error", "normalized_entropy",
+    "reliability_bins", "roc_convex_hull",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

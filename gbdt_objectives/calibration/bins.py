@@ -28,8 +28,7 @@ from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
 MOST_BINS = 1_000_000
-MAX_BINS = 131_072
-"""How many different predictions of a Dask collection are kept apart."""
+MAX_BINS = 131_072  # how many different predictions of a Dask collection are kept apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,23 +222,21 @@ class PredictionCounts:
         return np.array([np.bincount(b, x, minlength=len(ends) + 1) for x in terms])
 
 
-def count_predictions(columns: dict[str, Any], rate: float | None = None) -> PredictionCounts:
-    """Counts of rows that weigh what they stand for; ``rate`` is that of all if no column has it.
+def count_predictions(columns: dict[str, Any]) -> PredictionCounts:
+    """Counts of rows that weigh what they stand for.
 
     Arrays have each prediction on its own; those of Dask share bins if they are many.
     """
     if not any_dask(columns):
-        return PredictionCounts.of(standing_rows(*read_sampled_rows(rate, **columns)))
+        return PredictionCounts.of(standing_rows(*read_sampled_rows(**columns)))
     empty = ThresholdStatistics.empty([0, 1], max_bins=MAX_BINS)
-    found = total(partial(add_predictions, empty, rate), columns)
+    found = total(partial(add_predictions, empty), columns)
     weight = found.counts.sum(axis=1)
     return PredictionCounts(found.high, found.score, weight, found.counts[:, 1], found.rows)
 
 
-def add_predictions(
-    empty: ThresholdStatistics, rate: float | None, **columns: Any
-) -> ThresholdStatistics:
-    rows = standing_rows(*read_sampled_rows(rate, **columns))
+def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStatistics:
+    rows = standing_rows(*read_sampled_rows(**columns))
     return empty.add(rows.y, rows.p, rows.w)
 
 
@@ -261,7 +258,6 @@ def bin_numbers(rows: LabelledRows, n_bins: int, strategy: Strategy) -> Array:
 
 
 def check_bins(n_bins: int, strategy: Strategy) -> int:
-    """The number of bins, if it and the strategy are right."""
     n_bins = _checks.whole_number("n_bins", n_bins, 1)
     if n_bins > MOST_BINS:
         raise ValueError(f"n_bins must be at most {MOST_BINS:,}, found {n_bins}: 15 is usual")

@@ -82,10 +82,8 @@ class ROCConvexHull:
 
         Parameters
         ----------
-        m : float >= 0
-            How many rows the prior is worth: 0 is no smoothing, 2 Laplace's correction.
-        prior : array-like of shape (2,), optional
-            Prior probability of labels 0 and 1. None: 1/2 each.
+        m, prior
+            As in :func:`empirical_probability`: 0 is no smoothing, 2 Laplace's correction.
         monotone : bool
             Smoothing can reverse the order of segments, as it moves small ones further. True: take
             the nearest rising probabilities, by squared error over the rows.
@@ -135,8 +133,6 @@ def roc_convex_hull(
     Returns
     -------
     ROCConvexHull
-        ``fpr``, ``tpr``, ``thresholds`` of the points; ``auc``, ``hull_auc``; ``low``,
-        ``high``, ``positive``, ``negative`` of the segments; and the map ``probability()``.
 
     Raises
     ------
@@ -165,7 +161,6 @@ def roc_convex_hull(
 
 
 def find_hull(rows: LabelledRows) -> ROCConvexHull:
-    """The hull of rows of both labels."""
     distinct, positive, negative = group_ties(rows)
     ends = find_segment_ends(positive, negative)
     first, last = ends[:-1], ends[1:] - 1

@@ -94,10 +94,8 @@ def calibration_refinement(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``.
-    probability : array-like of shape (n,) or (n, K)
-        Probability of label 1, or of each class.
+    y_true, probability, labels, sample_weight
+        The rows, as in :func:`expected_calibration_error`.
     partition : {"prediction", "isotonic"} or array-like of shape (n,)
         How rows are grouped. "prediction": by equal prediction, for models with few distinct ones.
         "isotonic": the segments of the isotonic fit, for continuous predictions (n,);
@@ -106,21 +104,16 @@ def calibration_refinement(
     loss : {"brier_score", "log_loss"}
         What is split: the halved Brier score, or the log loss in nats, which notices the
         calibration of rare events better.
-    labels : array-like of shape (K,), optional
-        The class of each column, of any type. None: 0 to K-1.
-    sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means w copies of the row.
 
     Returns
     -------
     CalibrationRefinement
-        The four parts, and ``total``, ``miscalibration``, ``discrimination``.
 
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1], rows that do not sum to 1, a partition of another
-        length, "isotonic" with (n, K), unknown words, bad weights.
+        A partition of another length, "isotonic" with (n, K), unknown words; rows that
+        :func:`expected_calibration_error` refuses.
 
     References
     ----------
@@ -208,7 +201,6 @@ def number_equal_rows(p: Array) -> Array:
 
 
 def differ(p: Array, order: Array) -> Array:
-    """Whether each row differs from the one before it, (n-1,)."""
     new = np.zeros(len(p) - 1, bool)
     for column in p.T:
         values = column[order]

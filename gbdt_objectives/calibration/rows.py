@@ -52,14 +52,18 @@ def probability_rows(
         y = _checks.vector("y_true", y_true).astype(np.float64)
         _checks.binary_labels("y_true", y)
     else:
-        order = np.arange(p.shape[1]) if labels is None else check_order(labels)
-        if len(order) != p.shape[1]:
-            raise ValueError(
-                f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
-                "the classes in the order of the columns"
-            )
-        y = positions("y_true", y_true, order)
+        y = positions("y_true", y_true, column_classes(labels, p))
     return weigh_rows(y, p, sample_weight, "probability")
+
+
+def column_classes(labels: ArrayLike | None, p: Array) -> Array:
+    order = np.arange(p.shape[1]) if labels is None else check_order(labels)
+    if len(order) != p.shape[1]:
+        raise ValueError(
+            f"labels has {len(order)} classes, but probability has {p.shape[1]} columns: list "
+            "the classes in the order of the columns"
+        )
+    return order
 
 
 def check_no_columns(labels: ArrayLike | None) -> None:
@@ -89,15 +93,11 @@ def label_1_rows(
 
 
 def read_sampled_rows(
-    rate: float | None,
-    y_true: Any,
-    probability: Any,
-    sample_weight: Any,
-    negative_keep_rate: Any = None,
+    y_true: Any, probability: Any, sample_weight: Any, negative_keep_rate: Any = None
 ) -> tuple[LabelledRows, Array]:
-    """Rows with probabilities (n,), and the rate r of each: ``rate``, or its own."""
+    """Rows with probabilities (n,), and the rate r of each."""
     own = label_1_rows(y_true, probability, sample_weight)
-    return own, keep_rates(negative_keep_rate if rate is None else rate, own.given)[own.kept]
+    return own, keep_rates(negative_keep_rate, own)
 
 
 def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
@@ -105,14 +105,11 @@ def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
 
 
-def keep_rates(value: ArrayLike | None, n: int) -> Array:
+def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
     """The rate of each row from ``negative_keep_rate``; None means 1."""
-    if value is None:
-        return np.ones(n)
-    if np.ndim(value) == 0:
-        return np.full(n, _checks.keep_rate("negative_keep_rate", value))
-    r = _checks.keep_rates("negative_keep_rate", value)
-    _checks.same_length("negative_keep_rate", r, "the labels", n)
+    given = 1.0 if value is None else value
+    rate = _checks.one_rate_or_many("negative_keep_rate", given, rows.given)
+    r: Array = np.full(rows.given, rate)[rows.kept]
     return r
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,8 +35,7 @@ from gbdt_objectives.calibration.rows import (
 )
 from gbdt_objectives.calibration.table import table
 
-SIMILAR = 15
-"""The number of groups of similar predictions."""
+SIMILAR = 15  # the number of groups of similar predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,18 +46,15 @@ class SegmentRatios:
 
     Attributes
     ----------
-    column : ndarray of shape (G,)
-        The name of the column that a segment belongs to.
-    segment : ndarray of shape (G,)
-        Its value in that column, or the lowest and the highest prediction of a bin.
+    column, segment : ndarray of shape (G,)
+        The name of a column, and its value there, or the lowest and highest prediction of a bin.
     weight : ndarray of shape (G,)
         How many rows the segment stands for: their total weight.
     probability, frequency : ndarray of shape (G,)
         Mean prediction, mean outcome.
-    ratio : ndarray of shape (G,)
-        The first over the second: inf without an outcome, nan if the prediction is 0 as well.
-    low, high : ndarray of shape (G,)
-        Confidence limits of the ratio; ``high`` is inf without an outcome.
+    ratio, low, high : ndarray of shape (G,)
+        The first over the second, and its confidence limits: ``ratio`` and ``high`` are inf without
+        an outcome, ``ratio`` nan if the prediction is 0 as well.
     p_value : ndarray of shape (G,)
         p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
         where the limits exclude 1.
@@ -74,7 +71,11 @@ class SegmentRatios:
     p_value: Array
 
     def __repr__(self) -> str:
-        columns = {**vars(self), "segment": np.array([_word(value) for value in self.segment])}
+        words = [  # of times without the zeros behind
+            np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value
+            for value in self.segment
+        ]
+        columns = {**vars(self), "segment": np.array(list(map(str, words)))}
         if (self.column == self.column[0]).all():
             del columns["column"]
         return f"SegmentRatios: {len(self.segment)} segments\n{table(**columns)}"
@@ -134,8 +135,8 @@ def calibration_ratio_by_segment(
     Raises
     ------
     ValueError, TypeError
-        Labels other than 0 and 1, probabilities outside [0, 1] or (n, K), missing segments or mixed
-        types, a rate outside (0, 1], lengths that differ, bad bins, weights or confidence level.
+        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level; rows and
+        bins that :func:`reliability_bins` refuses.
 
     References
     ----------
@@ -158,16 +159,14 @@ def calibration_ratio_by_segment(
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
         n_bins = check_bins(n_bins, strategy)
-    rate = None
-    if negative_keep_rate is not None and np.ndim(negative_keep_rate) == 0:
-        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        columns["negative_keep_rate"] = negative_keep_rate
+    columns["negative_keep_rate"] = rate = negative_keep_rate
+    dropped = rate is not None
+    if rate is not None and np.ndim(rate) == 0:
+        dropped = _checks.keep_rate("negative_keep_rate", rate) < 1
     ends = equal_width_ends(n_bins) if by_prediction else None
     similar = None
-    dropped = negative_keep_rate is not None and rate != 1
     if dropped or (by_prediction and strategy != "uniform"):
-        counts = count_predictions(columns, rate)
+        counts = count_predictions(columns)
         if by_prediction and strategy != "uniform":
             ends = counts.ends(n_bins, strategy)
         if dropped:
@@ -179,7 +178,7 @@ def calibration_ratio_by_segment(
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
-    found = total(SegmentRule(names, rate, ends, similar).of, columns)
+    found = total(partial(statistics_of, names, ends, similar), columns)
     if found.kinds:
         dropped_positive = np.array(sorted(found.kinds), bool)
         _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
@@ -195,10 +194,8 @@ class SegmentStatistics:
 
     Attributes
     ----------
-    rows : int
-        How many rows of weight above 0 there are.
-    weight : float
-        Their total weight.
+    rows, weight : int, float
+        How many rows of weight above 0 there are, and their total weight.
 
     Examples
     --------
@@ -208,11 +205,8 @@ class SegmentStatistics:
     >>> country = np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50)
     >>> parts = slice(0, 100), slice(100, None)
     >>> a, b = (SegmentStatistics.of(y[part], p[part], country[part]) for part in parts)
-    >>> (a + b).ratios()
-    SegmentRatios: 2 segments
-     segment    weight  probability  frequency     ratio       low      high    p_value
-          AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
-          DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
+    >>> (a + b).ratios().ratio
+    array([0.6 , 1.05])
     """
 
     rows: int
@@ -249,7 +243,7 @@ class SegmentStatistics:
         names, values = segment_columns(segments)
         columns = label_1_columns(y_true, probability, sample_weight) | values
         with some_rows():
-            return total(SegmentRule(names).of, columns)
+            return total(partial(statistics_of, names, None, None), columns)
 
     def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
         if not isinstance(other, SegmentStatistics):
@@ -288,76 +282,67 @@ class SegmentStatistics:
         names = np.array([column.name for column in self.columns], object)
         sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
-        found = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
-        low, high = score_limits(found, level)
+        A, B, b, a = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
+        low, high = score_limits(A, B, b, a, level)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = found.B / found.A
+            ratio = B / A
         return SegmentRatios(
             column=np.repeat(names, [len(values) for values, _ in listed]),
             segment=np.concatenate([values for values, _ in listed]),
             weight=sums[0],
-            probability=found.B * (unit / sums[0]),
-            frequency=found.A * (unit / sums[0]),
+            probability=B * (unit / sums[0]),
+            frequency=A * (unit / sums[0]),
             ratio=ratio,
             low=low,
             high=high,
-            p_value=score_test(found),
+            p_value=score_test(A, B, b, a),
         )
 
 
-@dataclass(frozen=True)
-class SegmentRule:
-    """How the rows of a part are added up by segment.
+def statistics_of(
+    names: Mapping[str, str],
+    ends: Array | None,
+    similar: tuple[Array, Array] | None,
+    y_true: Any,
+    probability: Any,
+    sample_weight: Any,
+    negative_keep_rate: Any = None,
+    **segments: Any,
+) -> SegmentStatistics:
+    """The statistics of a part of the rows.
 
     ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
-    the prediction with these ``ends``. ``rate``: the rate of all negatives, or None for one in each
-    row, or 1. ``similar``: where negatives were dropped, the ends of bins of similar predictions
-    and the outcomes over predictions in each.
+    the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
+    of similar predictions and the outcomes over predictions in each.
     """
-
-    names: Mapping[str, str]
-    rate: float | None = None
-    ends: Array | None = None
-    similar: tuple[Array, Array] | None = None
-
-    def of(
-        self,
-        y_true: Any,
-        probability: Any,
-        sample_weight: Any,
-        negative_keep_rate: Any = None,
-        **segments: Any,
-    ) -> SegmentStatistics:
-        own, r = read_sampled_rows(
-            self.rate, y_true, probability, sample_weight, negative_keep_rate
-        )
-        v = standing_rows(own, r).w
-        stands = np.ones(len(r))
-        if self.similar is not None:
-            ends, true = self.similar
-            stands = standing_of(own.p, r, true[np.searchsorted(ends, own.p)])
-        kinds: frozenset[tuple[bool, bool]] = frozenset()
-        if negative_keep_rate is not None:
-            occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
-            kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
-        found: list[ColumnSums] = []
-        if self.ends is not None:
-            b, B = np.searchsorted(self.ends, own.p), len(self.ends) + 1
-            low, high = np.ones(B), np.zeros(B)
-            np.minimum.at(low, b, own.p)
-            np.maximum.at(high, b, own.p)
-            sums = segment_sums(own, v, stands, b, B)
-            found.append(
-                PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high)
-            )
-        for argument, name in self.names.items():
-            distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
-            values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-            sums = segment_sums(own, v, stands, g[own.kept], len(values))
-            filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
-            occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
-            found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
-        return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
+    own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
+    v = standing_rows(own, r).w
+    stands = np.ones(len(r))
+    if similar is not None:
+        similar_ends, true = similar
+        pi = np.minimum(true[np.searchsorted(similar_ends, own.p)] * own.p, 1.0)
+        positive = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
+        stands = positive + (1 - positive) / r**2  # the expected (v/w)^2
+    kinds: frozenset[tuple[bool, bool]] = frozenset()
+    if np.ndim(negative_keep_rate) > 0:
+        occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
+        kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
+    found: list[ColumnSums] = []
+    if ends is not None:
+        b, B = np.searchsorted(ends, own.p), len(ends) + 1
+        low, high = np.ones(B), np.zeros(B)
+        np.minimum.at(low, b, own.p)
+        np.maximum.at(high, b, own.p)
+        sums = segment_sums(own, v, stands, b, B)
+        found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
+    for argument, name in names.items():
+        distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
+        values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
+        sums = segment_sums(own, v, stands, g[own.kept], len(values))
+        filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
+        occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
+        found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
+    return SegmentStatistics(len(own.y), float(own.w.sum()), tuple(found), kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,23 +439,6 @@ def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array,
     return np.asarray(category.categories), codes, True
 
 
-def standing_of(p: Array, r: Array, true: Array) -> Array:
-    """The expected (v/w)^2 of rows with these predictions, rates, and outcomes over predictions."""
-    pi = np.minimum(true * p, 1.0)
-    kept = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
-    found: Array = kept + (1 - kept) / r**2
-    return found
-
-
-class ScoreSums(NamedTuple):
-    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment."""
-
-    A: Array
-    B: Array
-    b: Array
-    a: Array
-
-
 DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
 """How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
@@ -486,8 +454,10 @@ def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) 
     return np.array([np.bincount(g, x, minlength=G) for x in terms])
 
 
-def score_sums(sums: Array) -> ScoreSums:
-    """The sums of the score test, from :func:`segment_sums` without its first row.
+def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
+    """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment.
+
+    ``sums`` are those of :func:`segment_sums` without the first row.
 
     With few kept negatives, each standing for many rows, S is uncertain itself, and small where
     the ratio is off: it is at least what is expected.
@@ -502,13 +472,12 @@ def score_sums(sums: Array) -> ScoreSums:
     a = S - 2 * B * (C + expected_e * expected_c) / events
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
-    return ScoreSums(A, B, b, a)
+    return A, B, b, a
 
 
-def score_limits(sums: ScoreSums, level: float) -> tuple[Array, Array]:
+def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:
     """The ratios R between which A^2 R^2 - (2 A B + z^2 b) R + B^2 - z^2 a <= 0."""
     z2 = float(ndtri((1 + level) / 2)) ** 2
-    A, B, b, a = sums
     linear = 2 * A * B + z2 * b
     constant = B**2 - z2 * a
     root = np.sqrt(np.maximum(linear**2 - 4 * A**2 * constant, 0.0))
@@ -520,14 +489,10 @@ def score_limits(sums: ScoreSums, level: float) -> tuple[Array, Array]:
     return low, high
 
 
-def score_test(sums: ScoreSums) -> Array:
+def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
     """Two-sided p-value of R = 1."""
-    V = np.maximum(sums.b + sums.a, 0.0)
+    V = np.maximum(b + a, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.abs(sums.A - sums.B) / np.sqrt(V)
-    p_value: Array = 2 * ndtr(-np.where(sums.A == sums.B, 0.0, z))
+        z = np.abs(A - B) / np.sqrt(V)
+    p_value: Array = 2 * ndtr(-np.where(A == B, 0.0, z))
     return p_value
-
-
-def _word(value: Any) -> str:
-    return str(np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value)

@@ -1,10 +1,8 @@
 """Is a calibration error more than chance, and how large is it in the population?
 
-Symbols: y, p and w are a row's label, probability and weight, r the rate at which negatives like
-it were kept, and v, what the row stands for, is w for a positive and w/r for a negative. W is a
-bin's weight, p and pi are its mean predicted and true probability. Given the rows, sum v (y - p)
-is sum k (y - s) with k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept
-row is positive.
+Symbols: y, p, w, r and v of a row as in ``segments.py``. W is a bin's weight, p and pi are its mean
+predicted and true probability. Given the rows, sum v (y - p) is sum k (y - s) with
+k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept row is positive.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +27,7 @@ from gbdt_objectives.calibration.rows import (
     standing_rows,
 )
 
-HALVINGS = 10
-"""How often the range in which an end of the confidence interval lies is halved."""
+HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,21 +79,11 @@ def calibration_error_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Labels 0 and 1, or with (n, K) the classes in ``labels``.
-    probability : array-like of shape (n,) or (n, K)
-        Probability of label 1 in the full population, or of each class; (n, K) is about the
-        predicted class.
-    n_bins, strategy, labels
-        The bins, and the class of each column, as in :func:`expected_calibration_error`.
-    negative_keep_rate : float or array-like of shape (n,), optional
-        Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
-        if weights do not count it yet. For (n,) only. None: all were kept.
-    sample_weight : array-like of shape (n,), optional
-        Weights >= 0, which must not follow the label. In the error a weight w means w copies of the
-        row; in its chance a row counts as one.
-    confidence_level : float in (0, 1)
-        Confidence level of the interval.
+    y_true, probability, n_bins, strategy, labels
+        As in :func:`expected_calibration_error`; probabilities are those in the full population.
+    negative_keep_rate, sample_weight, confidence_level
+        As in :func:`calibration_ratio_by_segment`. Rates are for (n,) only, and weights must not
+        follow the label.
     n_resamples : int
         How many samples are simulated, at least 100.
     random_state : int, numpy Generator or RandomState, optional
@@ -104,7 +92,6 @@ def calibration_error_test(
     Returns
     -------
     CalibrationErrorTest
-        ``error``, ``null_error``, ``p_value``, ``interval``.
 
     Raises
     ------
@@ -141,7 +128,7 @@ def calibration_error_test(
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    r = keep_rates(negative_keep_rate, own.given)[own.kept]
+    r = keep_rates(negative_keep_rate, own)
     if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
         _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
     standing = standing_rows(own, r)
@@ -190,7 +177,6 @@ class BinSums:
     phi: float = 1.0
 
     def error(self, gap: Array) -> float:
-        """The calibration error of these gaps."""
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
 
     def variance(self, pi: Array) -> Array:
@@ -214,11 +200,7 @@ class BinSums:
 
 def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
     """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty."""
-
-    def total(x: Array) -> Array:
-        sums: Array = np.bincount(b, x)
-        return sums
-
+    total: Callable[[Array], Array] = partial(np.bincount, b)
     unit = float(rows.w.mean())
     y, p, w, v = rows.y, rows.p, rows.w / unit, v / unit
     ks = w * p / r

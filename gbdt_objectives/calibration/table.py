@@ -8,10 +8,8 @@ import numpy as np
 
 from gbdt_objectives._checks import Array
 
-LONGEST = 20
-"""Rows of a table that are printed; of a longer one the first and the last."""
-LONGEST_WORD = 30
-"""Characters of a cell that are printed."""
+LONGEST = 20  # rows of a table that are printed; of a longer one the first and the last
+LONGEST_WORD = 30  # characters of a cell that are printed
 
 
 def table(**columns: Array) -> str:
@@ -30,7 +28,6 @@ def table(**columns: Array) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """A word, shortened, or a number."""
     if not isinstance(value, str):
         return f"{value:.4g}"
     return value if len(value) <= LONGEST_WORD else f"{value[: LONGEST_WORD - 3]}..."

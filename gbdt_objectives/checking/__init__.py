@@ -1,6 +1,6 @@
 """Test what boosters assume of an objective and never check.
 
-``probe`` holds what is tried, ``checks`` the checks and their table, ``report`` their findings.
+``probe`` holds what is tried and what is found, ``checks`` the checks and their table.
 """
 
 from __future__ import annotations
@@ -16,24 +16,17 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._names import room
-from gbdt_objectives.checking.checks import (
-    CHECKS,
-    ON_OTHER_LABELS,
-    check_returned,
-)
+from gbdt_objectives.checking.checks import CHECKS, ON_OTHER_LABELS, check_returned
 from gbdt_objectives.checking.probe import (
     Api,
-    Probe,
-    is_users_function,
-    make_probe,
-    on_other_labels,
-)
-from gbdt_objectives.checking.report import (
     Failure,
     Finding,
     ObjectiveError,
     ObjectiveReport,
+    Probe,
     Skipped,
+    is_users_function,
+    make_probe,
 )
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.objectives.function import LossFunction
@@ -42,8 +35,7 @@ __all__ = ["ObjectiveError", "ObjectiveReport", "check_objective", "parametrize_
 
 __getattr__, __dir__ = room(__name__, __all__)
 
-LONGEST_ERROR = 300
-"""Most characters that are shown of an error that the objective raises."""
+LONGEST_ERROR = 300  # most characters that are shown of an error that the objective raises
 
 
 def check_objective(
@@ -67,16 +59,14 @@ def check_objective(
     - **weights**: applied, once, also in sums over rows: weight w equals w copies of a row.
     - **tails**: finite in float32, and equal to float64, at margins of up to +-100.
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
-      state between calls; the order of rows does not matter; pickling and deep copies.
+      state between calls; order of rows; pickling and deep copies.
     - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
-    - **workers**: mean loss and gradient of two workers, each with some of the rows, are those of
-      one machine with all of them.
-    - **link**: rows that are all of one label, or of a share of label 1, are best predicted as
-      that by the declared link; it fails if another link does so instead.
-    - **predictions**: what ``train`` and the drop-in estimator of each library that is installed
-      predict is what the link makes of their margins.
-
-    The last three are made for an Objective only, as a function does not tell enough.
+    - **workers**, for an Objective: mean loss and gradient of two workers, each with some of the
+      rows, are those of one machine with all of them.
+    - **link**, for an Objective: rows that are all of one label, or of a share of label 1, are best
+      predicted as that by the declared link, not by another one.
+    - **predictions**, for an Objective: those of ``train`` and the drop-in estimator of each
+      library that is installed are what the link makes of their margins.
 
     Parameters
     ----------
@@ -85,9 +75,8 @@ def check_objective(
         ``(y_true, margin)`` with or without ``sample_weight``, or an objective of this package.
     y_true : array-like of shape (n,), optional
         Labels to draw from. None: those of the objective's domain, else 0 and 1, or 0 to K-1;
-        gradient and hessian are then also tried on -100, -10, -1.5, 2.5, 10 and 100, if a row
-        of that label has a best margin (under a logistic loss it has none). For an objective with
-        values by row: the label of each of these rows, some of which are drawn.
+        gradient and hessian are then also tried on labels from -100 to 100 that have a best
+        margin. For an objective with values by row: the label of each of these rows.
     loss : callable, optional
         ``loss(y_true, margin, sample_weight) -> float``, the total that the gradient should
         differentiate; ``sample_weight`` is None or (n,). None: the objective's own.
@@ -96,8 +85,7 @@ def check_objective(
     hessian_kind : {"exact", "constant", "upper_bound", "bounded", "undeclared"}, optional
         What the hessian should be. "constant": the weight of the row. "bounded": no step of a
         leaf passes the leaf's optimum. None: what the objective declares; "undeclared" must turn
-        out to be one of the first three, or whole steps of leaves must go downhill, as with
-        Fisher's expected hessian.
+        out to be one of the first three, or whole steps of leaves must go downhill.
     margins : (float, float), optional
         Range, both tails included, in which the loss is differentiable. None: the range of the
         labels, or from -6 to 6 for labels 0 and 1, with tails as far as -100 and 100.
@@ -115,10 +103,9 @@ def check_objective(
     Raises
     ------
     ObjectiveError
-        A ValueError that says what is wrong and what it does to training; its ``report`` has
-        all findings.
+        A ValueError that says what is wrong and what it does to training; it has the ``report``.
     TypeError, ValueError
-        Not callable, a form that cannot be called, bad arguments.
+        What cannot be called, and bad arguments.
 
     Examples
     --------
@@ -139,7 +126,7 @@ def check_objective(
     if findings[0].status == "passed":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            others = on_other_labels(probe, margins) if y_true is None else None
+            others = probe.on_other_labels(margins) if y_true is None else None
         findings += [_on_all_labels(name, check, probe, others) for name, check in CHECKS.items()]
     report = ObjectiveReport(probe.name, tuple(findings))
     if not report.passed:

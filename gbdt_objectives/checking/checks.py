@@ -17,19 +17,17 @@ import numpy as np
 
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.checking.doors import check_link, check_predictions
-from gbdt_objectives.checking.probe import ROWS, Probe, as_sklearn
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped, as_sklearn
 from gbdt_objectives.checking.workers import check_workers
 from gbdt_objectives.objectives import Objective
 
-LEAVES = 40
-"""Number of random leaves whose steps are tried."""
+PARTS = "gradient", "hessian"
 
-NEGLIGIBLE = 1e-12
-"""Share of the largest gradient, below which a gradient moves no leaf."""
+LEAVES = 40  # number of random leaves whose steps are tried
 
-LEAF_ROWS = 20
-"""Rows of a small leaf: LightGBM's default min_data_in_leaf."""
+NEGLIGIBLE = 1e-12  # share of the largest gradient, below which a gradient moves no leaf
+
+LEAF_ROWS = 20  # rows of a small leaf: LightGBM's default min_data_in_leaf
 
 
 def check_returned(probe: Probe) -> None:
@@ -37,7 +35,7 @@ def check_returned(probe: Probe) -> None:
     returned = probe.call(probe.y.copy(), probe.f.copy(), None)
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise Failure(f"must be a tuple (gradient, hessian), found {type(returned).__name__}")
-    for part, values in zip(("gradient", "hessian"), returned, strict=True):
+    for part, values in zip(PARTS, returned, strict=True):
         if np.ndim(values) == 0:
             raise Failure(
                 f"the {part} is a {type(values).__name__}, one number, but boosters need one for "
@@ -94,7 +92,7 @@ def check_row_order(probe: Probe) -> None:
     shuffled = probe.of(order).exact(
         probe.y[order], probe.f[order], None if w is None else w[order]
     )
-    for part, a, b in zip(("gradient", "hessian"), straight, shuffled, strict=True):
+    for part, a, b in zip(PARTS, straight, shuffled, strict=True):
         if not np.allclose(a[order], b, rtol=1e-5, atol=1e-5 * np.abs(a).max()):
             raise Failure(
                 f"the {part} of a row depends on where the row stands: with other data, in cv and "
@@ -120,7 +118,7 @@ def check_gradient(probe: Probe) -> str | None:
     for w in _weights(probe):
         g = probe.both(probe.f, w)[0]
         if probe.loss is None:
-            return _check_field(probe, g)
+            return _check_field(probe)
         numeric = np.empty_like(g)
         for at, up, down, step in _perturbed(probe.f, 1e-4):
             numeric[at] = (_loss(probe, up, w) - _loss(probe, down, w)) / step
@@ -150,7 +148,7 @@ def check_gradient(probe: Probe) -> str | None:
     return None
 
 
-def _check_field(probe: Probe, g: Array) -> str | None:
+def _check_field(probe: Probe) -> str | None:
     """Without a loss: the derivatives of the gradient are symmetric."""
     if not probe.couples_rows:
         raise Skipped("there is no loss to compare with, and no row depends on another: pass loss=")
@@ -209,11 +207,9 @@ def check_hessian(probe: Probe) -> str | None:
 
 
 def _steps_go_downhill(probe: Probe) -> bool:
-    """Whether the loss falls along -G/H of each leaf, from there to the end of the step.
-
-    Its change is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that
-    halve towards the start, where the gradient of a long step changes most.
-    """
+    """Whether the loss falls along -G/H of each leaf, from there to the end of the step. Its change
+    is the integral of the leaf's gradient, here by Gauss-Legendre on stretches that halve towards
+    the start, where the gradient of a long step changes most."""
     nodes, shares = np.polynomial.legendre.leggauss(8)
     ends = np.append(0.5 ** np.arange(16), 0.0)
     for f, column, g, h in _leaves(probe):
@@ -267,8 +263,7 @@ def _curvature(probe: Probe, w: Array | None = None) -> Array:
     step = 1e-2 if probe.float32 else 1e-5
     if probe.f.ndim == 1 and not probe.couples_rows:
         up, down = probe.both(probe.f + step, w)[0], probe.both(probe.f - step, w)[0]
-        result: Array = (up - down) / (2 * step)
-        return result
+        return np.asarray((up - down) / (2 * step))
     result = np.empty_like(probe.f)
     for at, up, down, width in _perturbed(probe.f, step):
         result[at] = (probe.both(up, w)[0][at] - probe.both(down, w)[0][at]) / width
@@ -377,9 +372,7 @@ def check_weights(probe: Probe) -> None:
     at = np.repeat(np.arange(ROWS), w.astype(int))
     last = np.cumsum(w.astype(int)) - 1
     copies = [part[last] * _per_row(w, f) for part in probe.of(at).both(f[at], None, y[at])]
-    for part, found, expected, one in zip(
-        ("gradient", "hessian"), weighted, copies, plain, strict=True
-    ):
+    for part, found, expected, one in zip(PARTS, weighted, copies, plain, strict=True):
         atol = 1e-6 * float(np.abs(expected).max())  # sums of float32
 
         def equal(other: Array, found: Array = found, atol: float = atol) -> bool:
@@ -404,11 +397,8 @@ def check_weights(probe: Probe) -> None:
 
 
 def _is_exact(probe: Probe, h: Array, w: Array) -> bool:
-    """Whether h is the diagonal of the second derivative with weights.
-
-    If rows are coupled, that is not the sum over copies, which also has the terms between copies of
-    one row.
-    """
+    """Whether h is the diagonal of the second derivative with weights. If rows are coupled, that is
+    not the sum over copies, which also has the terms between copies of one row."""
     if not probe.couples_rows:
         return False
     curvature = _curvature(probe, w)
@@ -429,9 +419,7 @@ def check_tails(probe: Probe) -> None:
     y, in_tails = probe.y[at], probe.of(at)
     exact, middle = in_tails.both(f, None, y), probe.both(probe.f)
     returned = in_tails.call(y.astype(np.float32), f.astype(np.float32), None)
-    for part, reference, usual, values in zip(
-        ("gradient", "hessian"), exact, middle, returned, strict=True
-    ):
+    for part, reference, usual, values in zip(PARTS, exact, middle, returned, strict=True):
         bad = ~np.isfinite(values) | ~np.isfinite(reference)
         if bad.any():
             row = np.unravel_index(int(bad.argmax()), f.shape)
@@ -500,22 +488,12 @@ def check_scale(probe: Probe) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Probe], str | None]] = {
-    "inputs": check_inputs,
-    "state": check_state,
-    "order of rows": check_row_order,
-    "memory order": check_memory_order,
-    "gradient": check_gradient,
-    "hessian": check_hessian,
-    "sign of hessian": check_sign,
-    "step of a leaf": check_leaf_step,
-    "weights": check_weights,
-    "tails": check_tails,
-    "copies": check_copies,
-    "scale": check_scale,
-    "workers": check_workers,
-    "link": check_link,
-    "predictions": check_predictions,
-}
+    "inputs": check_inputs, "state": check_state, "order of rows": check_row_order,
+    "memory order": check_memory_order, "gradient": check_gradient, "hessian": check_hessian,
+    "sign of hessian": check_sign, "step of a leaf": check_leaf_step, "weights": check_weights,
+    "tails": check_tails, "copies": check_copies, "scale": check_scale, "workers": check_workers,
+    "link": check_link, "predictions": check_predictions,
+}  # fmt: skip
 """The checks by their name in the report, in the order in which they run."""
 
 ON_OTHER_LABELS = ("gradient", "hessian", "sign of hessian")
@@ -527,8 +505,7 @@ def _weights(probe: Probe) -> list[Array | None]:
 
 
 def _per_row(w: Array, f: Array) -> Array:
-    result: Array = w if f.ndim == 1 else np.repeat(w[:, np.newaxis], f.shape[1], axis=1)
-    return result
+    return np.asarray(w if f.ndim == 1 else np.repeat(w[:, np.newaxis], f.shape[1], axis=1))
 
 
 def _perturbed(f: Array, step: float) -> Iterator[tuple[Any, Array, Array, float]]:

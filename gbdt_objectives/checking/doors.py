@@ -11,27 +11,22 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import Library
+from gbdt_objectives._library import MARGIN_FLAG, Library
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
-from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Probe, margins_around_best
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 
 LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
 
 ROUNDS = 3
 
-CLOSE = 1e-3
-"""Tolerance between a prediction and the label that it should be: gradients may be float32."""
+CLOSE = 1e-3  # between a prediction and the label that it should be: gradients may be float32
 
-FLOAT32 = 1e-4
-"""Tolerance between the predictions of two doors: XGBoost adds up and transforms in float32."""
+FLOAT32 = 1e-4  # between two doors: XGBoost adds up and transforms in float32
 
-STEPS = 200
-"""Number of half steps of Newton's method towards the best margins of several outputs."""
+STEPS = 200  # number of half steps of Newton's method towards the best margins of several outputs
 
-SHARES = (0.2, 0.6)
-"""Shares of label 1 whose best margin is looked for, where a label alone has none."""
+SHARES = (0.2, 0.6)  # of label 1, whose best margin is looked for where a label alone has none
 
 
 def check_link(probe: Probe) -> str | None:
@@ -98,7 +93,7 @@ def _best_margin(probe: Probe, labels: Array, grid: Array) -> float | None:
     """The margin at which the gradients of the first rows, with these labels, sum to 0."""
     from scipy.optimize import brentq
 
-    around = margins_around_best(probe, labels, grid)
+    around = probe.margins_around_best(labels, grid)
     if around is None:
         return None
     y, f, half = probe.y.copy(), probe.f.copy(), slice(len(labels))
@@ -163,18 +158,17 @@ def _check_doors(probe: Probe, library: Library, adapter: Any) -> None:
     """Train a few rounds on the labels with one library, and compare predictions with the link."""
     target, y = probe.target, probe.y
     X = np.column_stack([y, np.arange(ROWS)])  # LightGBM refuses rows that are all alike
-    link = target.link
-    flag = {"xgboost": "output_margin", "lightgbm": "raw_score"}[library]
+    link, is_xgboost, flag = target.link, library == "xgboost", MARGIN_FLAG[library]
     kind = "Regressor" if link.n_classes is None else "Classifier"
-    name = {"xgboost": "XGB", "lightgbm": "LGBM"}[library] + kind
-    quiet = {"xgboost": {"verbosity": 0}, "lightgbm": {"verbosity": -1}}[library]
+    name = ("XGB" if is_xgboost else "LGBM") + kind
+    quiet = {"verbosity": 0 if is_xgboost else -1}
 
     def trained() -> tuple[Any, Any, Any]:
         module = import_module(library)
-        params = {"num_threads" if library == "lightgbm" else "nthread": 1, "max_depth": 2, **quiet}
-        data = module.DMatrix(X, y) if library == "xgboost" else module.Dataset(X, y)
+        data = module.DMatrix(X, y) if is_xgboost else module.Dataset(X, y)
+        params = {"nthread": 1, "max_depth": 2, **quiet}
         booster = adapter.train(params, data, ROUNDS, objective=target)
-        rows = data if library == "xgboost" else X
+        rows = data if is_xgboost else X
         return booster.predict(rows, **{flag: True}), booster.predict(rows), link.inverse
 
     def fitted() -> tuple[Any, Any, Any]:

@@ -1,4 +1,4 @@
-"""A probe: an objective in one form of call, and the rows that it is tried on.
+"""A probe: an objective in one form of call, and the rows it is tried on; what checks find.
 
 Symbols: y labels, f margins, w weights, g gradient, h hessian, per row (n,) or (n, K).
 """
@@ -24,11 +24,9 @@ from gbdt_objectives.objectives.function import LossFunction
 Api = Literal["xgboost", "lightgbm", "sklearn"]
 Both = tuple[Array, Array]
 
-ROWS = 60
-"""Number of rows that are tried: few enough to perturb one at a time."""
+ROWS = 60  # number of rows that are tried: few enough to perturb one at a time
 
-OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)
-"""Labels that are tried as well if the objective does not say which it is for."""
+OTHER_LABELS = (-100.0, -10.0, -1.5, 2.5, 10.0, 100.0)  # tried, too, if the objective names none
 
 OTHER_MARGINS = np.array([0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200])
 """Margins between which, and between whose negatives, the best one of these labels is sought."""
@@ -64,12 +62,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class Probe:
-    """An objective, called as (y, f, w), and the rows that it is tried on.
-
-    ``exact`` gives what the objective computes in float64, ``call`` what a booster is given;
-    ``loss`` is None if there is none. ``scale_free`` says that the gradient is the loss's up to a
-    factor.
-    """
+    """An objective, called as (y, f, w), and the rows that it is tried on. ``exact`` gives what it
+    computes in float64, ``call`` what a booster is given. ``scale_free`` says that the gradient is
+    the loss's up to a factor."""
 
     target: Any
     api: Api | None
@@ -109,6 +104,124 @@ class Probe:
         at_rest = slice(1, None, 2)  # several: the gradient of one may be 0 whatever the others
         before, after = self.both(self.f)[0][at_rest], self.both(moved)[0][at_rest]
         return not np.allclose(after, before, rtol=1e-6, atol=0)
+
+    def on_other_labels(self, margins: tuple[float, float] | None) -> Probe | None:
+        """The probe with real labels, negative and far ones, and margins between their best ones.
+
+        A label counts if it has a best margin, below which the gradient is negative: functions that
+        were not written for a label, as logistic ones for 10, are not blamed for it. The result is
+        None if no label counts, if the objective declares a few labels or a range, or if it has
+        several margins or couples rows, where a label alone says little.
+        """
+        domain = None if is_users_function(self.target) else self.target.label_domain
+        if isinstance(domain, Values) or self.f.ndim > 1 or self.couples_rows:
+            return None
+        if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
+            return None
+        grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
+        if margins is not None:
+            grid = np.linspace(*margins, len(grid))
+        found = {
+            label: around
+            for label in OTHER_LABELS
+            if (around := self.margins_around_best(label, grid))
+        }
+        if not found:
+            return None
+        low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
+        rng = np.random.default_rng(3)
+        y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
+        y[::10], f[::10] = self.y[::10], self.f[::10]  # objective() refuses hessians all of 0
+        return replace(self, y=y, f=f)
+
+    def margins_around_best(self, labels: float | Array, grid: Array) -> tuple[float, float] | None:
+        """Two neighbours in the grid between which the sum of gradients of rows with these labels
+        changes its sign."""
+        below: list[float] = []
+        above: list[float] = []
+        y, f = self.y.copy(), self.f.copy()
+        half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
+        y[half] = labels
+        for margin in grid:
+            f[half] = margin
+            try:
+                slope = float(self.both(f, None, y)[0][half].sum())
+                number = 0.0 if self.loss is None else float(self.loss(y, f, None))
+            except Exception:  # refused there
+                continue
+            if math.isfinite(slope + number) and slope:
+                (below if slope < 0 else above).append(float(margin))
+        if below and above and max(below) < min(above):
+            return max(below), min(above)
+        return None
+
+
+Status = Literal["passed", "FAILED", "note", "not tested"]
+
+
+class Failure(Exception):
+    """Raised by a check."""
+
+
+class Skipped(Exception):
+    """Raised by a check that cannot be made."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The finding of one check; ``message`` says what is wrong and what it does to training."""
+
+    check: str
+    status: Status
+    message: str
+
+
+@dataclass(frozen=True, repr=False)
+class ObjectiveReport:
+    """What :func:`check_objective` found; prints as a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the objective.
+    findings : tuple of Finding
+        The findings of the checks, in the order in which these ran.
+    """
+
+    name: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(finding.status != "FAILED" for finding in self.findings)
+
+    def __repr__(self) -> str:
+        width = max(len(finding.check) for finding in self.findings)
+        lines = [f"  {f.check:<{width}}  {f.status:<10}  {f.message}" for f in self.findings]
+        return "\n".join([f"{self.name}: {self._verdict}", *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        rows = "".join(
+            f"<tr><td>{f.check}</td><td>{f.status}</td>"
+            f"<td style='text-align:left'>{escape(f.message)}</td></tr>"
+            for f in self.findings
+        )
+        return f"<b>{escape(self.name)}</b>: {self._verdict}<table>{rows}</table>"
+
+    @property
+    def _verdict(self) -> str:
+        failed = sum(f.status == "FAILED" for f in self.findings)
+        return f"{failed} of {len(self.findings)} checks failed" if failed else "all checks passed"
+
+
+class ObjectiveError(ValueError):
+    """An objective that boosters would train wrongly on; ``report`` has all findings."""
+
+    def __init__(self, report: ObjectiveReport) -> None:
+        super().__init__(str(report))
+        self.report = report
 
 
 def make_probe(
@@ -185,77 +298,12 @@ def make_probe(
         exact, own, kind = call, None, "undeclared"
         name = getattr(obj, "__qualname__", None) or type(obj).__name__
     return Probe(
-        target=obj,
-        api=api,
-        name=name if len(name) <= 100 else f"{name[:97]}...",
-        call=call,
-        exact=exact,
-        loss=own if loss is None else loss,
-        kind=kind if hessian_kind is None else hessian_kind,
-        scale_free=ours and obj.scale_free,
-        takes_weights=takes,
-        by_row=by_row,
-        y=y,
-        f=f,
-        w=rng.permutation(np.resize(weights, ROWS)),
+        target=obj, api=api, name=name if len(name) <= 100 else f"{name[:97]}...", call=call,
+        exact=exact, loss=own if loss is None else loss,
+        kind=kind if hessian_kind is None else hessian_kind, scale_free=ours and obj.scale_free,
+        takes_weights=takes, by_row=by_row, y=y, f=f, w=rng.permutation(np.resize(weights, ROWS)),
         tails=tails,
-    )
-
-
-def on_other_labels(probe: Probe, margins: tuple[float, float] | None) -> Probe | None:
-    """The probe with real labels, negative and far ones, and margins between their best ones.
-
-    A label counts if it has a best margin: the gradient is negative below and positive above. Under
-    a logistic gradient, p - y, only the labels from 0 to 1 have one; under Poisson's, exp(f) - y,
-    negative counts have none. Functions that were not written for a label, and do not refuse it,
-    are not blamed for it. The result is None if no label counts, if the objective declares a few
-    labels or a range, or if it has several margins or couples rows, where a label alone says
-    little.
-    """
-    domain = None if is_users_function(probe.target) else probe.target.label_domain
-    if isinstance(domain, Values) or probe.f.ndim > 1 or probe.couples_rows:
-        return None
-    if domain is not None and math.isfinite(domain.low) and math.isfinite(domain.high):
-        return None
-    grid = np.union1d(-OTHER_MARGINS, OTHER_MARGINS)
-    if margins is not None:
-        grid = np.linspace(*margins, len(grid))
-    found = {
-        label: around
-        for label in OTHER_LABELS
-        if (around := margins_around_best(probe, label, grid))
-    }
-    if not found:
-        return None
-    low, high = min(a for a, _ in found.values()), max(b for _, b in found.values())
-    rng = np.random.default_rng(3)
-    y, f = rng.permutation(np.resize(list(found), ROWS)), rng.uniform(low, high, ROWS)
-    y[::10], f[::10] = probe.y[::10], probe.f[::10]  # objective() refuses hessians all of 0
-    return replace(probe, y=y, f=f)
-
-
-def margins_around_best(
-    probe: Probe, labels: float | Array, grid: Array
-) -> tuple[float, float] | None:
-    """Two neighbours in the grid between which the sum of gradients of rows with these labels
-    changes its sign."""
-    below: list[float] = []
-    above: list[float] = []
-    y, f = probe.y.copy(), probe.f.copy()
-    half = slice(ROWS // 2)  # the others stay: objective() refuses hessians that are all 0
-    y[half] = labels
-    for margin in grid:
-        f[half] = margin
-        try:
-            slope = float(probe.both(f, None, y)[0][half].sum())
-            number = 0.0 if probe.loss is None else float(probe.loss(y, f, None))
-        except Exception:  # refused there
-            continue
-        if math.isfinite(slope + number) and slope:
-            (below if slope < 0 else above).append(float(margin))
-    if below and above and max(below) < min(above):
-        return max(below), min(above)
-    return None
+    )  # fmt: skip
 
 
 def _has_loss(obj: Objective, y: Array, f: Array) -> bool:

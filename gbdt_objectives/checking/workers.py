@@ -11,19 +11,15 @@ import numpy as np
 from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives._workers import some_rows
-from gbdt_objectives.checking.probe import ROWS, Probe
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import compute, read_rows
 
-Found = tuple[float, Array]
-"""Mean loss, and gradient of the rows at hand."""
+Found = tuple[float, Array]  # mean loss, and gradient of the rows at hand
 
-PARTS = np.split(np.arange(ROWS), [ROWS // 3])
-"""The rows of each worker, in parts of unlike size."""
+PARTS = np.split(np.arange(ROWS), [ROWS // 3])  # the rows of each worker, in parts of unlike size
 
-CLOSE = 1e-6
-"""Relative tolerance of sums, which are float64."""
+CLOSE = 1e-6  # relative tolerance of sums, which are float64
 
 COUPLED = (
     "the gradient of a row depends on other rows: several workers refuse to train on it; for them "
@@ -64,10 +60,8 @@ def _computed(objective: Objective, rows: Rows) -> Found:
 
 
 class Asked(BaseException):
-    """Raised for a sum that is not known yet; ``own`` is this worker's part of it.
-
-    It is no Exception, so that a loss that handles its own errors does not handle this one.
-    """
+    """Raised for a sum that is not known yet; ``own`` is this worker's part of it. It is no
+    Exception, so that a loss that handles its own errors does not handle this one."""
 
     def __init__(self, own: Array) -> None:
         self.own = own

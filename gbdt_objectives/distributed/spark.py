@@ -1,10 +1,7 @@
 """XGBoost on Spark: its own estimators of ``pyspark.ml``, trained on an Objective.
 
-XGBoost's estimators refuse a function as ``objective=``. They pass ``obj=``, which they do not
-document, on to ``xgboost.train`` on each worker. An Objective trains there as well, on the sums of
-all workers, but boosting starts at 0.5 instead of the objective's intercept, the metric is
-XGBoost's, and parameters that a custom objective ignores are not refused. So the functions here
-refuse ``obj=``, take ``objective`` and ``metric``, and see to all of that.
+They refuse a function as ``objective=``, and pass an undocumented ``obj=`` on to ``xgboost.train``
+on each worker; ``docs/distributed.md`` says what that alone would miss.
 """
 
 from __future__ import annotations
@@ -33,9 +30,9 @@ from gbdt_objectives._links import IDENTITY, LOGIT
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import early_stopping, parameters
-from gbdt_objectives.adapters.xgboost._train import continues, prediction, start_measured
+from gbdt_objectives.adapters.xgboost._train import continues, start_at
 from gbdt_objectives.adapters.xgboost.estimators import OWN
 from gbdt_objectives.adapters.xgboost.stopping import Exact, any_stops_early, direct_callbacks
 from gbdt_objectives.metrics import Metric
@@ -45,10 +42,9 @@ from gbdt_objectives.objectives.base import read_labels
 __all__ = ["spark_classifier", "spark_regressor"]
 
 INSTEAD = _arguments.by_name({
-    "write objective=": "obj fobj",
+    "write objective=": "obj fobj", "leave it out": "disable_default_eval_metric",
     "write metric=, a Metric such as qwk_metric()": "custom_metric feval eval_metric",
     "leave it out: the metric knows its direction": "maximize",
-    "leave it out": "disable_default_eval_metric",
     "write n_estimators=": (
         "num_boost_round num_round num_rounds num_iterations num_trees iterations"
     ),
@@ -62,16 +58,38 @@ INSTEAD = _arguments.by_name({
 class _Trained:
     """XGBoost's estimator, ``plain``, and what it is trained on."""
 
-    plain: type
+    plain: Any
+    uid: str
+    _copyValues: Any
 
     def __init__(
         self, objective: Objective, metric: Metric | None, given: Mapping[str, Any]
     ) -> None:
         super().__init__(**given)
         self.trained_on, self.metric = objective, metric
+        _check_parameters(self)
 
     def _fit(self, dataset: Any) -> Any:
-        return _fit(self, self.plain(), dataset)
+        """Fit XGBoost's ``plain`` estimator with our parameters, and leave only them."""
+        _check_parameters(self)
+        plain, metric = self.plain(), self.metric
+        self._copyValues(plain)
+        started, start = _start(self, dataset)
+        training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **start}
+        if metric is not None:
+            callbacks = direct_callbacks(_get(self, "callbacks"), metric)
+            rounds = _get(self, "early_stopping_rounds")
+            if rounds is not None:
+                callbacks.append(early_stopping(metric, rounds, data_name="validation"))
+                plain.clear(plain.early_stopping_rounds)
+            exact = Exact(metric.xgboost, metric)
+            training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
+        plain.setParams(**training)
+        with _errors_of_workers():
+            model = plain.fit(dataset)
+        model.clear(model.callbacks)
+        model._resetUid(self.uid)
+        return self._copyValues(model)
 
     def write(self) -> Any:
         raise TypeError(
@@ -82,14 +100,10 @@ class _Trained:
 
 
 class _Regressor(_Trained, SparkXGBRegressor):
-    """Made by :func:`spark_regressor`."""
-
     plain = SparkXGBRegressor
 
 
 class _Classifier(_Trained, SparkXGBClassifier):
-    """Made by :func:`spark_classifier`."""
-
     plain = SparkXGBClassifier
 
 
@@ -98,9 +112,8 @@ def spark_regressor(
 ) -> SparkXGBRegressor:
     """XGBoost's Spark estimator for an objective in label units, such as ``qwk_objective()``.
 
-    The same model as on one machine, whatever the partitions: boosting starts at the objective's
-    intercept, sums and the metric are those of the rows of all workers, and early stopping is on
-    the validation rows in the metric's own direction and full precision.
+    It trains the same model as one machine, whatever the partitions: the start, all sums, the
+    metric and early stopping are those of the rows of all workers.
 
     Parameters
     ----------
@@ -111,17 +124,15 @@ def spark_regressor(
         E.g. ``extended_qwk_metric()``, measured in each round on the training rows and on those of
         ``validation_indicator_col``. No other metric is evaluated.
     **kwargs
-        As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``features_col``,
-        ``weight_col``, ``validation_indicator_col``, ``early_stopping_rounds``,
-        ``coll_cfg=xgboost.collective.Config(timeout=...)``, and XGBoost's parameters. What XGBoost
-        would silently ignore under a custom objective is refused.
+        As for ``xgboost.spark.SparkXGBRegressor``: ``num_workers``, ``weight_col``,
+        ``validation_indicator_col``, ``early_stopping_rounds``, ``coll_cfg``, XGBoost's parameters.
+        What XGBoost would silently ignore under a custom objective is refused.
 
     Returns
     -------
     xgboost.spark.SparkXGBRegressor
-        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. What ``fit`` returns is
-        XGBoost's own model, without anything of this package: ``model.save(path)`` works, and so
-        does ``model.get_booster().save_model(file)``. The estimator cannot be saved.
+        For ``fit``, pipelines and cross-validation of ``pyspark.ml``. It cannot be saved. What
+        ``fit`` returns can: it is XGBoost's own model, without anything of this package.
 
     Raises
     ------
@@ -150,9 +161,7 @@ def spark_regressor(
             "predictions: use XGBRegressor of gbdt_objectives.adapters.xgboost on one machine, or "
             "DaskXGBRegressor of gbdt_objectives.distributed.dask"
         )
-    estimator = _Regressor(objective, metric, kwargs)
-    _check_parameters(estimator)
-    return estimator
+    return _Regressor(objective, metric, kwargs)
 
 
 def spark_classifier(
@@ -160,8 +169,8 @@ def spark_classifier(
 ) -> SparkXGBClassifier:
     """XGBoost's Spark estimator for an objective of log-odds, as ``offset_logloss_objective(.1)``.
 
-    As :func:`spark_regressor`, for labels 0 and 1; the column of probabilities has those that the
-    objective aims at, and that of raw predictions the log-odds.
+    It does for labels 0 and 1 what :func:`spark_regressor` does, and raises the same. The column of
+    probabilities has those that the objective aims at, and that of raw predictions the log-odds.
 
     Parameters
     ----------
@@ -175,12 +184,6 @@ def spark_classifier(
     Returns
     -------
     xgboost.spark.SparkXGBClassifier
-        As of :func:`spark_regressor`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As of :func:`spark_regressor`.
 
     Examples
     --------
@@ -197,9 +200,7 @@ def spark_classifier(
             "would take for log-odds: write spark_regressor(objective, ...), and turn its scores "
             "into classes with apply_thresholds"
         )
-    estimator = _Classifier(objective, metric, kwargs)
-    _check_parameters(estimator)
-    return estimator
+    return _Classifier(objective, metric, kwargs)
 
 
 def _check(function: str, objective: object, metric: object, kwargs: Mapping[str, Any]) -> None:
@@ -228,7 +229,8 @@ def _check(function: str, objective: object, metric: object, kwargs: Mapping[str
 def _check_parameters(estimator: Any) -> None:
     """Raise for what XGBoost would silently ignore or misread, whenever it was set."""
     objective, metric = estimator.trained_on, estimator.metric
-    stops_early = _stops_early(estimator)
+    rounds = _get(estimator, "early_stopping_rounds")
+    stops_early = rounds is not None or any_stops_early(_get(estimator, "callbacks") or ())
     found = {name: _get(estimator, name) for name in xgb.XGBRegressor().get_params()}
     found |= estimator.getOrDefault("arbitrary_params_dict")
     for name in sorted(found.keys() & INSTEAD.keys()):
@@ -246,15 +248,8 @@ def _check_parameters(estimator: Any) -> None:
         raise ValueError(
             "validation_indicator_col is given but metric is None: nothing would be measured there"
         )
-    rounds = _get(estimator, "early_stopping_rounds")
     if rounds is not None:
         _checks.whole_number("early_stopping_rounds", rounds, 1)
-
-
-def _stops_early(estimator: Any) -> bool:
-    return _get(estimator, "early_stopping_rounds") is not None or any_stops_early(
-        _get(estimator, "callbacks") or ()
-    )
 
 
 def _get(estimator: Any, name: str) -> Any:
@@ -264,29 +259,6 @@ def _get(estimator: Any, name: str) -> Any:
     return estimator.getOrDefault(name)
 
 
-def _fit(estimator: Any, plain: Any, dataset: Any) -> Any:
-    """Fit XGBoost's ``plain`` estimator with the parameters of ours, and leave only them."""
-    _check_parameters(estimator)
-    metric = estimator.metric
-    estimator._copyValues(plain)
-    started, base_score = _start(estimator, dataset)
-    training: dict[str, Any] = {"obj": started, "disable_default_eval_metric": 1, **base_score}
-    if metric is not None:
-        callbacks = direct_callbacks(_get(estimator, "callbacks"), metric)
-        rounds = _get(estimator, "early_stopping_rounds")
-        if rounds is not None:
-            callbacks.append(early_stopping(metric, rounds, data_name="validation"))
-            plain.clear(plain.early_stopping_rounds)
-        exact = Exact(metric.xgboost, metric)
-        training |= {"custom_metric": exact, "callbacks": exact.with_callbacks(callbacks)}
-    plain.setParams(**training)
-    with _errors_of_workers():
-        model = plain.fit(dataset)
-    model.clear(model.callbacks)
-    model._resetUid(estimator.uid)
-    return estimator._copyValues(model)
-
-
 def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, Any]]:
     """The objective, and the parameters with which boosting starts where it should."""
     objective, base_score = estimator.trained_on, _get(estimator, "base_score")
@@ -294,14 +266,9 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     named = LOGIT if objective.link.n_classes else IDENTITY
     if continues({"base_score": base_score}, earlier, objective, named):
         return StartedObjective(objective, None), earlier
-    if _get(estimator, "base_margin_col"):
-        if base_score is not None:
-            raise ValueError(
-                "base_score and base_margin_col are both given: XGBoost would ignore the first; "
-                "leave one of them out"
-            )
-        return StartedObjective(objective, None), {"base_score": prediction(0.0, named)}
-    return start_measured(_measured(objective, estimator, dataset), base_score, named)
+    in_rows = _get(estimator, "base_margin_col")
+    measured = objective if in_rows else _measured(objective, estimator, dataset)
+    return start_at(measured, base_score, named, base_margin=in_rows, its_name="base_margin_col")
 
 
 def _measured(objective: Objective, estimator: Any, dataset: Any) -> Objective:

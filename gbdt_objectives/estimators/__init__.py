@@ -11,10 +11,10 @@ Everything fitted pickles; calibrators and ``ThresholdClassifier`` are also save
 """
 
 from gbdt_objectives._names import room
-from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrated_classifier import CalibratedClassifier
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import (
+    BetaCalibrator,
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
@@ -28,21 +28,10 @@ from gbdt_objectives.estimators.threshold_classifier import ThresholdClassifier
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 __all__ = [
-    "BetaCalibrator",
-    "CalibratedClassifier",
-    "CalibratorChoice",
-    "DownsampledClassifier",
-    "InterceptCalibrator",
-    "LogitCalibrator",
-    "ProbabilityEstimationTree",
-    "QWKClassifier",
-    "ROCConvexHullCalibrator",
-    "SplineCalibrator",
-    "TemperatureCalibrator",
-    "ThresholdClassifier",
-    "VennAbersCalibrator",
-    "choose_calibrator",
-    "leaf_probability",
-]
+    "BetaCalibrator", "CalibratedClassifier", "CalibratorChoice", "DownsampledClassifier",
+    "InterceptCalibrator", "LogitCalibrator", "ProbabilityEstimationTree", "QWKClassifier",
+    "ROCConvexHullCalibrator", "SplineCalibrator", "TemperatureCalibrator",
+    "ThresholdClassifier", "VennAbersCalibrator", "choose_calibrator", "leaf_probability",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

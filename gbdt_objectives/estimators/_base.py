@@ -60,26 +60,16 @@ class ProbabilityClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: 
     _probability: Callable[[Any], Array]
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, float64 of shape (n, K).
+        """Return the probability of each class, float64 (n, K), in the order of ``classes_``.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw. The columns of the result are in the order
-            of ``classes_``.
+        ``X`` is an array-like, sparse matrix or DataFrame with the features that ``fit`` saw.
         """
         check_is_fitted(self)
         check_features(self, X, reset=False)
         return self._probability(X)
 
     def predict(self, X: Any) -> Array:
-        """Return the most probable class of each row, of shape (n,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        """
+        """Return the most probable class of each row of ``X``, of shape (n,)."""
         position = self.predict_proba(X).argmax(axis=1)
         label: Array = self.classes_[position]
         return label
@@ -101,12 +91,16 @@ def check_several_classes(classes: Array, rows: str = "rows") -> None:
         )
 
 
-def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
-    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
+def check_given(estimator: Any, y: ArrayLike) -> None:
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+
+
+def check_rows(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Array]:
+    """X, made to be indexed by row, and y of the same length; the estimator is not changed."""
+    check_given(estimator, y)
     check_two_dimensional(X)
     _checks.in_memory("y", y)
     rows, target = indexable(X, column_or_1d(y, warn=True))
@@ -208,7 +202,6 @@ def weight_argument(w: Array | None) -> dict[str, Any]:
 
 
 def show_progress(done: Iterable[Any], total: int, description: str, unit: str) -> Iterable[Any]:
-    """What is done, counted by a progress bar."""
     try:
         from tqdm.auto import tqdm
     except ImportError as error:

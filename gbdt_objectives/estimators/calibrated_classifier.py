@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,7 @@ from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
 from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.estimators._base import (
-    ProbabilityClassifier,
-    check_classifier,
-    check_features,
-    check_held_out_classes,
-    check_names,
-    check_rows,
-    check_several_classes,
-    check_weights,
-    read_eval_set,
-    take,
-    take_rows,
-    weight_argument,
-)
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
 from gbdt_objectives.estimators.calibrators import Calibrator
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
@@ -42,7 +30,13 @@ ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
-class CalibratedClassifier(ProbabilityClassifier):
+@_names.arguments(
+    base_estimator="write estimator=",
+    method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
+    "ROCConvexHullCalibrator() for 'isotonic'",
+)
+@dataclass(eq=False, repr=False)
+class CalibratedClassifier(_base.ProbabilityClassifier):
     """Classifier whose probabilities are calibrated on held-out rows.
 
     ``fit`` trains the classifier once per fold, fits one calibrator on the out-of-fold
@@ -97,20 +91,10 @@ class CalibratedClassifier(ProbabilityClassifier):
     0.2
     """
 
-    estimator_: Any
-    calibrator_: Any
-    comparison_: CalibratorChoice
-    oof_probability_: Array
-
-    @_names.arguments(
-        base_estimator="write estimator=",
-        method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
-        "ROCConvexHullCalibrator() for 'isotonic'",
-    )
-    def __init__(self, estimator: Any, calibrator: Any = "auto", *, cv: Any = FOLDS) -> None:
-        self.estimator = estimator
-        self.calibrator = calibrator
-        self.cv = cv
+    estimator: Any
+    calibrator: Any = "auto"
+    _: KW_ONLY
+    cv: Any = FOLDS
 
     @in_order
     def fit(
@@ -128,10 +112,8 @@ class CalibratedClassifier(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator accepts.
-        y : array-like of shape (n,)
-            Two classes, or several, as the calibrator accepts.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the estimator accepts; two classes, or several, as the calibrator accepts.
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the calibrator: the probabilities become those of the
             population that the weights make. Against imbalance give ``class_weight`` or
@@ -156,43 +138,45 @@ class CalibratedClassifier(ProbabilityClassifier):
             weights, a row that is held out twice, held-out rows of one class only, labels in
             ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
         """
-        check_names(self, others)
+        _base.check_names(self, others)
         self._check_parameters()
         prefit = isinstance(self.cv, str)
         if eval_set is not None or prefit:
             self._check_without_folds(groups, eval_set)
         given = X
-        X, target = check_rows(self, X, y)
+        X, target = _base.check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.asarray(self.estimator.classes_) if prefit else np.unique(target)
-        check_several_classes(classes)
+        _base.check_several_classes(classes)
         check_number_of_classes(self.calibrator, classes)
         columns = len(classes) > 2 or isinstance(self.calibrator, TemperatureCalibrator)
         position = positions("y", target, classes).astype(np.int64)
         calibrators = [] if self._is_auto else [self.calibrator]
-        evaluated = read_eval_set(self, given, classes, eval_set, eval_sample_weight, *calibrators)
+        evaluated = _base.read_eval_set(
+            self, given, classes, eval_set, eval_sample_weight, *calibrators
+        )
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
-        w = check_weights(sample_weight, len(target), *fitted)
+        w = _base.check_weights(sample_weight, len(target), *fitted)
         held: Any = slice(None)
         group = None if groups is None else group_numbers(groups, len(target))
         if evaluated is not None:
-            model = clone(self.estimator).fit(X, target, **weight_argument(w))
+            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
             X_val, position, w = evaluated
             p = scores(model, X_val, columns)
         elif prefit:
             model, p = self.estimator, scores(self.estimator, X, columns)
         else:
             splits, held = held_out_at_most_once(position, self.cv, group)
-            check_held_out_classes("cv", classes, position[held], take(w, held))
+            _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
             check_classes_in_folds(classes, position, splits)
             shape = (len(target), len(classes)) if columns else (len(target),)
             p = self._out_of_fold((X, target, w), splits, shape)
-            model = clone(self.estimator).fit(X, target, **weight_argument(w))
-        rows = p[held], position[held], take(w, held)
-        choice = choose(*rows, take(group, held)) if self._is_auto else None
+            model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
+        rows = p[held], position[held], _base.take(w, held)
+        choice = choose(*rows, _base.take(group, held)) if self._is_auto else None
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
-        calibrator.fit(*rows[:2], **weight_argument(rows[2]))
-        check_features(self, X, reset=True)
+        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]))
+        _base.check_features(self, X, reset=True)
         self.calibrator_ = calibrator
         self.__dict__.pop("comparison_", None)  # of an earlier fit
         if choice is not None:
@@ -205,7 +189,7 @@ class CalibratedClassifier(ProbabilityClassifier):
         return isinstance(self.calibrator, str)
 
     def _check_parameters(self) -> None:
-        check_classifier(self.estimator)
+        _base.check_classifier(self.estimator)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
@@ -256,8 +240,8 @@ class CalibratedClassifier(ProbabilityClassifier):
         """Scores of shape (n,) or (n, K), NaN for rows that are never held out."""
         p = np.full(shape, np.nan)
         for train, test in splits:
-            X, y, w = take_rows(data, train)
-            model = clone(self.estimator).fit(X, y, **weight_argument(w))
+            X, y, w = _base.take_rows(data, train)
+            model = clone(self.estimator).fit(X, y, **_base.weight_argument(w))
             p[test] = scores(model, _safe_indexing(data[0], test), p.ndim == 2)
         return p
 
@@ -312,7 +296,6 @@ def check_number_of_classes(calibrator: Any, classes: Array) -> None:
 
 
 def check_classes_in_folds(classes: Array, position: Array, splits: list[Split]) -> None:
-    """Raise if a model would be trained without one of the classes."""
     for train, _ in splits:
         missing = np.setdiff1d(np.arange(len(classes)), position[train])
         if len(missing):

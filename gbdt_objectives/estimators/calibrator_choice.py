@@ -17,8 +17,8 @@ from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.beta_calibrator import BetaCalibrator
 from gbdt_objectives.estimators.calibrators import (
+    BetaCalibrator,
     Calibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
@@ -35,8 +35,7 @@ CANDIDATES: tuple[Calibrator, ...] = (
 )
 """The first is chosen unless another is better beyond chance."""
 
-CLEARLY = 3.0
-"""Standard errors by which another must be better."""
+CLEARLY = 3.0  # standard errors by which another must be better
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,7 @@ def choose_calibrator(
     It is ``SplineCalibrator``, which bends as much as the rows say, unless the log loss of
     ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows. If several are that much better, it is the one of
-    least log loss.
+    of the paired difference on held-out rows: then the best of those.
 
     Parameters
     ----------
@@ -90,13 +88,11 @@ def choose_calibrator(
     Returns
     -------
     CalibratorChoice
-        ``calibrator``, not fitted, and ``log_loss`` of all candidates.
 
     Raises
     ------
     ValueError, TypeError
-        One class only, NaN, values outside [0, 1], lengths that differ, bad weights, a label with
-        a single row.
+        One class only, a label with a single row, values outside [0, 1], bad weights or folds.
 
     Examples
     --------

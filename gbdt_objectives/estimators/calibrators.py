@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
@@ -20,10 +18,10 @@ from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives.calibration.hull import find_hull
-from gbdt_objectives.calibration.intercept import find_shift
-from gbdt_objectives.calibration.leaves import resolve_prior
+from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
-from gbdt_objectives.estimators._base import check_score
+from gbdt_objectives.calibration.smoothing import resolve_prior
+from gbdt_objectives.estimators._base import check_given, check_score
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,30 +44,20 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         ----------
         score : array-like of shape (n,) or (n, 1)
             One score per row, higher for label 1.
-        y : array-like of shape (n,)
-            Labels 0 and 1, both occurring.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Labels 0 and 1, both occurring; if given, weights >= 0, where w means w copies of a row.
 
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what the
-            notes of the class name.
+            What the notes of the class name, one class only, bad arguments or parameters.
         """
-        if y is None:
-            raise ValueError("a calibrator requires y to be passed, but the target y is None")
+        check_given(self, y)
         self._fit(score_rows("y", y, check_score(score), sample_weight))
         return self
 
     def predict(self, score: ArrayLike) -> Array:
-        """Return the probability of label 1 at each score, float64 of shape (n,).
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        """
+        """Return the probability of label 1 at each ``score`` on the scale of ``fit``, (n,)."""
         check_is_fitted(self)
         return self._probability(check_score(score))
 
@@ -104,7 +92,17 @@ class LogOddsCalibrator(Calibrator):
 
     def _finite_rows(self, rows: LabelledRows) -> tuple[Array, Array, Array]:
         """y, z, w of the rows of finite log-odds; infinite ones must agree with their labels."""
-        return drop_certain(replace(rows, p=self._log_odds(rows.p)))
+        z = self._log_odds(rows.p)
+        wrong = np.isinf(z) & ((z > 0) != (rows.y == 1))
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"score is exactly {expit(z[first]):g} for {int(wrong.sum())} rows of label "
+                f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
+                "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
+            )
+        finite = np.isfinite(z)
+        return rows.y[finite], z[finite], rows.w[finite]
 
     def _probability(self, score: Array) -> Array:
         z = self._log_odds(score)
@@ -141,6 +139,7 @@ def read_prior(key: str, prior: Any) -> Any:
     return prior
 
 
+@dataclass(eq=False, repr=False)
 class ROCConvexHullCalibrator(Calibrator):
     """Calibrator by the ROC curve's convex hull, which is isotonic regression.
 
@@ -190,6 +189,11 @@ class ROCConvexHullCalibrator(Calibrator):
     array([0.75 , 0.625, 0.25 ])
     """
 
+    _: KW_ONLY
+    m: float = 0
+    prior: ArrayLike | Literal["base_rate"] | None = None
+    monotone: bool = False
+
     _saved: ClassVar = {
         "m": read_not_negative,
         "prior": read_prior,
@@ -197,17 +201,6 @@ class ROCConvexHullCalibrator(Calibrator):
         "scores": read_rising,
         "probabilities": read_probabilities,
     }
-
-    def __init__(
-        self,
-        *,
-        m: float = 0,
-        prior: ArrayLike | Literal["base_rate"] | None = None,
-        monotone: bool = False,
-    ) -> None:
-        self.m = m
-        self.prior = prior
-        self.monotone = monotone
 
     def _fit(self, rows: LabelledRows) -> None:
         hull = find_hull(rows)
@@ -330,9 +323,7 @@ class LogitCalibrator(LogOddsCalibrator):
     def _fit(self, rows: LabelledRows) -> None:
         y, z, w = self._finite_rows(rows)
         target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
-        unit = float(np.abs(z).max())  # whose squares neither overflow nor vanish
-        slope, intercept = fit_logistic_line(z / unit, target, w / w.mean())
-        self.slope_, self.intercept_ = slope / unit, intercept
+        self.slope_, self.intercept_ = fit_logistic([z], target, w)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
@@ -340,27 +331,78 @@ class LogitCalibrator(LogOddsCalibrator):
         return self.slope_ * z + self.intercept_
 
 
+class BetaCalibrator(LogOddsCalibrator):
+    """Calibrator by logistic regression on ln p and ln(1 - p): a beta map, three parameters.
+
+    ::
+
+        logit p' = a ln p - b ln(1 - p) + c,   a, b >= 0, c of greatest likelihood
+
+    Use it for a model that errs more near 0 than near 1, or the reverse. With a = b it is
+    ``LogitCalibrator``, with a = b = 1 and c = 0 the identity. Probabilities of exactly 0 and 1,
+    and scores that separate the labels, are treated as in :class:`LogitCalibrator`.
+
+    Parameters
+    ----------
+    input_space : {"probability", "margin"}
+        What ``score`` is: probabilities in [0, 1], or log-odds.
+
+    Attributes
+    ----------
+    a_, b_, c_ : float
+        The numbers of the map.
+
+    Notes
+    -----
+    ``fit`` refuses what :class:`LogitCalibrator` refuses, and fewer than three different scores,
+    which do not tell a from b. It warns if a = b = 0. Beyond the scores of ``fit`` the formula goes
+    on: rows that are all rare events do not tell b.
+
+    References
+    ----------
+    Kull, Silva Filho & Flach (2017), "Beta calibration: a well-founded and easily
+    implemented improvement on logistic calibration for binary classifiers", AISTATS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives.estimators import BetaCalibrator
+    >>> y = np.repeat([0, 1, 0, 1, 0, 1], [9, 1, 7, 3, 3, 7])
+    >>> calibrator = BetaCalibrator().fit(np.repeat([0.1, 0.5, 0.9], 10), y)
+    >>> calibrator.predict([0.1, 0.5, 0.7, 0.9]).round(4)
+    array([0.1   , 0.3   , 0.4425, 0.7   ])
+    """
+
+    _saved: ClassVar = {
+        "input_space": read_input_space,
+        "a": read_not_negative,
+        "b": read_not_negative,
+        "c": _json.read_number,
+    }
+
+    def _fit(self, rows: LabelledRows) -> None:
+        y, z, w = self._finite_rows(rows)
+        target = rising_targets(y, z, w)
+        if not ((z > z.min()) & (z < z.max())).any():
+            raise ValueError(
+                "score has fewer than three different values besides 0 and 1, which do not tell "
+                "a from b: use LogitCalibrator"
+            )
+        self.a_, self.b_, self.c_ = fit_logistic(log_probabilities(z), target, w, rising=True)
+        if self.a_ == self.b_ == 0:
+            warn_of_no_rise("the fitted map is constant, a = b = 0")
+
+    def _map(self, z: Array) -> Array:
+        u, v = log_probabilities(z)
+        return self.a_ * u + self.b_ * v + self.c_
+
+
 def warn_of_no_rise(found: str) -> None:
-    """Warn the caller of ``fit``."""
     warnings.warn(
         f"{found}: the score does not rise with the label, or not beyond chance",
         UserWarning,
         stacklevel=users_level(),
     )
-
-
-def drop_certain(rows: LabelledRows) -> tuple[Array, Array, Array]:
-    """y, z, w of the rows of finite log-odds ``p``; the infinite ones must be right."""
-    wrong = np.isinf(rows.p) & ((rows.p > 0) != (rows.y == 1))
-    if wrong.any():
-        first = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"score is exactly {expit(rows.p[first]):g} for {int(wrong.sum())} rows of label "
-            f"{rows.y[first]:g}: log-odds cannot calibrate what was certain and wrong; use "
-            "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
-        )
-    finite = np.isfinite(rows.p)
-    return rows.y[finite], rows.p[finite], rows.w[finite]
 
 
 def overlap(negative: Array, positive: Array) -> bool:
@@ -394,23 +436,7 @@ def rising_targets(y: Array, z: Array, w: Array) -> Array:
     return platt_targets(y, w)
 
 
-def fit_logistic_line(z: Array, target: Array, w: Array) -> tuple[float, float]:
-    """Slope and intercept of greatest likelihood; targets may lie between 0 and 1."""
-    center = float(np.average(z, weights=w))
-    spread = math.sqrt(np.average((z - center) ** 2, weights=w))
-    u = (z - center) / spread
-    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # stopping at the limit of float64 is judged below
-        both = np.concatenate([w * target, w * (1 - target)])
-        y, rows = np.repeat([1, 0], len(u)), both > 0
-        model.fit(np.tile(u, 2)[rows, None], y[rows], both[rows])
-    a, b = float(model.coef_[0, 0]), float(model.intercept_[0])
-    error = w * (expit(a * u + b) - target)
-    gradient = max(abs(error.sum()), abs(error @ u)) / w.sum()
-    if gradient > 1e-6:
-        raise ValueError(
-            f"the likelihood has no maximum that could be found (gradient {gradient:.2g}): some "
-            "scores or weights are far larger than the rest, use ROCConvexHullCalibrator"
-        )
-    return a / spread, b - a / spread * center
+def log_probabilities(z: Array) -> tuple[Array, Array]:
+    """The ln p and -ln(1 - p) of finite log-odds, exact in both tails."""
+    tail = np.log1p(np.exp(-np.abs(z)))
+    return np.minimum(z, 0) - tail, np.maximum(z, 0) + tail

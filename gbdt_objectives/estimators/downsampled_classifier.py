@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -18,33 +19,10 @@ from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives._order import in_order
+from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
-from gbdt_objectives.adapters._wrapped import (
-    DEFAULTS,
-    OWN_STOPPING,
-    Data,
-    aliases_of,
-    check_best_round,
-    check_correctable,
-    check_start,
-    find_stopping_rounds,
-    fit,
-    refuse_parameters,
-)
-from gbdt_objectives.estimators._base import (
-    ProbabilityClassifier,
-    check_classifier,
-    check_features,
-    check_held_out_classes,
-    check_names,
-    check_rows,
-    check_several_classes,
-    check_weights,
-    read_eval_set,
-    take,
-    take_rows,
-    weight_argument,
-)
+from gbdt_objectives.adapters._wrapped import Data
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.metrics import weighted_logloss_metric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.logloss import LoglossLoss
@@ -52,11 +30,16 @@ from gbdt_objectives.priors import correct_probability, log_odds_shift, resample
 
 CORRECTIONS = ("prior", "offset", "weight")
 AVERAGES = ("probability", "log_odds")
-HELD_OUT_FOLDS = 5
-"""One fold of this many is held out of the sampled rows for early stopping."""
+HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
-class DownsampledClassifier(ProbabilityClassifier):
+@_names.arguments(
+    base_estimator="write estimator=",
+    n_estimators="write n_bags=",
+    sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
+)
+@dataclass(eq=False, repr=False)
+class DownsampledClassifier(_base.ProbabilityClassifier):
     """Classifier trained on fewer negatives that predicts true probabilities.
 
     ``fit`` keeps each class's rows at its rate, trains a clone of the classifier on the rows that
@@ -135,33 +118,14 @@ class DownsampledClassifier(ProbabilityClassifier):
     (0.011, 0.011)
     """
 
-    estimators_: list[Any]
-    keep_rates_: Array
-    shift_: float | Array
-
-    @_names.arguments(
-        base_estimator="write estimator=",
-        n_estimators="write n_bags=",
-        sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
-    )
-    def __init__(
-        self,
-        estimator: Any,
-        negative_keep_rate: float | Mapping[Any, float],
-        *,
-        correction: Literal["prior", "offset", "weight"] | None = "prior",
-        n_bags: int = 1,
-        average: Literal["probability", "log_odds"] = "probability",
-        cv: Any = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.estimator = estimator
-        self.negative_keep_rate = negative_keep_rate
-        self.correction = correction
-        self.n_bags = n_bags
-        self.average = average
-        self.cv = cv
-        self.random_state = random_state
+    estimator: Any
+    negative_keep_rate: float | Mapping[Any, float]
+    _: KW_ONLY
+    correction: Literal["prior", "offset", "weight"] | None = "prior"
+    n_bags: int = 1
+    average: Literal["probability", "log_odds"] = "probability"
+    cv: Any = None
+    random_state: RandomState = None
 
     @in_order
     def fit(
@@ -184,10 +148,8 @@ class DownsampledClassifier(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the estimator accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the estimator accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights for the estimator and the measured rates; they do not change what is sampled.
         groups : array-like of shape (n,), optional
@@ -208,14 +170,14 @@ class DownsampledClassifier(ProbabilityClassifier):
             sampling leaves empty, rows to stop on of one class only or of a class that is not
             trained on, bad weights, and what the estimator raises.
         """
-        check_names(self, others)
+        _base.check_names(self, others)
         n_bags = self._check_parameters()
         self._check_ways_to_stop(groups, eval_set)
         given = X
-        X, target = check_rows(self, X, y)
+        X, target = _base.check_rows(self, X, y)
         check_classification_targets(target)
         classes = np.unique(target)
-        check_several_classes(classes)
+        _base.check_several_classes(classes)
         if self.correction == "offset" and len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported by correction='offset', found the classes "
@@ -223,15 +185,21 @@ class DownsampledClassifier(ProbabilityClassifier):
             )
         position = np.searchsorted(classes, target)
         rates = self._rates(classes, np.bincount(position))
-        w = check_weights(sample_weight, len(target), self.estimator)
+        w = _base.check_weights(sample_weight, len(target), self.estimator)
         group = None if groups is None else group_numbers(groups, len(target))
         data = (X, position, w)
-        held_out = read_eval_set(self, given, classes, eval_set, eval_sample_weight)
+        held_out = _base.read_eval_set(self, given, classes, eval_set, eval_sample_weight)
         pool = np.arange(len(target))
         if self.cv is not None:
             pool, held = last_split(position, self.cv, group)
-            self._check_pool(classes, position, w, pool, held)
-            held_out = take_rows(data, held)
+            missing = np.setdiff1d(position, position[pool])
+            if len(missing):
+                raise ValueError(
+                    f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold "
+                    "out fewer rows"
+                )
+            _base.check_held_out_classes("cv", classes, position[held], _base.take(w, held))
+            held_out = _base.take_rows(data, held)
 
         uniform = _checks.generator(self.random_state).random(n_bags)
         seeds = (np.iinfo(np.int32).max * uniform).astype(np.int64).tolist()
@@ -241,7 +209,7 @@ class DownsampledClassifier(ProbabilityClassifier):
             self._fit_bag(data, group, held_out, rows, r, seed)
             for rows, r, seed in zip(samples, kept, seeds, strict=True)
         ]
-        check_features(self, X, reset=True)
+        _base.check_features(self, X, reset=True)
         self.estimators_, self.classes_, self.keep_rates_ = models, classes, kept
         shift = np.mean([_shift(r) for r in kept], axis=0)[()]
         self.shift_ = shift if self.correction == "prior" else np.zeros_like(shift)[()]
@@ -265,10 +233,10 @@ class DownsampledClassifier(ProbabilityClassifier):
 
     def _check_parameters(self) -> int:
         """Check the parameters and return the number of bags."""
-        check_classifier(self.estimator)
+        _base.check_classifier(self.estimator)
         if self.correction is not None:
             _checks.choice("correction", self.correction, CORRECTIONS)
-            check_correctable(self.estimator)
+            _wrapped.check_correctable(self.estimator)
         if self.correction == "offset":
             check_offset(self.estimator)
         if self.correction == "weight" and not has_fit_parameter(self.estimator, "sample_weight"):
@@ -317,7 +285,7 @@ class DownsampledClassifier(ProbabilityClassifier):
         """Raise for arguments that nothing would use."""
         ways = {"groups": groups, "eval_set": eval_set, "cv": self.cv}
         given = [name for name, value in ways.items() if value is not None]
-        if given and find_stopping_rounds(self.estimator) is None:
+        if given and _wrapped.find_stopping_rounds(self.estimator) is None:
             raise ValueError(
                 f"{given[0]} is for early stopping, but estimator has no early_stopping_rounds: "
                 "set it, or leave this out (sampling depends on the label only)"
@@ -327,18 +295,6 @@ class DownsampledClassifier(ProbabilityClassifier):
             raise ValueError(
                 f"eval_set and {other} both say which rows to stop on: leave one of the two out"
             )
-
-    def _check_pool(
-        self, classes: Array, position: Array, w: Array | None, pool: Array, held: Array
-    ) -> None:
-        """Raise unless both parts of a split have what they need of each class."""
-        missing = np.setdiff1d(position, position[pool])
-        if len(missing):
-            raise ValueError(
-                f"cv leaves no row of class {classes.tolist()[missing[0]]!r} to train on: hold out "
-                "fewer rows"
-            )
-        check_held_out_classes("cv", classes, position[held], take(w, held))
 
     def _fit_bag(
         self,
@@ -356,17 +312,18 @@ class DownsampledClassifier(ProbabilityClassifier):
             if value is None and name.split("__")[-1] == "random_state"
         }
         model.set_params(**states)
-        if find_stopping_rounds(model) is not None and held_out is None:
+        if _wrapped.find_stopping_rounds(model) is not None and held_out is None:
+            own = _base.take(group, rows)
             (train, held), *_ = held_out_once(
-                data[1][rows], HELD_OUT_FOLDS, take(group, rows), shuffle=True, random_state=seed
+                data[1][rows], HELD_OUT_FOLDS, own, shuffle=True, random_state=seed
             )
-            held_out = _weigh_back(take_rows(data, rows[held]), kept)
+            held_out = _weigh_back(_base.take_rows(data, rows[held]), kept)
             rows = rows[train]
-        sampled = take_rows(data, rows)
+        sampled = _base.take_rows(data, rows)
         if self.correction == "offset":
             return fit_offset(model, _shift(kept), sampled, held_out)
         X, y, w = _weigh_back(sampled, kept) if self.correction == "weight" else sampled
-        return model.fit(X, y, **weight_argument(w))
+        return model.fit(X, y, **_base.weight_argument(w))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -378,7 +335,7 @@ class DownsampledClassifier(ProbabilityClassifier):
 def check_early_stopping(estimator: Any, correction: str | None) -> None:
     """Raise if the classifier would stop early on no rows, or on another loss than it is given."""
     kind = booster_kind(estimator, "Classifier")
-    if kind is None or find_stopping_rounds(estimator) is None:
+    if kind is None or _wrapped.find_stopping_rounds(estimator) is None:
         return
     if correction != "offset":
         raise ValueError(
@@ -386,13 +343,13 @@ def check_early_stopping(estimator: Any, correction: str | None) -> None:
             "the downsampled population: pass correction='offset', or fix n_estimators"
         )
     parameters = estimator.get_params()
-    refuse_parameters(
+    _wrapped.refuse_parameters(
         parameters,
-        ("eval_metric", *aliases_of(kind).get("metric", ())),
+        ("eval_metric", *_wrapped.aliases_of(kind).get("metric", ())),
         (),
         "but early stopping is on the logloss of the full population: leave it out",
     )
-    check_best_round(parameters)
+    _wrapped.check_best_round(parameters)
 
 
 def check_offset(estimator: Any) -> None:
@@ -405,22 +362,22 @@ def check_offset(estimator: Any) -> None:
         )
     parameters = estimator.get_params()
     if kind == "lightgbm":
-        for name in aliases_of(kind)["boosting"]:
+        for name in _wrapped.aliases_of(kind)["boosting"]:
             if parameters.get(name) in ("rf", "random_forest"):
                 raise ValueError(
                     f"estimator has {name}={parameters[name]!r}, but LightGBM's random forests "
                     "do not accept our objectives: pass correction='prior'"
                 )
-        refuse_parameters(
+        _wrapped.refuse_parameters(
             parameters,
             ("boost_from_average",),
             (True,),
             "but with correction='offset' boosting starts at the mean log-odds: leave it out",
         )
-    refuse_parameters(
+    _wrapped.refuse_parameters(
         parameters,
         ("objective",),
-        DEFAULTS["Classifier"][kind],
+        _wrapped.DEFAULTS["Classifier"][kind],
         "but correction='offset' sets its own: leave objective out, or pass correction='prior'",
     )
 
@@ -432,15 +389,16 @@ def fit_offset(estimator: Any, shift: float, data: Data, held_out: Data | None) 
     """
     _, y, w = data
     objective = Objective(LoglossLoss(offset=-shift)).measured(y, w)
-    kind, stopping_rounds = booster_kind(estimator, "Classifier"), find_stopping_rounds(estimator)
+    kind = booster_kind(estimator, "Classifier")
+    stopping_rounds = _wrapped.find_stopping_rounds(estimator)
     assert kind is not None
     assert objective.intercept is not None
     if estimator.get_params().get("base_score") is None:
-        check_start(kind, objective.intercept)
+        _wrapped.check_start(kind, objective.intercept)
     names = estimator.get_params()
-    estimator.set_params(**{name: None for name in OWN_STOPPING if name in names})
+    estimator.set_params(**{name: None for name in _wrapped.OWN_STOPPING if name in names})
     metric = weighted_logloss_metric(1.0)
-    return fit(estimator, kind, objective, data, metric, held_out, stopping_rounds)
+    return _wrapped.fit(estimator, kind, objective, data, metric, held_out, stopping_rounds)
 
 
 def geometric_mean(probabilities: Sequence[Array]) -> Array:
@@ -466,8 +424,8 @@ def _measure_rates(
     classes: Array, position: Array, pool: Array, rows: Array, w: Array | None
 ) -> Array:
     """The fraction of each class's rows in the pool, or of their weight, that is in the sample."""
-    full = np.bincount(position[pool], take(w, pool))
-    kept = np.bincount(position[rows], take(w, rows), minlength=len(full))
+    full = np.bincount(position[pool], _base.take(w, pool))
+    kept = np.bincount(position[rows], _base.take(w, rows), minlength=len(full))
     if not kept.all():
         k = int(np.argmin(kept))
         raise ValueError(

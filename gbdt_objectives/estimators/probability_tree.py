@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._library import library_of
 from gbdt_objectives._order import in_order
-from gbdt_objectives.calibration.leaves import resolve_prior, smooth_leaves
+from gbdt_objectives.calibration.smoothing import resolve_prior, smooth_leaves
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_features,
@@ -46,10 +46,7 @@ class LeafProbability:
     def predict_proba(self, X: Any) -> Array:
         """Return the mean over trees of the class proportions of the row's leaf, float64 (n, K).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, features)
-            Whatever the model accepts. The columns of the result are in the order of ``classes_``.
+        ``X`` is whatever the model accepts; columns are in the order of ``classes_``.
         """
         leaf = _leaf_indices(self.model, X)
         total = np.zeros((len(leaf), len(self.classes_)))
@@ -101,7 +98,6 @@ def leaf_probability(
     Returns
     -------
     LeafProbability
-        With ``predict_proba(X)`` and ``classes_``.
 
     Raises
     ------
@@ -172,24 +168,20 @@ def _leaf_indices(model: Any, X: Any) -> Array:
     return leaf.reshape(len(leaf), -1).astype(np.intp)
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilityEstimationTree(ProbabilityClassifier):
     """Tree that predicts smoothed class proportions of its leaves.
 
-    They are counted on the training rows, ``p_k = (n_k + m pi_k) / (|leaf| + m)``, as in
-    :func:`leaf_probability`. Unpruned trees rank best, but their small leaves claim 0 and 1;
-    smoothing moves these towards the prior.
+    They are counted on the training rows, as in :func:`leaf_probability`. Unpruned trees rank best,
+    but their small leaves claim 0 and 1; smoothing moves these towards the prior.
 
     Parameters
     ----------
     tree : DecisionTreeClassifier, optional
         Unfitted, with any parameters. Its ``class_weight`` changes the splits, not the
         counts. None: ``DecisionTreeClassifier()``, which does not prune.
-    m : float >= 0, optional
-        How many rows the prior is worth. None: K, which with the uniform prior is Laplace's
-        correction. 0: no smoothing.
-    prior : array-like of shape (K,), "base_rate" or None
-        The prior pi, in the order of ``classes_``. "base_rate": the shares of the classes in y,
-        for rare events. None: 1/K each.
+    m, prior
+        The weight of the prior in rows, and the prior, as in :func:`leaf_probability`.
 
     Attributes
     ----------
@@ -213,19 +205,10 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
            [0.48  , 0.52  ]])
     """
 
-    tree_: Any
-    probabilities_: Array
-
-    def __init__(
-        self,
-        tree: Any = None,
-        *,
-        m: float | None = None,
-        prior: ArrayLike | Literal["base_rate"] | None = None,
-    ) -> None:
-        self.tree = tree
-        self.m = m
-        self.prior = prior
+    tree: Any = None
+    _: KW_ONLY
+    m: float | None = None
+    prior: ArrayLike | Literal["base_rate"] | None = None
 
     @property
     def _wrapped(self) -> Any:
@@ -239,18 +222,15 @@ class ProbabilityEstimationTree(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, features)
-            Whatever the tree accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like, sparse matrix or DataFrame of shape (n, features), array-like (n,)
+            Whatever the tree accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0, for the splits and the counts.
 
         Raises
         ------
         ValueError, TypeError
-            One class only, a negative ``m``, a prior that does not sum to 1 or has
-            another number of classes, and what the tree raises.
+            What :func:`leaf_probability` and the tree raise.
         """
         tree = self._wrapped
         if not isinstance(tree, DecisionTreeClassifier):

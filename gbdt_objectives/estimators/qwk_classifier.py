@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,55 +15,31 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _names, metrics
 from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives._library import booster_kind
 from gbdt_objectives._order import in_order
-from gbdt_objectives.adapters._wrapped import (
-    DEFAULTS,
-    OWN_STOPPING,
-    Data,
-    check_best_round,
-    count_rounds,
-    fit,
-    refuse_parameters,
-)
+from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators._base import (
-    Wrapping,
-    check_features,
-    check_rows,
-    check_weights,
-    ordered_classes,
-    show_progress,
-    take,
-    take_rows,
-    weight_argument,
-)
-from gbdt_objectives.metrics import (
-    Metric,
-    loss_metric,
-    quadratic_weighted_kappa,
-    qwk_metric,
-    squared_error_metric,
-)
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises, warn_if_useless
 from gbdt_objectives.thresholds.rows import (
-    ScoredRows,
     are_rising_numbers,
     sort_rows,
     weights_of_prior,
 )
 
-STRETCH_ROWS = 5_000
-"""Number of rows from which the stretch is estimated: two moments need no more."""
+STRETCH_ROWS = 5_000  # number of rows from which the stretch is estimated: two moments need no more
 
 
-class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@_names.arguments(thresholds="the algorithm that places them is method=")
+@dataclass(eq=False, repr=False)
+class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
     ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
@@ -110,14 +87,11 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ----------
     classes_ : ndarray of shape (K,)
         The classes in order, lowest first.
-    thresholds_ : ndarray of shape (K-1,)
-        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``.
-    label_thresholds_ : ndarray of shape (K-1,)
-        The same thresholds in units of the labels, if the labels are rising numbers.
-    estimators_ : list of regressor
-        One model per fold (``ensemble=True``).
-    estimator_ : regressor
-        The model fitted on all rows (``ensemble=False``).
+    thresholds_, label_thresholds_ : ndarray of shape (K-1,)
+        Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``; the
+        same in units of the labels, if these are rising numbers.
+    estimators_, estimator_ : list of regressor, regressor
+        One model per fold (``ensemble=True``), or the one fitted on all rows.
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any.
     probability_curve_ : callable
@@ -143,44 +117,18 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
     ['low', 'mid', 'high']
     """
 
-    classes_: Array
-    thresholds_: Array
-    label_thresholds_: Array
-    oof_score_: Array
-    probability_curve_: LaterCurve
-    center_: float
-    stretch_: float
-    estimator_: Any
-    estimators_: list[Any]
-    best_iterations_: list[int]
-
-    @_names.arguments(thresholds="the algorithm that places them is method=")
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        objective: Literal["qwk"] | Objective | None = "qwk",
-        method: str = "curved",
-        cv: Any = 5,
-        ensemble: bool = True,
-        labels: ArrayLike | None = None,
-        target_prior: Mapping[Any, float] | None = None,
-        early_stopping_rounds: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.objective = objective
-        self.method = method
-        self.cv = cv
-        self.ensemble = ensemble
-        self.labels = labels
-        self.target_prior = target_prior
-        self.early_stopping_rounds = early_stopping_rounds
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any
+    _: KW_ONLY
+    objective: Literal["qwk"] | Objective | None = "qwk"
+    method: str = "curved"
+    cv: Any = 5
+    ensemble: bool = True
+    labels: ArrayLike | None = None
+    target_prior: Mapping[Any, float] | None = None
+    early_stopping_rounds: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     @in_order
     def fit(
@@ -194,10 +142,8 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n, features)
-            Whatever the regressor accepts.
-        y : array-like of shape (n,)
-            Classes.
+        X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
+            Whatever the regressor accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
         groups : array-like of shape (n,), optional
@@ -210,12 +156,13 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             splits that hold out some rows more often than others, and what the regressor raises.
         """
         self._check_parameters()
-        X, target = check_rows(self, X, y)
+        X, target = _base.check_rows(self, X, y)
         if len(target) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        classes = ordered_classes(y, target) if self.labels is None else check_order(self.labels)
+        given = self.labels
+        classes = _base.ordered_classes(y, target) if given is None else check_order(given)
         position = positions("y", target, classes).astype(np.int64)
-        w = check_weights(sample_weight, len(target), last_step(self.estimator))
+        w = _base.check_weights(sample_weight, len(target), last_step(self.estimator))
         group = None if groups is None else group_numbers(groups, len(target))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -231,20 +178,24 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         held = np.unique(np.concatenate([test for _, test in splits]))
         models, oof, stretch = self._fit_folds(data, len(classes), splits, times, held)
         weight = weights_of_prior(self.target_prior, classes, position, w)
-        rows = sort_rows(oof[held], position[held], take(weight, held), np.arange(len(classes)))
-        cuts = self._place(rows)
-        found: dict[str, Any] = {
-            "classes_": classes,
-            "thresholds_": Thresholds(cuts, classes),
-            "oof_score_": oof,
-            "probability_curve_": LaterCurve(rows.position, rows.score, rows.weight, len(classes)),
-            "center_": float(np.average(oof[held], weights=take(w, held))),
-            "stretch_": stretch,
-        }
+        weight, w = _base.take(weight, held), _base.take(w, held)
+        rows = sort_rows(oof[held], position[held], weight, np.arange(len(classes)))
+        useful = score_rises(rows)
+        if not useful:
+            warnings.warn(
+                "the out-of-fold scores do not rise with the class: the regressor has learnt "
+                "nothing that holds on new rows",
+                UserWarning,
+                stacklevel=users_level(),
+            )
+        cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
+        if useful:
+            warn_if_useless(cuts, rows, metrics.qwk_metric())
+        found: dict[str, Any] = {}
         if are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [count_rounds(last_step(model)) for model in models]
+            found["best_iterations_"] = [_wrapped.count_rounds(last_step(m)) for m in models]
         if self.ensemble:
             found["estimators_"] = models
         else:
@@ -253,10 +204,14 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                 best = round(float(np.mean(found["best_iterations_"])))
                 last_step(final).set_params(n_estimators=max(1, best))
             found["estimator_"] = self._fit_model(final, data, len(classes))
-        check_features(self, X, reset=True)
+        _base.check_features(self, X, reset=True)
         for name in ("estimator_", "estimators_", "label_thresholds_", "best_iterations_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
+        self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
+        self.oof_score_, self.stretch_ = oof, stretch
+        self.center_ = float(np.average(oof[held], weights=w))
+        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, len(classes))
         return self
 
     def _check_parameters(self) -> None:
@@ -289,21 +244,21 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         oof, average = np.full(len(data[1]), np.nan), np.zeros(len(some))
         oof[held] = 0
         if self.verbose:
-            folds = show_progress(folds, len(splits), "QWKClassifier", "fold")
+            folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
         for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
             models.append(model)
             oof[test] += held_out / times
             if self.ensemble:
                 average += own / len(splits)
-        stretch = _stretch(oof[some], average, take(data[2], some)) if self.ensemble else 1.0
+        stretch = _stretch(oof[some], average, _base.take(data[2], some)) if self.ensemble else 1.0
         return models, oof, stretch
 
     def _fit_fold(self, data: Data, K: int, split: Split, some: Array) -> tuple[Any, Array, Array]:
         """The fold's model, its scores of the rows held out, and of some rows."""
         train, test = split
         stops = self.early_stopping_rounds is not None
-        held_out = take_rows(data, test) if stops else None
-        model = self._fit_model(clone(self.estimator), take_rows(data, train), K, held_out)
+        held_out = _base.take_rows(data, test) if stops else None
+        model = self._fit_model(clone(self.estimator), _base.take_rows(data, train), K, held_out)
         rows = np.union1d(test, some)
         score = self._model_score(model, _safe_indexing(data[0], rows), K)
         return model, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
@@ -322,7 +277,7 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
             return model
         kind = booster_kind(model, "Regressor")
         if kind is None:
-            return model.fit(X, position.astype(np.float64), **weight_argument(w))
+            return model.fit(X, position.astype(np.float64), **_base.weight_argument(w))
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
@@ -335,23 +290,11 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
                     "labels (centre and spread are of positions, too)"
                 )
             objective = objective.measured(position, w)
-        metric: Metric = squared_error_metric()
+        metric: metrics.Metric = metrics.squared_error_metric()
         if objective is not None and held_out is not None:
-            metric = loss_metric(objective)
-        return fit(model, kind, objective, data, metric, held_out, self.early_stopping_rounds)
-
-    def _place(self, rows: ScoredRows) -> Array:
-        if not score_rises(rows):
-            warnings.warn(
-                "the out-of-fold scores do not rise with the class: the regressor has learnt "
-                "nothing that holds on new rows",
-                UserWarning,
-                stacklevel=users_level(),
-            )
-            return fit_thresholds(self.method, rows, qwk_metric())
-        found = fit_thresholds(self.method, rows, qwk_metric())
-        warn_if_useless(found, rows, qwk_metric())
-        return found
+            metric = metrics.loss_metric(objective)
+        stopping = self.early_stopping_rounds
+        return _wrapped.fit(model, kind, objective, data, metric, held_out, stopping)
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
@@ -365,15 +308,11 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
 
         The unit is class positions, 0..K-1. With a QWK objective that clips, each model's scores
-        are clipped to that range: beyond the labels training does not constrain them.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
+        are clipped to that range: beyond the labels training does not constrain them. ``X`` has the
+        features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
-        check_features(self, X, reset=False)
+        _base.check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
             return self._model_score(self.estimator_, X, len(self.classes_))
         K = len(self.classes_)
@@ -396,44 +335,28 @@ class QWKClassifier(Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[m
         the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
         score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
         classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
-        those best for other metrics.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw. The columns of the result are in the order of
-            ``classes_``; that of a class without rows is 0.
+        those best for other metrics. Columns are in the order of ``classes_``; that of a class
+        without rows is 0.
         """
         score = self.predict_score(X)
         return self.probability_curve_(score)
 
     def predict(self, X: Any) -> Array:
-        """Return the class of each row, of shape (n,).
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        """
+        """Return the class of each row of ``X``, of shape (n,)."""
         return apply_thresholds(self.predict_score(X), self.thresholds_, self.classes_)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the quadratic weighted kappa of the predicted classes, a float.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, features)
-            Rows with the features that ``fit`` saw.
-        y : array-like of shape (n,)
-            Classes; integers need not have occurred in ``fit`` if ``labels`` is None.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+        Integers in ``y`` need not have occurred in ``fit`` if ``labels`` is None.
         """
         classes = self.classes_
         consecutive = classes.dtype.kind in "iu" and bool((np.diff(classes) == 1).all())
         labels = None if self.labels is None and consecutive else classes
         predicted = self.predict(X)
-        return quadratic_weighted_kappa(y, predicted, labels=labels, sample_weight=sample_weight)
+        return metrics.quadratic_weighted_kappa(
+            y, predicted, labels=labels, sample_weight=sample_weight
+        )
 
 
 def last_step(estimator: Any) -> Any:
@@ -476,10 +399,10 @@ def check_trainable(estimator: Any, objective: object) -> None:
             f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
             "to train it on its own"
         )
-    refuse_parameters(
+    _wrapped.refuse_parameters(
         estimator.get_params(),
         ("objective",),
-        DEFAULTS["Regressor"][kind],
+        _wrapped.DEFAULTS["Regressor"][kind],
         f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
     )
     if isinstance(objective, Objective) and not objective.link.is_label_unit:
@@ -495,9 +418,9 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     kind = booster_kind(estimator, "Regressor")
     if kind is not None:
         parameters = estimator.get_params()
-        refuse_parameters(
+        _wrapped.refuse_parameters(
             parameters,
-            OWN_STOPPING,
+            _wrapped.OWN_STOPPING,
             (),
             "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
             "early_stopping_rounds= to QWKClassifier",
@@ -510,7 +433,7 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
             f"{type(estimator).__name__}: use the regressor's own early stopping"
         )
-    check_best_round(parameters)
+    _wrapped.check_best_round(parameters)
 
 
 def _stretch(oof: Array, average: Array, w: Array | None) -> float:

@@ -1,19 +1,29 @@
-"""Calibrator by a rising smoothing spline."""
+"""Calibrator by a rising cubic spline in log-odds, as smooth as the rows say."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from gbdt_objectives import _json
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
+from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex
 from gbdt_objectives.calibration.rows import LabelledRows
-from gbdt_objectives.calibration.spline import RisingSpline, fit_rising_spline
 from gbdt_objectives.estimators.calibrators import (
     LogOddsCalibrator,
     read_input_space,
     rising_targets,
     warn_of_no_rise,
 )
+
+KNOTS = 12  # the number of knots, the outer two included
+
+CLOSEST = 1e-4  # the least distance of knots, in standard deviations
+
+ROUGHEST, SMOOTHEST = 1e-3, 1e4
+"""The least penalty, for all rows together, and the greatest, for each row: a straight line."""
 
 
 class SplineCalibrator(LogOddsCalibrator):
@@ -27,8 +37,7 @@ class SplineCalibrator(LogOddsCalibrator):
     where d_j is the distance of the places of two slopes, and lambda has the greatest marginal
     likelihood: the rows decide how much m bends, and with lambda large it is ``LogitCalibrator``.
     Use it for a model whose error has a shape that no formula of few parameters has. Probabilities
-    of exactly 0 and 1 do not change and have no influence. Scores that separate the labels are
-    fitted to Platt's targets (N_1 + 1)/(N_1 + 2) and 1/(N_0 + 2), N_i the weight of label i.
+    of exactly 0 and 1, and scores that separate the labels, are treated as in ``LogitCalibrator``.
 
     Parameters
     ----------
@@ -47,9 +56,8 @@ class SplineCalibrator(LogOddsCalibrator):
 
     Notes
     -----
-    Weights count rows: twice the weight lets m bend more. ``fit`` refuses probabilities that are
-    outside [0, 1], exactly 0 or 1 and wrong, or exactly 0 or 1 for all rows of one label; and
-    scores that are all equal. It warns if all slopes are 0.
+    Weights count rows: twice the weight lets m bend more. ``fit`` refuses what
+    :class:`LogitCalibrator` refuses. It warns if all slopes are 0.
 
     References
     ----------
@@ -79,13 +87,14 @@ class SplineCalibrator(LogOddsCalibrator):
 
     def _fit(self, rows: LabelledRows) -> None:
         y, z, w = self._finite_rows(rows)
-        spline = fit_rising_spline(z, rising_targets(y, z, w), w)
-        self.knots_, self.slopes_, self.start_ = spline.knots, spline.slopes, spline.start
+        target = rising_targets(y, z, w)
+        self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w)
         if not self.slopes_.any():
             warn_of_no_rise("the fitted map is constant")
 
     def _map(self, z: Array) -> Array:
-        return RisingSpline(self.knots_, self.slopes_, self.start_)(z)
+        m: Array = self.start_ + self.slopes_ @ slope_features(self.knots_, z)
+        return m
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> SplineCalibrator:
@@ -99,3 +108,93 @@ class SplineCalibrator(LogOddsCalibrator):
         if slopes.min() < 0:
             raise ValueError(f"slopes must not be negative, found {slopes.min():g}")
         return super()._restore(data)
+
+
+def greville(knots: Array) -> Array:
+    """Where B-splines of degree 3 are centred, (k+2,)."""
+    t = full_knots(knots)
+    g: Array = (t[1:-3] + t[2:-2] + t[3:-1]) / 3
+    return g
+
+
+def full_knots(knots: Array) -> Array:
+    return np.concatenate([[knots[0]] * 3, knots, [knots[-1]] * 3])
+
+
+def slope_features(knots: Array, z: Array) -> Array:
+    """What each slope adds to m(z), (k+1, n)."""
+    from scipy.interpolate import BSpline
+
+    if not len(z):
+        return np.empty((len(knots) + 1, 0))
+    inside = np.clip(z, knots[0], knots[-1])
+    B = BSpline.design_matrix(inside, full_knots(knots), 3).toarray().T
+    H: Array = np.cumsum(B[:0:-1], axis=0)[::-1] * np.diff(greville(knots))[:, None]
+    H[0] += np.minimum(z - knots[0], 0)
+    H[-1] += np.maximum(z - knots[-1], 0)
+    return H
+
+
+def place_knots(z: Array, w: Array, least: float) -> Array:
+    """Knots at equal weights of rows, fewer where they would be closer than ``least``."""
+    order = np.argsort(z)
+    below = from_zero(w[order])[1:]
+    at = np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS))
+    wanted = z[order][np.minimum(at, len(z) - 1)]
+    knots = wanted[:1]
+    for knot in wanted[1:]:
+        if knot - knots[-1] > least:
+            knots = np.append(knots, knot)
+    return np.append(knots[:-1], wanted[-1]) if len(knots) > 1 else wanted[[0, -1]]
+
+
+def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, float]:
+    """The knots, slopes and start of greatest penalised likelihood.
+
+    The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011).
+    """
+    from scipy.optimize import minimize_scalar
+
+    unit = float(np.abs(z).max())
+    z = z / unit  # whose squares neither overflow nor vanish
+    W = w.sum()
+    share = w / W
+    mean = float(share @ target)
+    spread = float(np.sqrt(share @ (z - share @ z) ** 2))
+    knots = place_knots(z, w, CLOSEST * spread)
+    X = np.append(slope_features(knots, z) / spread, np.ones((1, len(z))), axis=0)
+    centers = X[:-1] @ share
+    X[:-1] -= centers[:, None]
+    K = len(X)
+    places = (greville(knots)[1:] + greville(knots)[:-1]) / 2 / spread
+    D = np.diff(np.eye(K - 1, K), axis=0) / np.sqrt(np.diff(places))[:, None]
+    loss = logistic_loss(X, target, share)
+    lowest = np.append(np.zeros(K - 1), -np.inf)
+    best = np.append(np.zeros(K - 1), np.log(mean / (1 - mean)))
+
+    def score(log_penalty: float) -> float:
+        """Minus twice the log marginal likelihood, for a penalty a row."""
+        nonlocal best
+        total = penalized(loss, D * np.exp(log_penalty / 2))
+        best = minimize_convex(total, [best], lowest)
+        value, _, hessian = total(best)
+        _, log_determinant = np.linalg.slogdet(hessian)
+        return float(2 * W * value + log_determinant - len(D) * log_penalty)
+
+    bounds = np.log(ROUGHEST / W), np.log(SMOOTHEST)
+    found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
+    score(found.x)
+    start = best[-1] - best[:-1] @ centers
+    return knots * unit, best[:-1] / spread / unit, float(start)
+
+
+def penalized(loss: Loss, D: Array) -> Loss:
+    """Add |D theta|^2 / 2 to the loss."""
+    P = D.T @ D
+
+    def total(theta: Array) -> tuple[float, Array, Array]:
+        value, gradient, hessian = loss(theta)
+        rough = D @ theta
+        return value + float(rough @ rough) / 2, gradient + rough @ D, hessian + P
+
+    return total

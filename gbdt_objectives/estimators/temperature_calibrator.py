@@ -1,8 +1,13 @@
-"""Calibrator of several classes by temperature and bias."""
+"""Calibrator of several classes by the temperature and the biases of greatest likelihood.
+
+Symbols: z (n, K) log-probabilities, -inf for 0; a = 1/T; b (K,) with mean 0; the calibrated
+probabilities are softmax(a z + b).
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._order import in_order
-from gbdt_objectives.calibration.rows import weigh_rows
-from gbdt_objectives.calibration.temperature import fit_temperature
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
+from gbdt_objectives.calibration.rows import check_weights_count_rows, column_classes, weigh_rows
+from gbdt_objectives.estimators._base import check_given
 
 
 def read_labels(key: str, labels: Any) -> Any:
@@ -32,6 +35,7 @@ def read_labels(key: str, labels: Any) -> Any:
     return labels
 
 
+@dataclass(eq=False, repr=False)
 class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Calibrator of class probabilities by one temperature, and a bias for each class.
 
@@ -82,6 +86,10 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     (array([[0.6, 0.2, 0.2]]), 1.8928)
     """
 
+    _: KW_ONLY
+    bias: bool = False
+    labels: ArrayLike | None = None
+
     _saved: ClassVar = {
         "bias": _json.read_flag,
         "labels": read_labels,
@@ -89,42 +97,28 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         "biases": _json.read_numbers,
     }
 
-    def __init__(self, *, bias: bool = False, labels: ArrayLike | None = None) -> None:
-        self.bias = bias
-        self.labels = labels
-
     @in_order
     def fit(
         self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    ) -> TemperatureCalibrator:
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
         ----------
         probability : array-like of shape (n, K)
             A column per class; rows sum to 1 to 1e-4.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Classes; if given, weights >= 0, where w means the same as w copies of the row.
 
         Raises
         ------
         ValueError, TypeError
-            One class only, NaN, lengths that differ, bad weights or parameters, and what the
-            notes of the class name.
+            What the notes of the class name, one class only, bad arguments or parameters.
         """
-        if y is None:
-            raise ValueError("a calibrator requires y to be passed, but the target y is None")
+        check_given(self, y)
         bias = _checks.flag("bias", self.bias)
         p = check_columns(probability)
-        K = p.shape[1]
-        order = np.arange(K) if self.labels is None else _checks.check_order(self.labels)
-        if len(order) != K:
-            raise ValueError(
-                f"labels has {len(order)} classes, but probability has {K} columns: list the "
-                "classes in the order of the columns"
-            )
+        order = column_classes(self.labels, p)
         if self.labels is None and _checks.as_array("y", y).dtype.kind not in "biuf":
             raise TypeError(
                 "y must hold the positions of the columns, 0 to K-1, unless labels name them: "
@@ -148,10 +142,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
     def predict(self, probability: ArrayLike) -> Array:
         """Return the calibrated probabilities, float64 of shape (n, K); each row sums to 1.
 
-        Parameters
-        ----------
-        probability : array-like of shape (n, K)
-            A column per class, in the order that ``fit`` saw; rows sum to 1 to 1e-4.
+        ``probability`` has a column per class, in the order that ``fit`` saw.
         """
         check_is_fitted(self)
         p = check_columns(probability)
@@ -169,7 +160,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         return [self.bias, self.labels, self.temperature_, self.bias_]
 
     @classmethod
-    def _restore(cls, data: dict[str, Any]) -> Self:
+    def _restore(cls, data: dict[str, Any]) -> TemperatureCalibrator:
         temperature, biases, labels = data["temperature"], data["biases"], data["labels"]
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, found {temperature:g}")
@@ -223,3 +214,105 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
             f"class {shown(order[y[row]])}: a temperature cannot calibrate what was certain and "
             "wrong; use a model that is never certain, or margins that did not underflow"
         )
+
+
+def fit_temperature(z: Array, y: Array, w: Array, bias: bool) -> tuple[float, Array]:
+    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels."""
+    K = z.shape[1]
+    margins = least_margins(z, y)
+    if bias:
+        check_links(margins)
+        separable = no_negative_cycle(margins)
+    else:
+        separable = bool(margins.min() >= 0)
+    target = laplace_targets(z, y, w) if separable else np.eye(K)[y]
+    possible = np.isfinite(z)
+    centered = np.where(possible, z, 0)
+    centered -= centered.sum(axis=1, keepdims=True) / possible.sum(axis=1, keepdims=True)
+    share = w / w.sum()
+    unit = float(np.sqrt(share @ (centered**2 * possible).mean(axis=1)))
+    if not unit > 0 or (bias and (z == z[0]).all()):
+        raise ValueError(
+            "probability is the same for all classes or in all rows, up to zeros: no temperature "
+            "can be fitted"
+        )
+    x = np.where(possible, centered / unit, -np.inf)
+    biases = K - 1 if bias else 0
+    starts = [np.append(a, np.zeros(biases)) for a in (0.0, unit)]
+    lowest = np.append(0, np.full(biases, -np.inf))
+    theta = minimize_convex(softmax_loss(x, target, share), starts, lowest)
+    b = np.zeros(K)
+    b[1 : len(theta)] = theta[1:]
+    return float(theta[0] / unit), b - b.mean()
+
+
+def least_margins(z: Array, y: Array) -> Array:
+    """min z_k - z_l over the rows of label k, (K, K); inf where no row tells."""
+    K = z.shape[1]
+    found = np.full((K, K), np.inf)
+    for k in range(K):
+        own = z[y == k]
+        if len(own):
+            found[k] = (own[:, [k]] - own).min(axis=0)
+    return found
+
+
+def check_links(margins: Array) -> None:
+    """Raise if biases could set classes apart for ever, as no row holds them together."""
+    from scipy.sparse.csgraph import connected_components
+
+    parts, part = connected_components(np.isfinite(margins), connection="strong")
+    if parts > 1:
+        alone = np.flatnonzero(part == part[np.argmin(np.bincount(part)[part])])
+        raise ValueError(
+            f"the bias of class {alone[0]} (of 0 to K-1) has no maximum of the likelihood: "
+            "probabilities of exactly 0 tell its rows from those of others with certainty; use "
+            "bias=False"
+        )
+
+
+def no_negative_cycle(margins: Array) -> bool:
+    """Whether biases b exist with z_k - z_l + b_k - b_l >= 0 for all rows of label k."""
+    distance = margins.copy()
+    for k in range(len(distance)):
+        distance = np.minimum(distance, distance[:, [k]] + distance[k])
+    return bool(distance.diagonal().min() >= 0)
+
+
+def laplace_targets(z: Array, y: Array, w: Array) -> Array:
+    """Targets (N_k + 1)/(N_k + K) for the label, 1/(N_k + K) for others: Platt's if K is 2."""
+    K = z.shape[1]
+    N = np.bincount(y, w, minlength=K)
+    least = float(N[np.unique(y)].min())
+    check_weights_count_rows(least, ", and the probabilities separate the labels")
+    targets = (1 + np.eye(K)[y] * N[y, None]) * np.isfinite(z)
+    targets /= targets.sum(axis=1, keepdims=True)
+    return targets
+
+
+def softmax_loss(x: Array, target: Array, w: Array) -> Loss:
+    """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone."""
+    K, possible = x.shape[1], np.isfinite(x)
+    x = np.where(possible, x, 0)
+
+    def loss(theta: Array) -> tuple[float, Array, Array]:
+        b = np.zeros(K)
+        b[1 : len(theta)] = theta[1:]
+        m = theta[0] * x + b
+        top = np.where(possible, m, -np.inf).max(axis=1, keepdims=True)
+        e = np.exp(m - top) * possible
+        total = e.sum(axis=1, keepdims=True)
+        p = e / total
+        value = w @ (np.log(total) + top)[:, 0] - w @ (target * m).sum(axis=1)
+        mean = (p * x).sum(axis=1, keepdims=True)
+        q = w[:, None] * p
+        error = q - w[:, None] * target
+        gradient = np.append((error * x).sum(), error.sum(axis=0)[1:])
+        hessian = np.empty((K, K))
+        hessian[0, 0] = (q * (x - mean) ** 2).sum()
+        hessian[0, 1:] = hessian[1:, 0] = (q * (x - mean)).sum(axis=0)[1:]
+        hessian[1:, 1:] = (np.diag(q.sum(axis=0)) - p.T @ q)[1:, 1:]
+        some = slice(len(theta))
+        return float(value), gradient[some], hessian[some, some]
+
+    return loss

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -31,6 +32,10 @@ def read_metric(key: str, value: object) -> str:
     return value
 
 
+@_names.arguments(
+    thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
+)
+@dataclass(eq=False, repr=False)
 class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Classifier of one score by thresholds, fitted as ``optimize_thresholds`` does.
 
@@ -71,21 +76,11 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     Thresholds([0.558, 0.642], labels=['low', 'mid', 'high'])
     """
 
-    @_names.arguments(
-        thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
-    )
-    def __init__(
-        self,
-        method: str | None = None,
-        *,
-        labels: ArrayLike | None = None,
-        metric: MetricArgument = "qwk",
-        target_prior: Mapping[Any, float] | None = None,
-    ) -> None:
-        self.method = method
-        self.labels = labels
-        self.metric = metric
-        self.target_prior = target_prior
+    method: str | None = None
+    _: KW_ONLY
+    labels: ArrayLike | None = None
+    metric: MetricArgument = "qwk"
+    target_prior: Mapping[Any, float] | None = None
 
     @in_order
     def fit(
@@ -97,10 +92,8 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         ----------
         score : array-like of shape (n,) or (n, 1)
             Out-of-fold scores of the model, higher for higher classes.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0; w means the same as w copies of the row.
+        y, sample_weight : array-like of shape (n,)
+            Classes; if given, weights >= 0, where w means the same as w copies of the row.
         """
         s = check_score(score)
         target = resolve_metric(self.metric)
@@ -125,13 +118,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
         self.thresholds_method_ = method
 
     def predict(self, score: ArrayLike) -> Array:
-        """Return the class of each score, of shape (n,).
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        """
+        """Return the class of each ``score``, (n,) or (n, 1), on the scale of ``fit``; (n,)."""
         check_is_fitted(self, "thresholds_")
         return apply_thresholds(check_score(score), self.thresholds_, self.classes_)
 
@@ -140,14 +127,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     ) -> float:
         """Return the metric of the predicted classes; greater is better (costs are negated).
 
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
-        y : array-like of shape (n,)
-            Classes.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+        ``score``, ``y`` and ``sample_weight`` are as in :meth:`fit`.
         """
         predicted = self.predict(score)
         metric = resolve_metric(self.metric)

@@ -1,4 +1,9 @@
-"""Inductive Venn-Abers calibrator."""
+"""Inductive Venn-Abers calibrator: the isotonic fit with one row added, for every place at once.
+
+Symbols: d distinct scores, rising; P_b and N_b the weight of label 1 and of label 0 at the
+lowest b of them, b = 0..d; the hull: the lower convex hull of the points (N_b, P_b), whose
+edges are the segments of the isotonic fit.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows
-from gbdt_objectives.calibration.venn_abers import find_venn_abers
+from gbdt_objectives.calibration.hull import find_segment_ends
+from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import Calibrator, read_probabilities, read_rising
 
@@ -67,8 +73,7 @@ class VennAbersCalibrator(Calibrator):
     def _fit(self, rows: LabelledRows) -> None:
         positive = float(rows.w @ rows.y)
         check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
-        found = find_venn_abers(rows)
-        self.scores_, self.lower_, self.upper_ = found.scores, found.lower, found.upper
+        self.scores_, self.lower_, self.upper_ = find_venn_abers(rows)
 
     def _bounds(self, score: Array) -> tuple[Array, Array]:
         below = np.searchsorted(self.scores_, score)
@@ -81,14 +86,9 @@ class VennAbersCalibrator(Calibrator):
         return p
 
     def interval(self, score: ArrayLike) -> Array:
-        """Return p_0 <= p_1 at each score, float64 (n, 2), between which ``predict`` lies.
+        """Return p_0 <= p_1 at each ``score``, float64 (n, 2), between which ``predict`` lies.
 
         They are no confidence interval, but two probabilities, one of which is calibrated.
-
-        Parameters
-        ----------
-        score : array-like of shape (n,) or (n, 1)
-            Scores on the scale that ``fit`` saw.
         """
         check_is_fitted(self)
         return np.column_stack(self._bounds(check_score(score)))
@@ -107,3 +107,51 @@ class VennAbersCalibrator(Calibrator):
         if (data["lower"] > data["upper"]).any():
             raise ValueError("lower must not exceed upper: the text was changed")
         return super()._restore(data)
+
+
+def find_venn_abers(rows: LabelledRows) -> tuple[Array, Array, Array]:
+    """The ``scores_``, ``lower_`` and ``upper_`` of the calibrator."""
+    distinct, positive, negative = group_ties(rows)
+    ends = find_segment_ends(positive, negative)
+    d, P, N = len(distinct), from_zero(positive), from_zero(negative)
+    n = P + N  # one added row moves the hull by 1 at most: segments may end at points so near to it
+    a = np.flatnonzero(P - np.interp(n, n[ends], P[ends]) <= 1 + 1e-12 * n[-1])
+    u = added_odds(P, N, ends, a)
+    P_top, N_top = from_zero(positive[::-1]), from_zero(negative[::-1])
+    v = added_odds(N_top, P_top, d - ends[::-1], d - a[::-1])  # labels and order reversed
+    upper, lower = 1 / (1 + u), (v / (1 + v))[::-1]
+    steps = np.unique(np.concatenate([a[1:] - 1, a[:-1]]))
+    i = np.append(0, steps + 1)
+    upper = upper[np.searchsorted(a, i, side="right") - 1]
+    lower = lower[np.searchsorted(a, i)]
+    changes = (upper[1:] != upper[:-1]) | (lower[1:] != lower[:-1])
+    kept = np.append(True, changes)
+    return distinct[steps[changes]].astype(np.float64), lower[kept], upper[kept]
+
+
+def added_odds(P: Array, N: Array, ends: Array, a: Array) -> Array:
+    """The odds (1 - p_1) / p_1 of a row of label 1 and weight 1, added where a scores are below it.
+
+    In the isotonic fit with the row added where i are below ::
+
+        p_1 = max_{a <= i} l_a,   l_a = min_{b >= a} (P_b - P_a + 1) / (n_b - n_a + 1)
+
+    with n = P + N. Where l_a is the maximum, p_1 is at least the slope of the hull at i, so the
+    minimum is at a vertex b of the hull, whatever i is; elsewhere it may be taken over
+    the vertices as well, as it is smaller. Along a convex chain the quotient falls, then
+    rises: bisection over the vertices finds the minimum for all a together.
+    """
+    P_v, N_v = P[ends], N[ends]
+    rise, run = np.diff(P_v), np.diff(N_v)
+    P_a, N_a = P[a], N[a]
+    low = np.searchsorted(ends, a)  # the first vertex b >= a
+    high = np.full(len(a), len(ends) - 1)
+    for _ in range(len(ends).bit_length()):
+        middle = np.minimum((low + high) // 2, len(rise) - 1)
+        rises = rise[middle] * (N_v[middle] - N_a) >= (P_v[middle] - P_a + 1) * run[middle]
+        low, high = (
+            np.where(rises | (low == high), low, middle + 1),
+            np.where(rises & (low < high), middle, high),
+        )
+    odds: Array = np.minimum.accumulate((N_v[low] - N_a) / (P_v[low] - P_a + 1))
+    return odds

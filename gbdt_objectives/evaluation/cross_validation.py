@@ -17,16 +17,8 @@ from gbdt_objectives._folds import held_out_once
 from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.methods import (
-    MetricArgument,
-    Target,
-    fit_thresholds,
-    place_thresholds,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-    warn_if_useless,
-)
+from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.methods import MetricArgument, Target
 from gbdt_objectives.thresholds.rows import ScoredRows, read_columns, sort_rows
 
 
@@ -70,36 +62,26 @@ class ThresholdCrossValidation:
         return spread
 
     def difference(self, method: str, other: str) -> tuple[float, float]:
-        """How much better ``method`` is than ``other``: mean over the folds, and standard error.
+        """How much better one of ``methods`` is than another: mean over the folds, and its error.
 
         It is paired, since both are scored on the same rows, and positive if ``method`` is better,
         whatever the metric's direction. The standard error treats folds as independent, which is
         not quite true (their training rows overlap).
-
-        Parameters
-        ----------
-        method, other : str
-            Two of ``methods``.
         """
-        i, j = (
-            self.methods.index(_checks.choice(name, value, self.methods))
-            for name, value in (("method", method), ("other", other))
-        )
-        better = self.fold_score[i] - self.fold_score[j]
-        if not self.greater_is_better:
-            better = -better
+        named = {"method": method, "other": other}.items()
+        i, j = (self.methods.index(_checks.choice(*pair, self.methods)) for pair in named)
+        better = (self.fold_score[i] - self.fold_score[j]) * (1 if self.greater_is_better else -1)
         return float(better.mean()), float(better.std(ddof=1) / math.sqrt(len(better)))
 
     @property
     def best(self) -> str:
         """The first method, unless others are better by over one standard error: then the best."""
-        first = self.methods[0]
-        gains = {first: 0.0}
-        for method in self.methods[1:]:
-            gain, error = self.difference(method, first)
-            if gain > error:
-                gains[method] = gain
-        return max(gains, key=lambda method: gains[method])
+
+        def gain(method: str) -> float:
+            mean, error = self.difference(method, self.methods[0])
+            return mean if mean > error else 0.0
+
+        return max(self.methods, key=gain)
 
     def __repr__(self) -> str:
         rows = [("method", "score", "fold mean +- sd", "in-sample", "thresholds")]
@@ -145,16 +127,14 @@ def cross_validate_thresholds(
         Out-of-fold scores of the model, rising with the class.
     method : str or sequence of str, optional
         Algorithms that place thresholds, as in ``optimize_thresholds``. Several are compared on the
-        same folds and resamples. None: "plugin" for QWK, "exact" for every other known metric,
-        "nelder-mead" for a function.
+        same folds and resamples.
     cv : int, splitter or iterable of splits
         An int: that many stratified folds, shuffled; stratified group folds with
         ``groups``. Every row must be held out exactly once.
     groups : array-like of shape (n,), optional
         Rows of one group stay on one side of each split, and are resampled together.
     labels : array-like of shape (K,), optional
-        All classes in order. None: the integers from min to max of ``y_true``, or the order of an
-        ordered pandas Categorical.
+        All classes in order; None as in ``optimize_thresholds``.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, for placing and for scoring.
     target_prior : mapping of label to probability, optional
@@ -200,27 +180,27 @@ def cross_validate_thresholds(
     >>> result.best, result.fold_score.shape
     ('plugin', (2, 5))
     """
-    target = resolve_metric(metric)
+    target = methods.resolve_metric(metric)
     names = (method,) if method is None or isinstance(method, str) else tuple(method)
-    methods = tuple(resolve_method(name, target) for name in names)
-    if not methods or len(set(methods)) < len(methods):
+    chosen = tuple(methods.resolve_method(name, target) for name in names)
+    if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"method must name different methods, found {shown(method)}")
     n_bootstrap = _checks.whole_number("n_bootstrap", n_bootstrap, 0)
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.9)
     rng = _checks.generator(random_state)
     s, position, w, order = read_columns(
-        y_true, score, resolve_labels(labels, target), sample_weight, target_prior
+        y_true, score, methods.resolve_labels(labels, target), sample_weight, target_prior
     )
     rows = sort_rows(s, position, w, order, keep_order=True)
     y = position.astype(np.int64)
     group = None if groups is None else group_numbers(groups, len(y))
     splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
 
-    thresholds = np.stack([place_thresholds(name, rows, target) for name in methods])
+    thresholds = np.stack([methods.place_thresholds(name, rows, target) for name in chosen])
     for found in thresholds:
-        warn_if_useless(found, rows, target)
-    predicted = np.empty((len(methods), len(y)), np.int64)
-    fold_score = np.empty((len(methods), len(splits)))
+        methods.warn_if_useless(found, rows, target)
+    predicted = np.empty((len(chosen), len(y)), np.int64)
+    fold_score = np.empty((len(chosen), len(splits)))
     for f, (train, test) in enumerate(splits):
         for side, part in (("training", train), ("held-out", test)):
             if w is not None and not w[part].any():
@@ -229,8 +209,8 @@ def cross_validate_thresholds(
                     "splitter that shuffles"
                 )
         fold = part_of(rows, train, len(y))
-        for i, name in enumerate(methods):
-            cuts = fit_thresholds(name, fold, target)
+        for i, name in enumerate(chosen):
+            cuts = methods.fit_thresholds(name, fold, target)
             predicted[i, test] = np.searchsorted(cuts, s[test], side="right")
             weight = None if w is None else w[test]
             value = score_classes(target, order, y[test], predicted[i, test], weight)
@@ -249,13 +229,13 @@ def cross_validate_thresholds(
         draws = np.empty((n_bootstrap, *thresholds.shape))
         for b in range(n_bootstrap):
             resample = draw_resample(rng, rows, unit, units)
-            draws[b] = [fit_thresholds(name, resample, target) for name in methods]
+            draws[b] = [methods.fit_thresholds(name, resample, target) for name in chosen]
         draws.sort(axis=0)
         # order statistics, since cuts may be infinite; 200 (1 - .9)/2 is 9.999 in floats
         outside = math.floor(n_bootstrap * (1 - level) / 2 + 1e-9)
         interval = np.stack([draws[outside], draws[n_bootstrap - 1 - outside]], axis=1)
     return ThresholdCrossValidation(
-        methods=methods,
+        methods=chosen,
         labels=order,
         greater_is_better=not isinstance(target, ClassMetric) or target.greater_is_better,
         score=np.array([score_classes(target, order, y, p, w) for p in predicted]),

@@ -29,23 +29,11 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
 from gbdt_objectives._order import in_order
-from gbdt_objectives.estimators._base import (
-    check_rows,
-    check_several_classes,
-    check_weights,
-    ordered_classes,
-    show_progress,
-    take,
-    weight_argument,
-)
+from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.methods import (
-    MetricArgument,
-    Target,
-    resolve_labels,
-    resolve_metric,
-)
+from gbdt_objectives.thresholds import methods
+from gbdt_objectives.thresholds.methods import MetricArgument, Target
 
 STEP = 1e-5
 """Share of the weight that is moved to one pair of classes to differentiate a metric."""
@@ -151,9 +139,8 @@ def estimate_performance(
     """How good an estimator trained on these rows is on new ones, with an honest interval.
 
     Everything that ``fit`` does, thresholds and tuning included, is done anew without the rows it
-    is judged by. The usual error of a cross-validated score takes the models as given; nested
-    cross-validation measures how much more the score misses. It trains R K (K+1) / 2 models with K
-    folds and R repeats, 150 by default. With V the naive variance and e_out, e_in, e_cv as
+    is judged by. Nested cross-validation trains R K (K+1) / 2 models with K folds and R repeats,
+    150 by default. With V the naive variance and e_out, e_in, e_cv as
     ``docs/theory/performance.md`` defines them ::
 
         error^2 = V + (K-1)/K [mean((e_in - e_out)^2 - (e_cv - e_out)^2) - d^2]
@@ -170,17 +157,13 @@ def estimate_performance(
     y : array-like of shape (n,)
         Classes.
     metric : str, metric of classes or function
-        A name that ``threshold_metric`` knows ("qwk", "mae", "accuracy", ...), a metric such as
-        ``cost_metric(matrix)``, or a smooth function ``metric(y_true, y_pred, sample_weight)`` of
-        classes, greater is better.
+        As in :func:`optimize_thresholds`; a function must be smooth in the shares of classes.
     cv : int
         Number of stratified, shuffled folds, at least 3.
     n_repeats : int
-        Number of times that folds are drawn, at least 2. More repeats reduce what the draw of
-        the folds adds to the error, not what the rows add.
+        Number of times that folds are drawn, at least 2.
     labels : array-like of shape (K,), optional
-        All classes in order. None: the integers from min to max of y, or the order of an ordered
-        pandas Categorical.
+        All classes in order; None as in :func:`optimize_thresholds`.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0 for the estimator and the metric. A row of weight w counts as w rows of one
         group.
@@ -259,28 +242,10 @@ def compare_performance(
     ----------
     first, second : estimator
         With ``fit`` and ``predict`` of classes; they are cloned.
-    X : array-like, sparse matrix or DataFrame of shape (n, features)
-        Features, passed on unchanged. Rows must be exchangeable, not ordered in time.
-    y : array-like of shape (n,)
-        Classes.
-    metric : str, metric of classes or function
-        A name that ``threshold_metric`` knows, a metric such as ``cost_metric(matrix)``, or a
-        smooth function ``metric(y_true, y_pred, sample_weight)``, greater is better.
-    cv, n_repeats : int
-        Number of stratified, shuffled folds, at least 3, and of their draws, at least 2.
-    labels : array-like of shape (K,), optional
-        All classes in order. None: the integers from min to max of y, or the order of an ordered
-        pandas Categorical.
-    sample_weight, groups : array-like of shape (n,), optional
-        Weights >= 0 for the estimators and the metric; rows of one group stay in one fold.
-    confidence_level : float in (0, 1)
-        Probability of the interval.
-    random_state : int, numpy Generator or RandomState, optional
-        Seed for drawing the folds.
-    n_jobs : int, optional
-        Number of repeats computed at the same time.
-    verbose : bool
-        Whether to show a progress bar (needs tqdm).
+    X, y, metric, cv, n_repeats, labels, sample_weight, groups
+        As in :func:`estimate_performance`.
+    confidence_level, random_state, n_jobs, verbose
+        As in :func:`estimate_performance`.
 
     Returns
     -------
@@ -364,7 +329,7 @@ def _read(
     groups: ArrayLike | None,
     random_state: RandomState,
 ) -> _Rows:
-    target = resolve_metric(metric)
+    target = methods.resolve_metric(metric)
     if not isinstance(cv, int | np.integer):
         raise TypeError(
             f"cv must be a number of folds, found {shown(cv)}: nested cross-validation leaves out "
@@ -373,19 +338,19 @@ def _read(
     K = _checks.whole_number("cv", cv, 3)
     R = _checks.whole_number("n_repeats", n_repeats, 2)
     rng = _checks.generator(random_state)
-    X, values = check_rows(estimator, X, y)
-    order = resolve_labels(labels, target)
-    classes = ordered_classes(y, values) if order is None else check_order(order)
+    X, values = _base.check_rows(estimator, X, y)
+    order = methods.resolve_labels(labels, target)
+    classes = _base.ordered_classes(y, values) if order is None else check_order(order)
     position = positions("y", values, classes).astype(np.int64)
     n = len(position)
-    w = check_weights(sample_weight, n)
+    w = _base.check_weights(sample_weight, n)
     group = None if groups is None else group_numbers(groups, n)
     given = y if getattr(getattr(y, "dtype", None), "ordered", False) else values
     if w is not None and not w.all():
         keep = np.flatnonzero(w)
         X, given, position, n = _safe_indexing(X, keep), given.take(keep), position[keep], len(keep)
-        w, group = w[keep], take(group, keep)
-    check_several_classes(classes[np.unique(position)])
+        w, group = w[keep], _base.take(group, keep)
+    _base.check_several_classes(classes[np.unique(position)])
     unit = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
     units = int(unit.max()) + 1
     if units < 2 * K:
@@ -421,7 +386,7 @@ def _judge(
                 f"QWKClassifier(LGBMRegressor()), found {shown(estimator)}"
             )
         if rows.weighted:
-            check_weights(rows.w, len(rows.w), estimator)
+            _base.check_weights(rows.w, len(rows.w), estimator)
     _checks.flag("verbose", verbose)
     R = len(rows.fold)
     tasks = (
@@ -431,7 +396,7 @@ def _judge(
     )
     done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     total = R * len(estimators)
-    found = list(show_progress(done, total, "performance", "repeat") if verbose else done)
+    found = list(_base.show_progress(done, total, "performance", "repeat") if verbose else done)
     return [_losses(rows, found[i :: len(estimators)]) for i in range(len(estimators))]
 
 
@@ -462,7 +427,7 @@ def _fit_and_predict(name: str, estimator: Any, rows: _Rows, train: Array, out: 
             f"the {len(train)} rows left to train on, without two folds, are of one class only, "
             f"found {shown(present.tolist())}: use more rows, or other groups"
         )
-    arguments = weight_argument(rows.w[train] if rows.weighted else None)
+    arguments = _base.weight_argument(rows.w[train] if rows.weighted else None)
     if rows.group is not None and has_fit_parameter(estimator, "groups"):
         arguments["groups"] = rows.group[train]
     model = clone(estimator)
@@ -512,10 +477,8 @@ def _losses(rows: _Rows, found: Sequence[tuple[Array, Array]]) -> _Judged:
 
 
 def row_losses(value: Any, counts: Array) -> Array:
-    """g[true, predicted], the derivative of the metric by the share of rows of this pair.
-
-    Its mean over the counts is 0. Classes without rows have none.
-    """
+    """g[true, predicted], the derivative of the metric by the share of rows of this pair, whose
+    mean over the counts is 0. Classes without rows have none."""
     C: Array = counts / counts.sum()
     here = value(C)
     g: Array = np.zeros_like(C)
@@ -545,17 +508,14 @@ def nested_error(
     """
     R, K, _ = inner.shape
     naive = float(np.mean([variance_of_mean(v, w, unit) for v in outer]))
-    shift = np.empty((R, K))
-    excess = np.empty((R, K))
-    for r in range(R):
-        for k in range(K):
-            out = fold[r] == k
-            rest = ~out
-            e_out = np.average(outer[r, out], weights=w[out])
-            e_cv = np.average(outer[r, rest], weights=w[rest])
-            e_in = np.average(inner[r, k, rest], weights=w[rest])
-            shift[r, k] = e_in - e_cv
-            excess[r, k] = (e_in - e_out) ** 2 - (e_cv - e_out) ** 2
+    shift, excess = np.empty((2, R, K))
+    for r, k in np.ndindex(R, K):
+        rest = fold[r] != k
+        e_out = np.average(outer[r, ~rest], weights=w[~rest])
+        e_cv = np.average(outer[r, rest], weights=w[rest])
+        e_in = np.average(inner[r, k, rest], weights=w[rest])
+        shift[r, k] = e_in - e_cv
+        excess[r, k] = (e_in - e_out) ** 2 - (e_cv - e_out) ** 2
     d = shift.mean()
     bias = (K - 2) / K * d
     repeats = np.average(outer, axis=1, weights=w)

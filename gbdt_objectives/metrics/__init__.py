@@ -22,9 +22,7 @@ from gbdt_objectives.metrics.classes import (
     threshold_metric,
 )
 from gbdt_objectives.metrics.kappa import extended_qwk_metric, quadratic_weighted_kappa
-from gbdt_objectives.metrics.logloss import weighted_logloss_metric
-from gbdt_objectives.metrics.loss import loss_metric
-from gbdt_objectives.metrics.squared_error import squared_error_metric
+from gbdt_objectives.metrics.loss import loss_metric, squared_error_metric, weighted_logloss_metric
 
 __all__ = [
     "ClassMetric",

@@ -38,7 +38,14 @@ class ClassProbabilityMetric(MeanMetric):
         _checks.finite("y_true", y)
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
-        self._check_labels(y, p.shape[1])
+        K = p.shape[1]
+        wrong = (y < 0) | (y >= K)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"y_true must be a class 0 to {K - 1}, as y_pred has {K} columns, found {y[row]} "
+                f"at row {row}: {ENCODE}"
+            )
         return counted_rows(y, p, sample_weight)
 
     def sums(self, rows: Rows) -> Any:
@@ -79,15 +86,6 @@ class ClassProbabilityMetric(MeanMetric):
                 'hand out under a built-in objective: use input_space="probability"'
             )
         return p
-
-    def _check_labels(self, y: Array, K: int) -> None:
-        wrong = (y < 0) | (y >= K)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"y_true must be a class 0 to {K - 1}, as y_pred has {K} columns, found {y[row]} "
-                f"at row {row}: {ENCODE}"
-            )
 
 
 @dataclass(frozen=True, kw_only=True)

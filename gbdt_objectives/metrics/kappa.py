@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _names
@@ -16,7 +17,7 @@ from gbdt_objectives._blocks import EXPRESSION_BYTES, dot
 from gbdt_objectives._callers import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._parts import check_column, vectors
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
@@ -85,11 +86,11 @@ def quadratic_weighted_kappa(
     else:
         order = check_order(labels)
     columns = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight}
-    return total(partial(sums_of_classes, order), columns).kappa()
+    return kappa_of_parts(vectors(partial(moments_of_classes, order), columns))
 
 
-def sums_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> KappaSums:
-    """Sums of classes that are whole numbers, or of their positions in the order."""
+def moments_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight: Any) -> Array:
+    """Moments of classes that are whole numbers, or of their positions in the order."""
     if order is None:
         y, p = whole_numbers("y_true", y_true), whole_numbers("y_pred", y_pred)
     else:
@@ -97,75 +98,52 @@ def sums_of_classes(order: Array | None, y_true: Any, y_pred: Any, sample_weight
     _checks.same_length("y_pred", p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     if w is not None and not w.any():
-        return KappaSums()
+        return np.zeros(7)
     counts = slice(None) if w is None else w > 0  # of the others the classes do not count either
-    return KappaSums.of(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
+    return moments(Rows(y, p, w), float(min(y[counts].min(), p[counts].min())))
 
 
-@dataclass(frozen=True)
-class KappaSums:
-    """What kappa needs of classes y and p: n, their means above an origin, and the sums of squares
-    and products of the deviations from the means.
+def moments(rows: Rows, origin: float) -> Array:
+    """What kappa needs of classes y and p: an origin, n, their means above it, and the sums of
+    squares and products of the deviations from the means.
 
     The origin, the lowest class, keeps what is added up small.
     """
 
-    origin: float = 0.0
-    n: float = 0.0
-    y: float = 0.0
-    p: float = 0.0
-    yy: float = 0.0
-    pp: float = 0.0
-    yp: float = 0.0
-
-    @staticmethod
-    def of(rows: Rows, origin: float) -> KappaSums:
-        """Measure the rows at hand, a stretch at a time."""
-        parts = rows.stretches(FLOAT64, EXPRESSION_BYTES)
-        return sum((KappaSums.of_stretch(part, origin) for part in parts), KappaSums())
-
-    @staticmethod
-    def of_stretch(part: Rows, origin: float) -> KappaSums:
+    def of_stretch(part: Rows) -> tuple[float, ...]:
         n, u, v, w = part.count(part.w), part.y - origin, part.f - origin, part.w
         if n == 0:
-            return KappaSums()
+            return (0.0,) * 7
         y, p = part.place.sum(u, w) / n, part.place.sum(v, w) / n
         u -= y
         v -= p
         wu, wv = (u, v) if w is None else (w * u, w * v)
-        return KappaSums(origin, n, y, p, dot(wu, u), dot(wv, v), dot(wu, v))
+        return origin, n, y, p, dot(wu, u), dot(wv, v), dot(wu, v)
 
-    def __add__(self, other: KappaSums) -> KappaSums:
-        if not self.n or not other.n:
-            return self if self.n else other
-        up = other.origin - self.origin
-        u, v = other.y + up - self.y, other.p + up - self.p
-        n = self.n + other.n
-        share, h = other.n / n, self.n * other.n / n
-        return KappaSums(
-            self.origin,
-            n,
-            self.y + share * u,
-            self.p + share * v,
-            self.yy + other.yy + h * u * u,
-            self.pp + other.pp + h * v * v,
-            self.yp + other.yp + h * u * v,
-        )
-
-    def kappa(self) -> float:
-        """1 - F/G = 2 C/G, C the sum of products of deviations: exactly 0 for a constant."""
-        G = self.yy + self.pp + self.n * (self.y - self.p) ** 2
-        if not G > 0:
-            return warn_undefined(
-                "y_true and y_pred hold one and the same class only: kappa is 0/0"
-            )
-        return 2 * self.yp / G
+    return merged(np.array([of_stretch(p) for p in rows.stretches(FLOAT64, EXPRESSION_BYTES)]))
 
 
-def kappa_of_classes(rows: Rows, origin: float) -> float:
-    """Kappa of classes over everybody's rows; ``origin``, the lowest class, keeps sums small."""
-    parts = rows.parts(lambda part: astuple(KappaSums.of(part, origin)))
-    return sum((KappaSums(*part) for part in parts.tolist()), KappaSums()).kappa()
+def merged(parts: Array) -> Array:
+    """The moments of all parts of the rows, (parts, 7), as one vector."""
+    origin, n, y, p, yy, pp, yp = parts[parts[:, 1] > 0].T
+    if not len(n):
+        return np.zeros(7)
+    u, v = (mean + (origin - origin[0]) - mean[0] for mean in (y, p))  # exactly 0 for a constant
+    W = n.sum()
+    y_off, p_off = n @ u / W, n @ v / W
+    u, v = u - y_off, v - p_off
+    squares = yy.sum() + n @ u**2, pp.sum() + n @ v**2, yp.sum() + n @ (u * v)
+    return np.array([origin[0], W, y[0] + y_off, p[0] + p_off, *squares])
+
+
+def kappa_of_parts(parts: Array) -> float:
+    """1 - F/G = 2 C/G of the moments of all parts of the rows, C the sum of products of
+    deviations: exactly 0 for a constant."""
+    _, n, y, p, yy, pp, yp = merged(parts).tolist()
+    G = yy + pp + n * (y - p) ** 2
+    if not G > 0:
+        return warn_undefined("y_true and y_pred hold one and the same class only: kappa is 0/0")
+    return float(2 * yp / G)
 
 
 def warn_undefined(reason: str) -> float:

@@ -84,7 +84,8 @@ class LossDerivatives:
                 "branches, so replace what is not finite in the other branch before it is computed"
             )
         if self.hessian == "constant":
-            return g, _per_row(w, f)
+            weights = np.ones(len(f)) if w is None else w
+            return g, np.broadcast_to(weights.reshape(-1, *(1,) * (f.ndim - 1)), f.shape)
         if self.hessian == "exact":
             return g, _checked_diagonal(name, y, f, g, h, float(coupling))
         with _float64():
@@ -107,11 +108,6 @@ def _checked_diagonal(name: str, y: Array, f: Array, g: Array, h: Array, couplin
             f"would step uphill: {BOUNDS}"
         )
     return np.maximum(h, 0)
-
-
-def _per_row(w: Array | None, f: Array) -> Array:
-    weights = np.ones(len(f)) if w is None else w
-    return np.broadcast_to(weights.reshape(-1, *(1,) * (f.ndim - 1)), f.shape)
 
 
 def _evaluate(loss: LossFunction, order: int, y: Array, f: Array, w: Array | None) -> list[Array]:
@@ -293,13 +289,10 @@ def objective_from_loss(
     ------
     ImportError
         If jax is not installed.
-    TypeError
-        If ``loss`` is not callable with three arguments, or not hashable; while training, if jax
-        cannot trace it or it does not return a float.
-    ValueError
-        While training: a loss that is an array or not finite, or ignores the margin or the weights
-        that are given; a gradient that is not finite; hessian="exact" where it is negative or
-        rows depend on each other.
+    ValueError, TypeError
+        A ``loss`` that is not callable with three arguments, or not hashable; while training, one
+        that jax cannot trace, that is no finite number or ignores the margin or the weights; a
+        gradient that is not finite; hessian="exact" where it is negative or rows are coupled.
     RuntimeError
         In a process that was forked after jax was used, as it would hang.
 
@@ -312,13 +305,12 @@ def objective_from_loss(
     Examples
     --------
     >>> import jax.numpy as jnp
-    >>> from gbdt_objectives import check_objective, objective_from_loss
+    >>> from gbdt_objectives import objective_from_loss
     >>> def log_cosh(y_true, margin, sample_weight):
     ...     error = margin - y_true
     ...     losses = jnp.logaddexp(error, -error)
     ...     return (losses if sample_weight is None else sample_weight * losses).sum()
-    >>> obj = objective_from_loss(log_cosh)
-    >>> gradient, hessian = obj([1.0, 2.0], [0.0, 2.5])
+    >>> gradient, hessian = objective_from_loss(log_cosh)([1.0, 2.0], [0.0, 2.5])
     >>> gradient.round(3), hessian.round(3)
     (array([-0.762,  0.462], dtype=float32), array([0.42 , 0.786], dtype=float32))
     """

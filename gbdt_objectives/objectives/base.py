@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -36,6 +36,9 @@ HOOKS = {
     "row_loss": ("y", "f", "xp"), "gradient_hessian": ("y", "f", "totals", "xp"),
 }  # fmt: skip
 """The methods that a loss may write, and the arguments that each gets by position."""
+
+OTHER_NAMES = {"hessian_kind": "hessian", "label_domain": "labels"}
+"""Attributes of an objective that have another name in its loss."""
 
 Named = tuple[tuple[str, RowValues | None], ...]
 Self = TypeVar("Self", bound="Loss")
@@ -92,6 +95,10 @@ class Loss:
         Whether the equations are written in ``xp`` alone.
     """
 
+    # Any, as a subclass may declare them as attributes, fields or properties
+    labels = hessian = intercept = start_tolerance = reduce = cast(Any, None)
+    link, outputs, named = cast(Any, IDENTITY), cast(Any, 1), cast(Any, ())
+    needs_labels = scale_free = fits_margins = cast(Any, False)
     whole = False
     takes_device_arrays = True
 
@@ -112,52 +119,8 @@ class Loss:
                 ) from None
 
     @property
-    def labels(self) -> Domain:
-        raise NotImplementedError
-
-    @property
-    def hessian(self) -> HessianKind:
-        raise NotImplementedError
-
-    @property
-    def link(self) -> Link:
-        return IDENTITY
-
-    @property
-    def outputs(self) -> int:
-        return 1
-
-    @property
-    def intercept(self) -> float | tuple[float, ...] | None:
-        return None
-
-    @property
-    def needs_labels(self) -> bool:
-        return False
-
-    @property
     def couples_rows(self) -> bool:
         return type(self).totals is not Loss.totals
-
-    @property
-    def scale_free(self) -> bool:
-        return False
-
-    @property
-    def start_tolerance(self) -> float | None:
-        return None
-
-    @property
-    def fits_margins(self) -> bool:
-        return False
-
-    @property
-    def named(self) -> Named:
-        return ()
-
-    @property
-    def reduce(self) -> _workers.Reduce | None:
-        return None
 
     @property
     def name(self) -> str:
@@ -267,7 +230,7 @@ class Objective:
         if name.startswith("_") or name == "equations":
             raise AttributeError(name)
         try:
-            return getattr(self.equations, name)
+            return getattr(self.equations, OTHER_NAMES.get(name, name))
         except AttributeError:
             raise AttributeError(f"{self!r} has no attribute {name!r}") from None
 
@@ -275,16 +238,9 @@ class Objective:
         return self  # immutable; LightGBM and sklearn.clone copy the callables they are given
 
     @property
-    def hessian_kind(self) -> HessianKind:
-        return self.equations.hessian
-
-    @property
-    def label_domain(self) -> Domain:
-        return self.equations.labels
-
-    @property
     def n_classes(self) -> int | None:
-        return self.equations.link.n_classes
+        link: Link = self.equations.link
+        return link.n_classes
 
     @property
     def rows(self) -> int | None:
@@ -297,10 +253,7 @@ class Objective:
     def take(self, positions: ArrayLike) -> Objective:
         """The objective for some of its training rows: itself if it belongs to none.
 
-        Parameters
-        ----------
-        positions : array-like of shape (m,)
-            Whole numbers from 0 to ``rows`` - 1, in the order of the rows to train on.
+        ``positions``: whole numbers from 0 to ``rows`` - 1, (m,), in the order of training.
         """
         taken = ((name, v and v.take(positions)) for name, v in self.equations.named)
         return self._naming(tuple(taken)) if self.is_by_row else self
@@ -368,18 +321,9 @@ class Objective:
             return Objective(loss.measured(rows) if loss.fits_margins else loss)
 
     def class_probability(self, margin: ArrayLike) -> Array:
-        """The probability of each class at a margin.
-
-        Parameters
-        ----------
-        margin : array-like of shape (n,), or (n, K) for K outputs
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            float64; each row sums to 1.
-        """
-        link = self.equations.link
+        """The probability of each class, float64 (n, n_classes), at margins of shape (n,), or
+        (n, K) for K outputs."""
+        link: Link = self.equations.link
         if link.n_classes is None and not link.is_of_objective:
             raise TypeError(f"{self!r} has no classes: its margins are {link.margins}")
         if self.equations.outputs == 1:
@@ -456,9 +400,8 @@ class Objective:
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            If it is on a device, and the objective takes such arrays, margins are sent there.
-        sample_weight : array-like of shape (n,), optional
+        y_true, sample_weight : array-like of shape (n,)
+            If on a device, and the objective takes such arrays, margins are sent there.
         start : float, or array-like of shape (K,) for K outputs
             Added to every margin, so that a booster that starts at 0 trains as if it started there.
 
@@ -702,19 +645,12 @@ def compute(loss: Loss, rows: Rows, dtype: Any, memory: Both | None = None) -> B
     first = 0
     for part in rows.stretches(dtype, EXPRESSION_BYTES):
         at = slice(first, first := first + len(part))
-        found = equations(loss, part, totals)
-        if found is not None:
-            write("gradient", loss, found[0], part, gradient[at])
-            write("hessian", loss, found[1], part, hessian[at])
+        if len(part):
+            named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
+            g, h = loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
+            write("gradient", loss, g, part, gradient[at])
+            write("hessian", loss, h, part, hessian[at])
     return gradient, hessian
-
-
-def equations(loss: Loss, part: Rows, totals: Any) -> Both | None:
-    """Gradient and hessian of a stretch of rows, without weights; None if it has no rows."""
-    if not len(part):
-        return None
-    named = {**part.named, "sample_weight": part.w} if loss.whole else part.named
-    return loss.gradient_hessian(part.y, part.f, totals, part.xp, **named)
 
 
 def write(what: str, loss: Loss, values: Any, part: Rows, out: Array) -> None:

@@ -278,49 +278,22 @@ class MatrixClasses(Values):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class LabelWeights:
-    """The different labels of some rows, ascending, and the weight of each."""
-
-    labels: Array
-    weights: Array
-
-    @staticmethod
-    def of(y: Array, w: Array | None) -> LabelWeights:
-        low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
-        whole = low.is_integer() and high - low < MOST_LABELS
-        if whole and all(bool((y[rows] == np.rint(y[rows])).all()) for rows in blocks(y)):
-            positions = np.subtract(y, low).astype(np.intp)
-            found = np.flatnonzero(np.bincount(positions))
-            weights = np.bincount(positions, w).astype(np.float64)[found]
-            return LabelWeights(low + found, weights)
+def label_weights(rows: Rows) -> Array:
+    """The number of different labels, the labels, ascending, and the weight of each, as one vector
+    of fixed length, which holds the first ``MOST_LABELS``."""
+    y, w = rows.y, rows.w
+    low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
+    whole = low.is_integer() and high - low < MOST_LABELS
+    if whole and all(bool((y[at] == np.rint(y[at])).all()) for at in blocks(y)):
+        position = np.subtract(y, low).astype(np.intp)
+        present = np.flatnonzero(np.bincount(position))
+        labels, weights = low + present, np.bincount(position, w)[present]
+    else:
         labels, at = np.unique(y, return_inverse=True)
-        return LabelWeights(labels.astype(np.float64), np.bincount(at, w).astype(np.float64))
-
-    @staticmethod
-    def merged(parts: list[LabelWeights]) -> LabelWeights:
-        labels = np.concatenate([part.labels for part in parts])
-        weights = np.concatenate([part.weights for part in parts])
-        every, at = np.unique(labels, return_inverse=True)
-        return LabelWeights(every, np.bincount(at, weights, len(every)))
-
-    def __add__(self, other: LabelWeights) -> LabelWeights:
-        both = LabelWeights.merged([self, other])
-        few = slice(MOST_LABELS + 1)  # one more than are supported, for them to be refused
-        return LabelWeights(both.labels[few], both.weights[few])
-
-    def checked(self) -> tuple[Array, Array]:
-        """Labels and weights, if they are not too many."""
-        check_few_labels("y_true", len(self.labels))
-        return self.labels, self.weights
-
-
-def padded_label_weights(rows: Rows) -> Array:
-    """The number of labels, the labels and their weights, as one vector of fixed length."""
-    labels, weights = LabelWeights.of(rows.y, rows.w).checked()
+        weights = np.bincount(at, w)
+    K = min(len(labels), MOST_LABELS)
     found = np.zeros(2 * MOST_LABELS + 1)
-    found[0] = K = len(labels)
-    found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = labels, weights
+    found[0], found[1 : 1 + K], found[1 + MOST_LABELS :][:K] = len(labels), labels[:K], weights[:K]
     return found
 
 
@@ -334,12 +307,9 @@ def check_few_labels(name: str, K: int) -> None:
 
 
 def merge_label_weights(parts: Array) -> tuple[Array, Array]:
-    """The different labels of all parts of the rows, in ascending order, and the weight of each.
-
-    ``parts`` (m, 2 MOST_LABELS + 1): as :func:`padded_label_weights` of each.
-    """
-    found = []
-    for part in parts:
-        K = int(part[0])
-        found.append(LabelWeights(part[1 : 1 + K], part[1 + MOST_LABELS :][:K]))
-    return LabelWeights.merged(found).checked()
+    """The different labels of all rows, in ascending order, and the weight of each, given the
+    :func:`label_weights` of each part."""
+    own = np.arange(MOST_LABELS) < parts[:, :1]  # the rest is padding
+    labels, at = np.unique(parts[:, 1 : 1 + MOST_LABELS][own], return_inverse=True)
+    check_few_labels("y_true", max(len(labels), int(parts[:, 0].max())))
+    return labels, np.bincount(at, parts[:, 1 + MOST_LABELS :][own], len(labels))

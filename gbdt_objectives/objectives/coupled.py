@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
@@ -85,28 +85,31 @@ def check_complete(loss: Loss, factory: str) -> None:
         )
 
 
-def read_training_labels(y_true: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
-    """The labels and weights of the rows that count."""
+def measure_labels(
+    measure: Callable[[Rows], Sequence[float] | Array],
+    domain: Domain,
+    label_range: LabelRange | None,
+    prior_labels: Array | None,
+    y_true: Any,
+    sample_weight: Any,
+) -> Sequence[float] | Array:
+    """What is measured on the training rows that count, if their labels are in the domain, in the
+    range and in the prior that are given."""
     y = _checks.vector("y_true", y_true)
     w = _checks.weights("sample_weight", sample_weight, len(y))
-    return Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])
-
-
-def check_training_labels(
-    y: Array, label_range: LabelRange | None, prior_labels: Array | None
-) -> None:
-    """Raise for a label outside the range, or that the prior does not name, if these are given."""
+    rows = Rows(y) if w is None else Rows(y[w > 0], w=w[w > 0])
+    if len(rows):
+        domain.check("y_true", rows.y)
     if label_range is not None:
-        _checks.in_label_range("y_true", y, label_range)
-    if prior_labels is None:
-        return
-    named = np.isin(y, prior_labels)
+        _checks.in_label_range("y_true", rows.y, label_range)
+    named = np.True_ if prior_labels is None else np.isin(rows.y, prior_labels)
     if not named.all():
-        missing = float(y[~named][0])
+        missing = float(rows.y[~named][0])
         raise ValueError(
             f"label {missing:g} occurs in y_true but not in target_prior: give its "
             "probability, 0 if it will never occur"
         )
+    return measure(rows)
 
 
 def range_between(low: float, high: float) -> LabelRange:

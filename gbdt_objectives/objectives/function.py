@@ -168,12 +168,10 @@ def objective(
 
     Raises
     ------
-    TypeError
-        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not
-        hold numbers: encode groups as whole numbers.
-    ValueError
-        If values in ``rows`` are not finite or not for the training rows; while training, if a
-        gradient is not finite or of another shape, or a hessian is negative or zero everywhere.
+    ValueError, TypeError
+        If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not hold
+        finite numbers for the training rows; while training, if a gradient is not finite or of
+        another shape, or a hessian is negative or zero everywhere.
 
     Notes
     -----
@@ -185,31 +183,22 @@ def objective(
     --------
     >>> import numpy as np
     >>> from gbdt_objectives import objective
-    >>> def squared_error(y_true, margin, sample_weight):
-    ...     w = np.ones_like(margin) if sample_weight is None else sample_weight
-    ...     return w * (margin - y_true), w
-    >>> gradient, hessian = objective(squared_error)(np.array([1.0, 2.0]), np.zeros(2))
-    >>> gradient
-    array([-1., -2.], dtype=float32)
-
-    >>> def costly_error(y_true, margin, sample_weight, cost):
+    >>> def squared_error(y_true, margin, sample_weight, cost):
     ...     w = cost if sample_weight is None else cost * sample_weight
     ...     return w * (margin - y_true), w
-    >>> obj = objective(costly_error, rows={"cost": [1, 10]})
-    >>> obj(np.array([1.0, 2.0]), np.zeros(2))[0]
-    array([ -1., -20.], dtype=float32)
-    >>> obj.take([1])(np.array([2.0]), np.zeros(1))[0]
-    array([-20.], dtype=float32)
+    >>> obj = objective(squared_error, rows={"cost": [1, 10]})
+    >>> obj([1.0, 2.0], np.zeros(2))[0], obj.take([1])([2.0], np.zeros(1))[0]
+    (array([ -1., -20.], dtype=float32), array([-20.], dtype=float32))
     """
     if isinstance(function, Objective):
         raise TypeError(f"function is already an objective, {function!r}: pass it as it is")
     if isinstance(function, Loss):
-        given = dict(loss=loss, link=link, outputs=outputs, intercept=intercept, rows=rows)
-        for name, value in given.items():
-            if value is not None:
-                raise TypeError(
-                    f"{name} is given, but {function!r} declares it itself: leave it out"
-                )
+        options = dict(loss=loss, link=link, outputs=outputs, intercept=intercept, rows=rows)
+        given = [name for name, value in options.items() if value is not None]
+        if given:
+            raise TypeError(
+                f"{given[0]} is given, but {function!r} declares it itself: leave it out"
+            )
         return Objective(function)
     if isinstance(function, type) or not callable(function):
         hint = ": make an instance of it" if isinstance(function, type) else ""

@@ -168,11 +168,8 @@ def both_classes(weights: list[float]) -> tuple[float, float]:
 
 
 def best_constant(rows: Rows, positive: float, negative: float) -> float:
-    """The constant margin c of least loss for all rows: sum w sigma(c + o) = P.
-
-    The offsets o >= 0 are those of the rows; ``positive`` P and ``negative`` are the weights of the
-    labels of everybody.
-    """
+    """The constant margin c of least loss, sum w sigma(c + o) = P, given the offsets o >= 0 of the
+    rows and the weights of everybody's labels, ``positive`` P and ``negative``."""
     from scipy.optimize import brentq
 
     def total(row_values: Callable[[Any, Any], Any]) -> float:
@@ -220,11 +217,9 @@ def weighted_logloss_objective(
     negative_keep_rate : float in (0, 1]
         r, the fraction of the negatives that was kept in the training data.
     hessian : {"exact", "bounded"}
-        "exact" is the second derivative, as in the boosters' own logistic loss. It vanishes for
-        rows that are predicted with certainty, and a leaf of few such rows with large weights can
-        step far past its optimum. "bounded": no leaf steps past its optimum, nor further than 2
-        (``docs/theory/leaf_steps.md``). Choose it for rates of .1 and below if nothing is tuned
-        (``experiments/curvature``).
+        "exact" is the second derivative, with which a leaf of few rows with large weights can step
+        far past its optimum. "bounded": no leaf does, nor steps further than 2
+        (``docs/theory/leaf_steps.md``). Choose it for rates of .1 and below if nothing is tuned.
 
     Returns
     -------
@@ -238,8 +233,7 @@ def weighted_logloss_objective(
 
     See Also
     --------
-    offset_logloss_objective : The same margin without large weights, and better at low rates
-        (``experiments/negative_downsampling``).
+    offset_logloss_objective : The same margin without large weights, and better at low rates.
 
     References
     ----------
@@ -249,8 +243,7 @@ def weighted_logloss_objective(
     Examples
     --------
     >>> from gbdt_objectives import weighted_logloss_objective
-    >>> gradient, hessian = weighted_logloss_objective(0.1)([1, 0], [0.0, 0.0])
-    >>> gradient
+    >>> weighted_logloss_objective(0.1)([1, 0], [0.0, 0.0])[0]
     array([-0.5,  5. ], dtype=float32)
     """
     _checks.choice("hessian", hessian, ("exact", "bounded"))
@@ -278,8 +271,7 @@ def offset_logloss_objective(
         the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
         rate of a positive is not 1, but that at which a negative in its place would be kept.
     hessian : {"exact", "bounded"}
-        As in :func:`weighted_logloss_objective`. "bounded" gains nothing here, as there are no
-        large weights (``experiments/curvature``).
+        As in :func:`weighted_logloss_objective`. "bounded" gains nothing here.
 
     Returns
     -------
@@ -295,14 +287,10 @@ def offset_logloss_objective(
 
     Notes
     -----
-    Rates by row are copied, and belong to the training rows in their order. Another number of rows
-    is refused: in cross-validation each fold needs ``objective.take(positions)``, as ``cv`` makes
-    it. Another order cannot be noticed. Rates may depend on the features, not on the label (see
-    :func:`pilot_keep_rates`).
-
-    The intercept is the constant of least loss, c with sum w sigma(c - log r) = sum w y. Evaluation
-    sets need no rates: their margins are the population's log-odds. If their negatives were sampled
-    too, give these weights of 1/r and measure ``weighted_logloss_metric(1)``.
+    Rates by row are copied, and belong to the training rows in their order: in cross-validation
+    each fold needs ``objective.take(positions)``, as ``cv`` makes it. They may depend on the
+    features, not on the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their
+    negatives were sampled, give these weights of 1/r and measure ``weighted_logloss_metric(1)``.
 
     References
     ----------
@@ -314,12 +302,9 @@ def offset_logloss_objective(
     --------
     >>> import math
     >>> from gbdt_objectives import offset_logloss_objective
-    >>> obj = offset_logloss_objective(0.1)
-    >>> gradient, hessian = obj([1, 0], [math.log(0.1)] * 2)
-    >>> gradient
+    >>> offset_logloss_objective(0.1)([1, 0], [math.log(0.1)] * 2)[0]
     array([-0.5,  0.5], dtype=float32)
-    >>> gradient, hessian = offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)
-    >>> gradient.round(3)
+    >>> offset_logloss_objective([0.5, 0.1])([1, 0], [math.log(0.1)] * 2)[0].round(3)
     array([-0.833,  0.5  ], dtype=float32)
     """
     _checks.choice("hessian", hessian, ("exact", "bounded"))

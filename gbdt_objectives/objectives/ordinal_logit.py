@@ -237,9 +237,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
     present = present_classes(W)
-    position = np.cumsum(present) - 1
-    every = [p._replace(label=int(position[p.label])) for p in parts if present[p.label]]
-    W = W[present]
+    every, W = renumbered(parts, present), W[present]
     large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
     spare = np.empty((3, max((len(p.values) for p in (*every, *large)), default=0)), dtype)
@@ -252,7 +250,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     enough = float(32 * np.finfo(dtype).eps) ** (1 / 3)  # a step d leaves d^3/20 or less
     found = minimize(every, W, np.ones(len(W)), theta, enough, spare, total)
     if found is None:
-        found = minimize_slowly(every, W, theta, total)
+        found = minimize_slowly(rows, present, W, theta)
     return with_absent(found, present)
 
 
@@ -331,23 +329,24 @@ def derivatives(sums: Array, W: Array, theta: Array) -> tuple[Array, Array, Arra
     return slope, matrix, bend, -second * ratio, ratio
 
 
-def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total) -> Array:
+def minimize_slowly(rows: Rows, present: Array, W: Array, theta: Array) -> Array:
     """The thresholds of least loss where rows are so far apart that it is flat between them."""
     from scipy.optimize import minimize as trust_region
 
-    wide = [exact(part) for part in parts]
-    spare = np.empty((3, max((len(part.values) for part in wide), default=0)))
+    rows = replace(rows, f=rows.f.astype(np.float64), memo={})
+    parts = renumbered(place(rows), present)
+    spare = np.empty((3, max((len(part.values) for part in parts), default=0)))
     weight = W.sum()
 
     def loss(theta: Array) -> float:
         if (np.diff(theta) <= 0).any():
             return math.inf
-        ends = [-math.inf, *theta.tolist(), math.inf]
-        own = sum(loss_of_part(part, ends[part.label], ends[part.label + 1]) for part in wide)
-        return float(total([own])[0] / weight)
+        every = tuple(with_absent(theta, present).tolist())
+        found = OrdinalLogitLoss(n_classes=len(present), thresholds=every)
+        return found.value(rows)[0] / float(weight)
 
     def slope_and_matrix(theta: Array) -> tuple[Array, Array]:
-        sums = total(threshold_sums(wide, theta, spare))
+        sums = rows.total(threshold_sums(parts, theta, spare))
         slope, matrix, *_ = derivatives(sums, W, theta)
         return slope / weight, matrix / weight
 
@@ -369,27 +368,6 @@ def minimize_slowly(parts: Sequence[Part], W: Array, theta: Array, total: Total)
     return np.asarray(found)
 
 
-def loss_of_part(part: Part, low: float, high: float) -> float:
-    """softplus(l - f) + softplus(f - u) - log(1 - exp(l - u)), summed."""
-    W = float(weights_of([part], part.label + 1)[-1])
-    gap = apart(low, high)
-    if W == 0:
-        return 0.0
-    if gap == 0:  # a class that the training rows did not have
-        return math.inf
-    total = -W * math.log(gap)
-    if low > -math.inf:
-        total += weighted_sum(softplus(low - part.f), part.w)
-    if high < math.inf:
-        total += weighted_sum(softplus(part.f - high), part.w)
-    return total
-
-
-def exact(part: Part) -> Part:
-    f = part.f.astype(np.float64)
-    return Part(part.label, f, False, None if part.w is None else part.w.astype(np.float64))
-
-
 def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
     """For each class, the sums of w times the first three derivatives of softplus(l - f) by l, and
     of softplus(f - u) by u."""
@@ -407,6 +385,12 @@ def threshold_sums(parts: Sequence[Part], theta: Array, spare: Array) -> Array:
             second = float(h.sum())
             sums[part.label, at : at + 3] += first, second, second - 2 * dot(h, below)
     return sums
+
+
+def renumbered(parts: Sequence[Part], present: Array) -> list[Part]:
+    """The parts of the classes that are present, which are numbered without the others."""
+    position = np.cumsum(present) - 1
+    return [p._replace(label=int(position[p.label])) for p in parts if present[p.label]]
 
 
 def thin(parts: Sequence[Part], size: int) -> list[Part]:
@@ -528,8 +512,7 @@ def ordinal_logit_objective(
     >>> from gbdt_objectives import ordinal_logit_objective
     >>> y, margin = np.array([0, 0, 1, 1, 2, 2]), np.array([-2.0, 0.0, -1.0, 1.0, 0.0, 2.0])
     >>> obj = ordinal_logit_objective(3)
-    >>> gradient, hessian = obj(y, margin)
-    >>> gradient.round(2)
+    >>> obj(y, margin)[0].round(2)
     array([ 0.26,  0.72, -0.39,  0.39, -0.72, -0.26], dtype=float32)
     >>> obj.fitted(y, margin).class_probability([-2.0, 2.0]).round(2)
     array([[0.74, 0.21, 0.05],

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +19,13 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks, _names
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._parts import total
+from gbdt_objectives._domain import REAL
+from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives import coupled
 from gbdt_objectives.objectives.base import Both, Objective, Start
-from gbdt_objectives.objectives.coupled import (
-    LabelRange,
-    RatioOfSums,
-    Totals,
-    check_complete,
-    check_finite_sums,
-    check_training_labels,
-    constant_labels,
-    range_between,
-    read_options,
-    read_training_labels,
-)
+from gbdt_objectives.objectives.coupled import RatioOfSums, Totals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +55,7 @@ class QWKLoss(RatioOfSums):
         """Fill in centre, spread and label range where they are not given."""
         if not self.needs_labels:
             return self
-        parts = rows.parts(lambda part: astuple(LabelMoments.of(part)))
-        found = sum((LabelMoments(*part) for part in parts.tolist()), LabelMoments())
+        found = LabelMoments.merged(rows.parts(LabelMoments.of))
         a, b = found.mean_variance("y_true")
         return replace(
             self,
@@ -90,7 +80,7 @@ class QWKLoss(RatioOfSums):
     def of_sums(self, n: float, F: float, D: float) -> Totals:
         F = max(F, 0.0)  # rounding may leave less of perfect predictions
         G = D + 0.5 * n * self.spread  # type: ignore[operator]
-        check_finite_sums(F, G)
+        coupled.check_finite_sums(F, G)
         return n, F, G
 
     def gradient_hessian(self, y: Any, p: Any, totals: Totals, xp: Any) -> Both:
@@ -212,9 +202,8 @@ def qwk_objective(
     label_range : (float, float), optional
         Lowest and highest label. Labels outside it are refused.
     scale : {"residual", "kappa"}
-        "kappa" is the gradient of the loss, as published. "residual" is that times G/n: it has
-        the units of a residual, as in squared error, so learning rates carry over, and
-        multiplying labels and scores by a constant changes nothing.
+        "kappa" is the gradient of the loss, as published. "residual" is that times G/n, in the
+        units of a residual, so learning rates of squared error carry over.
     clip : bool
         Whether p is clipped to ``label_range``, as published: rows beyond the range get the
         gradient of its edge.
@@ -229,12 +218,10 @@ def qwk_objective(
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         Labels that are empty, not finite, constant or outside ``label_range``; a
-        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside
-        the range or a ``spread`` that no distribution on the range can have.
-    TypeError
-        Arguments of the wrong kind.
+        ``target_prior`` that does not sum to 1 or misses a label; a ``center`` outside the range
+        or a ``spread`` that no distribution on it can have; arguments of the wrong kind.
 
     References
     ----------
@@ -247,11 +234,12 @@ def qwk_objective(
     >>> obj = qwk_objective([0, 1, 2, 3, 3])
     >>> obj.intercept, obj.label_range
     (1.8, (0.0, 3.0))
-    >>> gradient, hessian = obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])
-    >>> gradient.round(2)
+    >>> obj([0, 1, 2, 3, 3], [0.5, 1.5, 1.5, 2.5, 2.0])[0].round(2)
     array([ 0.78,  0.57, -0.43, -0.65, -1.04], dtype=float32)
     """
-    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
+    scale, clip, label_range = coupled.read_options(
+        scale, clip, label_range, reduce, y_true, sample_weight
+    )
     if center is not None:
         center = _checks.number("center", center)
     if spread is not None:
@@ -265,9 +253,10 @@ def qwk_objective(
         prior_labels, prior = _checks.prior("target_prior", target_prior)
         a, b = LabelMoments.of(Rows(prior_labels, w=prior)).mean_variance("target_prior")
     if y_true is not None:
-        measure = partial(training_moments, label_range, prior_labels)
-        found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
-        label_range = label_range or range_between(found.low, found.high)
+        measure = partial(coupled.measure_labels, LabelMoments.of, REAL, label_range, prior_labels)
+        parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
+        found = LabelMoments.merged(parts)
+        label_range = label_range or coupled.range_between(found.low, found.high)
         if target_prior is None and (center is None or spread is None):
             a, b = found.mean_variance("y_true")
     center, spread = a if center is None else center, b if spread is None else spread
@@ -277,12 +266,11 @@ def qwk_objective(
     loss = QWKLoss(
         center=center, spread=spread, label_range=label_range, scale=scale, clip=clip, reduce=reduce
     )
-    check_complete(loss, "qwk_objective")
+    coupled.check_complete(loss, "qwk_objective")
     return Objective(loss)
 
 
-@dataclass(frozen=True)
-class LabelMoments:
+class LabelMoments(NamedTuple):
     """The lowest and the highest label that count, and the sums of w, w d and w d^2, where
     d = label - lowest, which are exact for integers."""
 
@@ -306,17 +294,14 @@ class LabelMoments:
 
         return LabelMoments(low, high, *rows.own_sum(terms).tolist())
 
-    def __add__(self, other: LabelMoments) -> LabelMoments:
-        if not self.n or not other.n:
-            return self if self.n else other
-        low = min(self.low, other.low)
-        sums = np.add(self._above(low), other._above(low)).tolist()
-        return LabelMoments(low, max(self.high, other.high), *sums)
-
-    def _above(self, low: float) -> tuple[float, float, float]:
-        """The sums with another, lower origin."""
-        h = self.low - low
-        return self.n, self.s1 + h * self.n, self.s2 + h * (2 * self.s1 + h * self.n)
+    @staticmethod
+    def merged(parts: Array) -> LabelMoments:
+        """Those of all parts of the rows, (parts, 5)."""
+        lows, highs, n, s1, s2 = parts[parts[:, 2] > 0].T
+        low = lows.min(initial=math.inf)
+        h = lows - low
+        sums = np.sum([n, s1 + h * n, s2 + h * (2 * s1 + h * n)], axis=1)
+        return LabelMoments(float(low), float(highs.max(initial=-math.inf)), *sums.tolist())
 
     def mean_variance(self, name: str) -> tuple[float, float]:
         if not self.n:
@@ -326,16 +311,8 @@ class LabelMoments:
         first, second = self.s1 / self.n, self.s2 / self.n
         mean, variance = self.low + first, second - first**2
         if not variance > 1e-12 * second:  # more than rounding
-            raise constant_labels(name, mean)
+            raise coupled.constant_labels(name, mean)
         return mean, variance
-
-
-def training_moments(
-    label_range: LabelRange | None, prior_labels: Array | None, y_true: Any, sample_weight: Any
-) -> LabelMoments:
-    rows = read_training_labels(y_true, sample_weight)
-    check_training_labels(rows.y, label_range, prior_labels)
-    return LabelMoments.of(rows)
 
 
 def _check_moments(

@@ -20,50 +20,22 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
-from gbdt_objectives._parts import total
+from gbdt_objectives._parts import vectors
 from gbdt_objectives._rows import Rows, read_only
 from gbdt_objectives._workers import Reduce
+from gbdt_objectives.objectives import costs, coupled
 from gbdt_objectives.objectives.base import Both, Objective
-from gbdt_objectives.objectives.costs import (
-    AbsoluteCost,
-    ExpectedCost,
-    LabelWeights,
-    MatrixClasses,
-    MatrixCost,
-    RowFunction,
-    SquaredCost,
-    check_finite,
-    evaluate,
-    expected_cost,
-    matrix_cost,
-    merge_label_weights,
-    name_of,
-    padded_label_weights,
-)
-from gbdt_objectives.objectives.coupled import (
-    LabelRange,
-    RatioOfSums,
-    Totals,
-    check_complete,
-    check_finite_sums,
-    check_reduce,
-    check_training_labels,
-    range_between,
-    read_options,
-    read_training_labels,
-)
+from gbdt_objectives.objectives.costs import MatrixCost, RowFunction
+from gbdt_objectives.objectives.coupled import LabelRange, RatioOfSums, Totals
 from gbdt_objectives.objectives.qwk import LABELS
 
-NAMED: dict[str, RowFunction] = {"squared": SquaredCost(), "absolute": AbsoluteCost()}
+NAMED: dict[str, RowFunction] = {"squared": costs.SquaredCost(), "absolute": costs.AbsoluteCost()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RatioLoss(RatioOfSums):
-    """The loss n F/G; made by :func:`ratio_objective` and :func:`kappa_objective`, which explain
-    it.
-
-    Without ``denominator`` it is what the numerator is expected to be over the training labels.
-    """
+    """The loss n F/G; see :func:`ratio_objective` and :func:`kappa_objective`, which has no
+    ``denominator`` until it is the numerator's expectation over the training labels."""
 
     takes_device_arrays = False
     numerator: RowFunction
@@ -80,14 +52,14 @@ class RatioLoss(RatioOfSums):
     def labels(self) -> Domain:
         if isinstance(self.numerator, MatrixCost):
             low, high = self.numerator.label_range
-            return MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
+            return costs.MatrixClasses(tuple(np.arange(low, high + 1).tolist()))
         if self.link.n_classes == 2:
             return BINARY
         return super().labels
 
     @property
     def start_tolerance(self) -> float | None:
-        if not isinstance(self.denominator, ExpectedCost):
+        if not isinstance(self.denominator, costs.ExpectedCost):
             return None
         return 0.5 * math.sqrt(self.denominator.variance)
 
@@ -99,7 +71,7 @@ class RatioLoss(RatioOfSums):
         """Fill in denominator and label range where they are not given."""
         if not self.needs_labels:
             return self
-        labels, weights = merge_label_weights(rows.parts(padded_label_weights))
+        labels, weights = costs.merge_label_weights(rows.parts(costs.label_weights))
         if isinstance(self.numerator, MatrixCost):
             within = self.numerator.label_range
         else:
@@ -119,7 +91,7 @@ class RatioLoss(RatioOfSums):
                     f"{name}: no label is 0, but the cost matrix is for the classes 0 to {K - 1} "
                     "if label_range is not given: pass label_range=(lowest, highest)"
                 )
-        expected = expected_cost(self.numerator, name, labels, weights)
+        expected = costs.expected_cost(self.numerator, name, labels, weights)
         start = expected.best_constant()
         at = np.array([start])
         unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
@@ -135,19 +107,19 @@ class RatioLoss(RatioOfSums):
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
-            value, slope = evaluate(function, y, p)
+            value, slope = costs.evaluate(function, y, p)
             if not (np.isfinite(value).all() and np.isfinite(slope).all()):
-                check_finite(function, y, p, value, slope)
+                costs.check_finite(function, y, p, value, slope)
             values.append(value)
         return 1.0, *values
 
     def totals(self, rows: Rows) -> Totals:
         n, F, G = rows.sum(self.terms, narrow=True).tolist()
-        check_finite_sums(F, G)
+        coupled.check_finite_sums(F, G)
         if G <= 0:
             raise ValueError(
                 f"the denominator sums to {G:g} over the rows, but must be > 0: "
-                f"{name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
+                f"{costs.name_of(self.denominator)} must be > 0 wherever margins get"  # type: ignore[arg-type]
             )
         return n, F, G
 
@@ -155,8 +127,8 @@ class RatioLoss(RatioOfSums):
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
         y, p = read_only(y), self.clipped(p)
-        c_slope = evaluate(self.numerator, y, p)[1]
-        d_slope = evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
+        c_slope = costs.evaluate(self.numerator, y, p)[1]
+        d_slope = costs.evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G
         return (c_slope - F / G * d_slope) * factor, 1.0
 
@@ -218,11 +190,10 @@ def kappa_objective(
 
     Raises
     ------
-    ValueError
-        A cost that is negative, not square, not 0 for agreement, not finite or for other classes,
-        or that lets one constant prediction cost nothing; labels as in :func:`qwk_objective`.
-    TypeError
-        Arguments of the wrong kind; a function that does not return two arrays.
+    ValueError, TypeError
+        A cost that is negative, not square, not 0 for agreement, not finite, for other classes, or
+        that lets one constant prediction cost nothing; a function that does not return two arrays;
+        what :func:`qwk_objective` refuses.
 
     References
     ----------
@@ -232,20 +203,21 @@ def kappa_objective(
     See Also
     --------
     qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    optimize_thresholds : ``metric=kappa_cost_metric(matrix)`` finds the best classes of any score.
+    kappa_cost_metric : The metric, whose best thresholds ``optimize_thresholds`` finds.
 
     Examples
     --------
     >>> from gbdt_objectives.objectives import kappa_objective
     >>> y = [0, 1, 2, 3, 3]
-    >>> obj = kappa_objective("absolute", y)
-    >>> obj.intercept
+    >>> kappa_objective("absolute", y).intercept
     2.0
     >>> missed_top_is_worse = [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [9, 6, 3, 0]]
     >>> round(1 - kappa_objective(missed_top_is_worse, y).loss(y, [0, 1, 1, 3, 3]) / 5, 4)
     0.918
     """
-    scale, clip, label_range = read_options(scale, clip, label_range, reduce, y_true, sample_weight)
+    scale, clip, label_range = coupled.read_options(
+        scale, clip, label_range, reduce, y_true, sample_weight
+    )
     if isinstance(cost, str):
         if cost not in NAMED:
             raise ValueError(
@@ -255,7 +227,7 @@ def kappa_objective(
         numerator = NAMED[cost]
     else:
         numerator = (
-            _row_function("cost", cost) if callable(cost) else matrix_cost(cost, label_range)
+            _row_function("cost", cost) if callable(cost) else costs.matrix_cost(cost, label_range)
         )
     if isinstance(numerator, MatrixCost) and not clip:
         raise ValueError(
@@ -271,36 +243,21 @@ def kappa_objective(
         loss.labels.check("a label of target_prior", prior_labels[pi > 0])
         loss = loss.expecting("target_prior", prior_labels, pi)
     if y_true is None:
-        check_complete(loss, "kappa_objective")
+        coupled.check_complete(loss, "kappa_objective")
         return Objective(loss)
-    of_matrix = isinstance(numerator, MatrixCost)
-    measure = partial(
-        training_weights, loss.labels, None if of_matrix else label_range, prior_labels
-    )
-    found = total(measure, {"y_true": y_true, "sample_weight": sample_weight})
+    own = None if isinstance(numerator, MatrixCost) else label_range
+    measure = partial(coupled.measure_labels, costs.label_weights, loss.labels, own, prior_labels)
+    parts = vectors(measure, {"y_true": y_true, "sample_weight": sample_weight})
+    labels, weights = costs.merge_label_weights(parts)
     if isinstance(numerator, MatrixCost):
         within = numerator.label_range
     else:
-        within = label_range or range_between(float(found.labels[0]), float(found.labels[-1]))
+        within = label_range or coupled.range_between(float(labels[0]), float(labels[-1]))
     if prior_labels is None:
-        return Objective(replace(loss.expecting("y_true", *found.checked()), label_range=within))
+        return Objective(replace(loss.expecting("y_true", labels, weights), label_range=within))
     loss = replace(loss, label_range=within)
     loss.labels.check("a label of target_prior", prior_labels[pi > 0])
     return Objective(loss)
-
-
-def training_weights(
-    domain: Domain,
-    label_range: LabelRange | None,
-    prior_labels: Array | None,
-    y_true: Any,
-    sample_weight: Any,
-) -> LabelWeights:
-    rows = read_training_labels(y_true, sample_weight)
-    if len(rows):
-        domain.check("y_true", rows.y)
-    check_training_labels(rows.y, label_range, prior_labels)
-    return LabelWeights.of(rows.y, rows.w)
 
 
 def _row_function(name: str, function: RowFunction) -> RowFunction:
@@ -362,15 +319,9 @@ def ratio_objective(
 
     Raises
     ------
-    TypeError
-        An argument that is no function of (y, p); while training, a function that returns no tuple.
-    ValueError
-        While training: values that are not finite, not one a row, or a denominator whose sum is
-        not > 0.
-
-    See Also
-    --------
-    kappa_objective : The ratio whose denominator is what the numerator costs by chance.
+    ValueError, TypeError
+        An argument that is no function of (y, p); while training, a function that returns no tuple,
+        values that are not finite or not one a row, or a denominator whose sum is not > 0.
 
     Examples
     --------
@@ -388,7 +339,7 @@ def ratio_objective(
     """
     if intercept is not None:
         intercept = _checks.number("intercept", intercept)
-    check_reduce(reduce)
+    coupled.check_reduce(reduce)
     found = read_link("link", _checks.choice("link", link, (IDENTITY.name, LOGIT.name)))
     loss = RatioLoss(
         numerator=_row_function("numerator", numerator),

@@ -47,36 +47,30 @@ class Display(metaclass=MadeFromPredictions):
             Where to draw, from ``plt.subplots``; None for a new figure. Axes for counts take
             its lower part.
         """
-        ax = axes_or_new(ax)
+        try:
+            from matplotlib import pyplot
+            from matplotlib.axes import Axes
+        except ImportError as error:
+            raise ImportError(
+                "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
+            ) from error
+
+        if ax is None:
+            ax = pyplot.subplots(layout="constrained")[1]
+        if not isinstance(ax, Axes):
+            raise TypeError(
+                f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
+                "plt.subplots() returns, or None for a new figure"
+            )
+        if ax.name != "rectilinear":
+            raise ValueError(
+                f"ax has the projection {ax.name!r}, which would distort the picture: pass axes "
+                "without one, or None for a new figure"
+            )
         self._draw(ax)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def axes_or_new(ax: Axes | None) -> Axes:
-    try:
-        from matplotlib import pyplot
-        from matplotlib.axes import Axes
-    except ImportError as error:
-        raise ImportError(
-            "matplotlib is needed to draw: pip install 'gbdt_objectives[plot]'"
-        ) from error
-
-    if ax is None:
-        new: Axes = pyplot.subplots(layout="constrained")[1]
-        return new
-    if not isinstance(ax, Axes):
-        raise TypeError(
-            f"ax must be matplotlib Axes, found {type(ax).__name__}: pass one of those that "
-            "plt.subplots() returns, or None for a new figure"
-        )
-    if ax.name != "rectilinear":
-        raise ValueError(
-            f"ax has the projection {ax.name!r}, which would distort the picture: pass axes "
-            "without one, or None for a new figure"
-        )
-    return ax
 
 
 def add_legend(ax: Axes, *args: Any, **options: Any) -> None:

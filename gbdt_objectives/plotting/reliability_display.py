@@ -24,14 +24,9 @@ if TYPE_CHECKING:
 Scale = Literal["linear", "log"]
 
 STYLES = (
-    (BLUE, "o"),
-    (ORANGE, "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("black", "X"),
-    ("#56B4E9", "P"),
-    ("#E69F00", "h"),
-)
+    (BLUE, "o"), (ORANGE, "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("black", "X"),
+    ("#56B4E9", "P"), ("#E69F00", "h"),
+)  # fmt: skip
 """Colours of Okabe and Ito, and markers, one pair per model."""
 GROUPS = 1000
 """Groups of rows of similar prediction, for the isotonic fit, if more predictions differ."""
@@ -57,10 +52,8 @@ class ReliabilityCurve:
         isotonic fit, the limits of the fit that right probabilities would have.
     ratio : float
         The ``calibration_ratio``: mean prediction over mean outcome.
-    probability : ndarray of shape (n,)
-        The predictions.
-    weight : ndarray of shape (n,) or None
-        Weights of the rows.
+    probability, weight : ndarray of shape (n,)
+        The predictions, and the weights of the rows or None.
     isotonic : bool
         Whether the curve is an isotonic fit, with a consistency band.
     """
@@ -78,11 +71,10 @@ class ReliabilityDisplay(Display):
     """Predicted against observed probability of label 1, for one model or several.
 
     Make it with :meth:`from_predictions`. Each point is a bin of rows: their mean prediction and
-    the share of label 1 among them, on a bar that shows the share's confidence limits, separately
-    for each bin. Below is a histogram of the predictions. The legend gives each model's mean
-    prediction over mean outcome, 1 at best. With ``strategy="isotonic"`` the curve is the isotonic
-    fit of the labels to the predictions, and the band around the diagonal is, at each point, where
-    the fit lies if the predictions are right (CORP). Where the curve leaves the band they are not.
+    the share of label 1 among them, on a bar of the share's confidence limits. Below is a histogram
+    of the predictions. The legend gives mean prediction over mean outcome, 1 at best. With
+    ``strategy="isotonic"`` the curve is the isotonic fit of the labels to the predictions, and the
+    band is where it lies, at each point, if the predictions are right (CORP).
 
     Logarithmic axes cannot show 0: bins without label 1 are drawn on the lower edge as open
     triangles, with their upper limit, and predictions of 0 on the left edge. The outermost bars
@@ -97,8 +89,6 @@ class ReliabilityDisplay(Display):
 
     Attributes
     ----------
-    curves, scale
-        The parameters.
     ax_, counts_ax_, figure_ : matplotlib Axes, Axes, Figure
         The axes of the curves and of the counts, and their figure, after ``plot``.
 
@@ -107,10 +97,8 @@ class ReliabilityDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from gbdt_objectives.plotting import ReliabilityDisplay
-    >>> y = [0, 0, 1, 0, 1, 1]
-    >>> p = [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
-    >>> display = ReliabilityDisplay.from_predictions(y, p, n_bins=2)
-    >>> curve = display.curves["predictions"]
+    >>> y, p = [0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.8]
+    >>> curve = ReliabilityDisplay.from_predictions(y, p, n_bins=2).curves["predictions"]
     >>> curve.bins.frequency.round(4), curve.low.round(4), curve.high.round(4)
     (array([0.3333, 0.6667]), array([0.0387, 0.1767]), array([0.8233, 0.9613]))
     """
@@ -127,8 +115,7 @@ class ReliabilityDisplay(Display):
                     "that begin with an underscore: rename it"
                 )
         _checks.choice("scale", scale, ("linear", "log"))
-        self.curves = curves
-        self.scale = scale
+        self.curves, self.scale = curves, scale
 
     @classmethod
     def from_predictions(
@@ -157,8 +144,8 @@ class ReliabilityDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Labels 0 and 1, both occurring.
+        y_true, sample_weight : array-like of shape (n,)
+            Labels 0 and 1, both occurring, and weights >= 0, or None for all ones.
         probability : array-like of shape (n,), or a mapping of names to such
             Probabilities of label 1, from one model or from each of several.
         n_bins : int from 1 to 1,000,000, optional
@@ -171,11 +158,8 @@ class ReliabilityDisplay(Display):
             Scale of both axes.
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
         ax : matplotlib Axes, optional
-            Where to draw, from ``plt.subplots``; the counts take its lower part. None: a new
-            figure.
+            Where to draw, as in :meth:`plot`.
 
         Raises
         ------
@@ -224,16 +208,20 @@ class ReliabilityDisplay(Display):
             color, marker = STYLES[i % len(STYLES)]
             draw = _draw_fit if curve.isotonic else _draw_bins
             draw(ax, curve, f"{name}: {curve.ratio:.3g}", color, marker, low)
-            _count(counts_ax, curve, edges, color)
+            p = np.clip(curve.probability, edges[0], edges[-1])
+            counts = np.histogram(p, edges, weights=curve.weight)[0]
+            counts_ax.stairs(counts, edges, color=color, lw=1.2)
         ax.plot([low, high], [low, high], color=GRAY, lw=1, ls="--", label="predicted = observed")
         if any(curve.isotonic for curve in self.curves.values()):
             ax.plot([], [], color=GRAY, alpha=BAND, lw=8, label="band if predictions are right")
-        if self.scale == "log":
-            _name_zeros(ax, list(self.curves.values()))
+        every = [curve.bins for curve in self.curves.values()]
+        if self.scale == "log" and any((bins.frequency == 0).any() for bins in every):
+            ax.plot([], [], "v", color=GRAY, mfc="none", ms=6, label="no label 1 observed")
+        if self.scale == "log" and any((bins.probability == 0).any() for bins in every):
+            ax.plot([], [], "<", color=GRAY, mfc="none", ms=6, label="predicted 0")
         ax.set(xscale=self.scale, yscale=self.scale)
         room = (low, 1.15 * high) if self.scale == "log" else (-0.02 * high, 1.02 * high)
-        ax.set(xlim=room, ylim=room)
-        ax.set_ylabel("observed frequency of label 1")
+        ax.set(xlim=room, ylim=room, ylabel="observed frequency of label 1")
         ax.tick_params(labelbottom=False)
         add_legend(ax, title="mean prediction / mean outcome")
         weighted = any(curve.weight is not None for curve in self.curves.values())
@@ -271,7 +259,8 @@ def _curve(
         )
     limits = _band if strategy == "isotonic" else _interval
     w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
-    low, high = limits(found, w1, w0, level)
+    shift = math.log(w1 / w0)
+    low, high = (correct_probability(p, shift=shift) for p in limits(found, w1, w0, level))
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -306,34 +295,32 @@ def _fit(
 
 
 def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Limits of the isotonic fit if the predictions are right, a row of label i weighing w_i.
+    """Limits of the isotonic fit of rows that all weigh 1, if the predictions are right.
 
-    The fit of rows that all weigh 1, moved by log w1/w0 in log-odds, is that of the weights.
+    Moved by log w1/w0 in log-odds, it is that of rows of label i that weigh w_i.
     """
     from sklearn.isotonic import isotonic_regression
 
-    shift = math.log(w1 / w0)
     counts = bins.weight * (bins.frequency / w1 + (1 - bins.frequency) / w0)
     trials = np.maximum(np.rint(counts), 1).astype(np.int64)
-    p = correct_probability(bins.probability, shift=-shift)
+    p = correct_probability(bins.probability, shift=math.log(w0 / w1))
     drawn = np.random.default_rng(0).binomial(trials, p, (SIMULATED, len(p))) / trials
     apart = 2.0 * np.arange(SIMULATED)[:, None]  # which keeps the samples apart in a single fit
     fits = isotonic_regression((drawn + apart).ravel(), sample_weight=np.tile(counts, SIMULATED))
     fits = np.clip(fits.reshape(drawn.shape) - apart, 0, 1)
     low, high = np.quantile(fits, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
+    return low, high
 
 
 def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Jeffreys' limits, where a row of label i weighs w_i."""
+    """Jeffreys' limits of the frequency among rows that all weigh 1."""
     from scipy.stats import beta
 
     n1, n0 = bins.weight * bins.frequency / w1, bins.weight * (1 - bins.frequency) / w0
     tail = (1 - level) / 2
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
     high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)
-    shift = math.log(w1 / w0)
-    return correct_probability(low, shift=shift), correct_probability(high, shift=shift)
+    return low, high
 
 
 def _split(ax: Axes) -> Axes:
@@ -394,16 +381,3 @@ def _draw_fit(ax: Axes, curve: ReliabilityCurve, name: str, color: str, _: str, 
 def _mark(ax: Axes, x: Array, y: Array, marker: str, color: str) -> None:
     if len(x):
         ax.plot(x, y, marker, color=color, mfc="none", ms=6, clip_on=False)
-
-
-def _name_zeros(ax: Axes, curves: list[ReliabilityCurve]) -> None:
-    """A line of the legend for the open triangles, if there are any."""
-    if any((curve.bins.frequency == 0).any() for curve in curves):
-        ax.plot([], [], "v", color=GRAY, mfc="none", ms=6, label="no label 1 observed")
-    if any((curve.bins.probability == 0).any() for curve in curves):
-        ax.plot([], [], "<", color=GRAY, mfc="none", ms=6, label="predicted 0")
-
-
-def _count(ax: Axes, curve: ReliabilityCurve, edges: Array, color: str) -> None:
-    p = np.clip(curve.probability, edges[0], edges[-1])
-    ax.stairs(np.histogram(p, edges, weights=curve.weight)[0], edges, color=color, lw=1.2)

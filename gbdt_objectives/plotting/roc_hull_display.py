@@ -40,8 +40,6 @@ class ROCHullDisplay(Display):
 
     Attributes
     ----------
-    hull, fpr, tpr, kind
-        The parameters.
     ax_, figure_ : matplotlib Axes, Figure
         The axes drawn on, and their figure, after ``plot``.
 
@@ -60,9 +58,7 @@ class ROCHullDisplay(Display):
     def __init__(
         self, *, hull: ROCConvexHull, fpr: Array, tpr: Array, kind: Kind = "curve"
     ) -> None:
-        self.hull = hull
-        self.fpr = fpr
-        self.tpr = tpr
+        self.hull, self.fpr, self.tpr = hull, fpr, tpr
         self.kind = _checks.choice("kind", kind, ("curve", "map"))
 
     @classmethod
@@ -79,12 +75,8 @@ class ROCHullDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Labels 0 and 1, both occurring.
-        score : array-like of shape (n,)
-            Finite scores on any scale, higher for label 1.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+        y_true, score, sample_weight : array-like of shape (n,)
+            As in :func:`roc_convex_hull`.
         kind : {"curve", "map"}
             What to draw.
         ax : matplotlib Axes, optional
@@ -106,26 +98,16 @@ class ROCHullDisplay(Display):
         return cls(hull=hull, fpr=fpr[shown], tpr=tpr[shown], kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
-        if self.kind == "curve":
-            _curve(ax, self.hull, self.fpr, self.tpr)
-        else:
-            _map(ax, self.hull)
-
-
-def _curve(ax: Axes, hull: ROCConvexHull, fpr: Array, tpr: Array) -> None:
-    ax.plot(fpr, tpr, color=BLUE, lw=2.4, label=f"ROC curve, AUC {hull.auc:.4f}")
-    label = f"convex hull, AUC {hull.hull_auc:.4f}"
-    ax.plot(hull.fpr, hull.tpr, color=ORANGE, lw=1.2, marker="o", ms=4, label=label)
-    ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls="--", label="chance, AUC 0.5")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    ax.set_xlabel("false positive rate")
-    ax.set_ylabel("true positive rate")
-    ax.legend(loc="lower right", frameon=False)
-
-
-def _map(ax: Axes, hull: ROCConvexHull) -> None:
-    score = np.column_stack([hull.low, hull.high]).ravel()
-    p = hull.probability().repeat(2)
-    ax.plot(score, p, color=ORANGE, lw=1.6, marker="o", ms=3.5)
-    ax.set_xlabel("score")
-    ax.set_ylabel("calibrated probability of label 1")
+        hull = self.hull
+        if self.kind == "map":
+            score = np.column_stack([hull.low, hull.high]).ravel()
+            ax.plot(score, hull.probability().repeat(2), color=ORANGE, lw=1.6, marker="o", ms=3.5)
+            ax.set(xlabel="score", ylabel="calibrated probability of label 1")
+            return
+        ax.plot(self.fpr, self.tpr, color=BLUE, lw=2.4, label=f"ROC curve, AUC {hull.auc:.4f}")
+        label = f"convex hull, AUC {hull.hull_auc:.4f}"
+        ax.plot(hull.fpr, hull.tpr, color=ORANGE, lw=1.2, marker="o", ms=4, label=label)
+        ax.plot([0, 1], [0, 1], color=GRAY, lw=1, ls="--", label="chance, AUC 0.5")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        ax.set(xlabel="false positive rate", ylabel="true positive rate")
+        ax.legend(loc="lower right", frameon=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,22 +13,18 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives._values import carried_labels
-from gbdt_objectives.plotting.axes import (
-    BLUE,
-    GRAY,
-    ORANGE,
-    POINTS,
-    Display,
-    add_legend,
-    named,
-    short_names,
-    some,
-)
+from gbdt_objectives.plotting import axes
+from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
 from gbdt_objectives.thresholds import optimize_thresholds
-from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
 from gbdt_objectives.thresholds.labelled import Thresholds, with_labels
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, moments, qwk_ratio
-from gbdt_objectives.thresholds.rows import ScoredRows, read_scored_rows
+from gbdt_objectives.thresholds.rows import (
+    LabelCurve,
+    ScoredRows,
+    cut_to_threshold,
+    read_scored_rows,
+    threshold_to_cut,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,10 +50,8 @@ class ThresholdDisplay(Display):
 
     Parameters
     ----------
-    rows : ScoredRows
-        The checked rows, as :meth:`from_predictions` makes them.
-    thresholds : Thresholds of shape (K-1,)
-        Sorted thresholds.
+    rows, thresholds : ScoredRows, Thresholds of shape (K-1,)
+        The checked rows, as :meth:`from_predictions` makes them, and sorted thresholds.
     kind : {"histogram", "profile", "hull"}
         What to draw.
 
@@ -72,8 +67,7 @@ class ThresholdDisplay(Display):
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from gbdt_objectives.plotting import ThresholdDisplay
-    >>> y = [0, 0, 1, 1, 2, 2]
-    >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> ThresholdDisplay.from_predictions(y, score, method="exact").thresholds.round(3)
     Thresholds([0.5, 0.65], labels=[0, 1, 2])
     """
@@ -83,7 +77,7 @@ class ThresholdDisplay(Display):
     ) -> None:
         self.rows = rows
         self.thresholds = thresholds
-        self.kind = _checks.choice("kind", kind, ("histogram", "profile", "hull"))
+        self.kind = _checks.choice("kind", kind, tuple(KINDS))
 
     @property
     def labels(self) -> Array:
@@ -108,19 +102,14 @@ class ThresholdDisplay(Display):
 
         Parameters
         ----------
-        y_true : array-like of shape (n,)
-            Classes.
-        score : array-like of shape (n,)
-            Finite scores, higher for higher classes.
+        y_true, score, sample_weight : array-like of shape (n,)
+            As in :func:`optimize_thresholds`.
         thresholds : array-like of shape (K-1,), optional
             Sorted thresholds. None: those of ``optimize_thresholds`` on these very rows.
         method : {"plugin", "exact", "nelder-mead"}
             Algorithm that places the thresholds if none are given.
         labels : array-like of shape (K,), optional
-            All classes in ascending order. None: those that ``thresholds`` carry, else
-            the integers from min to max of ``y_true``.
-        sample_weight : array-like of shape (n,), optional
-            Weights >= 0.
+            All classes in ascending order. None: those that ``thresholds`` carry, else as there.
         kind : {"histogram", "profile", "hull"}
             What to draw.
         ax : matplotlib Axes, optional
@@ -134,7 +123,7 @@ class ThresholdDisplay(Display):
         ImportError
             If matplotlib is missing.
         """
-        _checks.choice("kind", kind, ("histogram", "profile", "hull"))
+        _checks.choice("kind", kind, tuple(KINDS))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
         carried = carried_labels(thresholds) if labels is None else labels
         rows = read_scored_rows(y_true, score, carried, sample_weight)
@@ -147,8 +136,7 @@ class ThresholdDisplay(Display):
         return cls(rows=rows, thresholds=found, kind=kind).plot(ax=ax)
 
     def _draw(self, ax: Axes) -> None:
-        draw = {"histogram": _histogram, "profile": _profile, "hull": _hull}[self.kind]
-        draw(ax, self.rows, self.thresholds.values)
+        KINDS[self.kind](ax, self.rows, self.thresholds.values)
 
 
 def _colors(count: int) -> Array:
@@ -175,17 +163,14 @@ def _histogram(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     )[2]
     finite = thresholds[np.isfinite(thresholds)]
     edged = [patheffects.withStroke(linewidth=4, foreground="white")]
-    lines = [
-        ax.axvline(threshold, color="black", lw=1.4, path_effects=edged) for threshold in finite
-    ]
+    lines = [ax.axvline(cut, color="black", lw=1.4, path_effects=edged) for cut in finite]
     ax.set_xlim(min([edges[0], *finite]), max([edges[-1], *finite]))
     _name_intervals(ax, rows.labels, thresholds)
-    ax.set_xlabel("score")
-    ax.set_ylabel("rows" if rows.weight is None else "weight")
-    shown, names = named(K)[::-1], short_names(rows.labels, 16)  # as they are stacked
+    ax.set(xlabel="score", ylabel="rows" if rows.weight is None else "weight")
+    shown, names = axes.named(K)[::-1], axes.short_names(rows.labels, 16)  # as they are stacked
     handles = [*(bars[k] for k in shown), *lines[:1]]
     names = [*(names[k] for k in shown), *["threshold"][: len(lines)]]
-    add_legend(ax, handles, names, title="label")
+    axes.add_legend(ax, handles, names, title="label")
 
 
 def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
@@ -193,19 +178,13 @@ def _name_intervals(ax: Axes, labels: Array, thresholds: Array) -> None:
     low, high = ax.get_xlim()
     letter = 0.1 / (ax.bbox.width / ax.figure.dpi) * (high - low)  # of a tenth of an inch
     borders = np.clip([-np.inf, *thresholds, np.inf], low, high)
-    for name, left, right in zip(short_names(labels, 16), borders[:-1], borders[1:], strict=True):
+    names, above = axes.short_names(labels, 16), ax.get_xaxis_transform()
+    for name, (left, right) in zip(names, pairwise(borders), strict=True):
         if right - left > letter * (len(name) + 0.5):
-            ax.text(
-                (left + right) / 2,
-                1.01,
-                name,
-                transform=ax.get_xaxis_transform(),
-                ha="center",
-                va="bottom",
-            )
-    ax.text(
-        -0.01, 1.01, "predicted:", transform=ax.transAxes, ha="right", va="bottom", color="0.35"
-    )
+            middle = (left + right) / 2
+            ax.text(middle, 1.01, name, transform=above, ha="center", va="bottom")
+    beside = ax.transAxes
+    ax.text(-0.01, 1.01, "predicted:", transform=beside, ha="right", va="bottom", color="0.35")
 
 
 def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
@@ -221,28 +200,25 @@ def _profile(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         if np.isfinite(threshold):
             ax.axvline(threshold, color=color, lw=1, ls="--")
             ax.plot(threshold, kappa, "o", color=color, mec="black", ms=7)
-    ax.set_xlabel("one threshold, in score units")
-    ax.set_ylabel("quadratic weighted kappa")
+    ax.set(xlabel="one threshold, in score units", ylabel="quadratic weighted kappa")
     ax.set_title(f"kappa {kappa:.4f} at the thresholds", fontsize="medium")
-    add_legend(ax, handles=[profiles[k] for k in named(len(cuts))], title="threshold between")
+    shown = [profiles[k] for k in axes.named(len(cuts))]
+    axes.add_legend(ax, handles=shown, title="threshold between")
 
 
 def _along(curve: LabelCurve, cuts: Array, k: int) -> tuple[Array, Array]:
     """Places of threshold k between its neighbours, and kappa at each."""
     first = int(cuts[k - 1]) if k else 1
     last = int(cuts[k + 1]) if k + 1 < len(cuts) else len(curve.low) - 1
-    tried = some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
+    tried = axes.some(max(first, 1), min(last, len(curve.low) - 1), POINTS // len(cuts), cuts[[k]])
     at = cut_to_threshold(curve.low, curve.high, tried)
-    moved = cuts.copy()
-    values = np.empty(len(tried))
-    for i, cut in enumerate(tried):
-        moved[k] = cut
-        values[i] = 1 - qwk_ratio(curve, moved)
-    return at, values
+    moved = np.tile(cuts, (len(tried), 1))
+    moved[:, k] = tried
+    return at, np.array([1 - qwk_ratio(curve, row) for row in moved])
 
 
 def _borders(labels: Array) -> list[str]:
-    names = short_names(labels, 9)
+    names = axes.short_names(labels, 9)
     return [f"{below} | {above}" for below, above in pairwise(names)]
 
 
@@ -256,7 +232,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     vertices, best = isotonic_ends(curve), exact_cuts(curve)
     cuts = threshold_to_cut(curve.low, thresholds)
     R = qwk_ratio(curve, best)
-    shown = some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
+    shown = axes.some(0, len(N) - 1, POINTS, np.concatenate((vertices, best, cuts)))
     ax.plot(N[shown], D[shown], color=GRAY, lw=1, label="rows sorted by score")
     ax.plot(N[vertices], D[vertices], color=BLUE, lw=1.8, label="lower convex hull")
     names, edged = _borders(rows.labels), patheffects.withStroke(linewidth=3, foreground="white")
@@ -265,7 +241,7 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
         x = np.clip(N[cut] + np.array([-0.09, 0.09]), 0, 1)
         name = "optimal tangents" if k == 0 else None
         ax.plot(x, D[cut] + slope * (x - N[cut]), color=ORANGE, lw=1.8, label=name)
-        if k in named(len(best)):  # above the hull, where the axes have room
+        if k in axes.named(len(best)):  # above the hull, where the axes have room
             side = int(np.searchsorted([1 / 3, 2 / 3], N[cut]))
             ax.annotate(
                 names[k],
@@ -284,4 +260,9 @@ def _hull(ax: Axes, rows: ScoredRows, thresholds: Array) -> None:
     ax.set_ylabel("cumulative label position\nminus mean, per row")
     ax.set_title(f"kappa {1 - qwk_ratio(curve, cuts):.4f}, optimum {1 - R:.4f}", fontsize="medium")
     ax.margins(y=0.1)
-    add_legend(ax, loc="center")  # between the hull and the names at it
+    axes.add_legend(ax, loc="center")  # between the hull and the names at it
+
+
+KINDS: dict[str, Callable[[Axes, ScoredRows, Array], None]] = {
+    "histogram": _histogram, "profile": _profile, "hull": _hull,
+}  # fmt: skip

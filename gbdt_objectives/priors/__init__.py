@@ -23,38 +23,27 @@ from gbdt_objectives.priors.estimate import (
     estimate_prior,
     prior_shift_test,
 )
-from gbdt_objectives.priors.log_odds import LogOddsShift
 from gbdt_objectives.priors.sampling import (
     measured_keep_rates,
     negative_downsample,
     negative_downsample_by_key,
     pilot_keep_rates,
+    prior_weights,
     resample_classes,
 )
 from gbdt_objectives.priors.shift import (
+    LogOddsShift,
     correct_margin,
     correct_probability,
     correct_threshold,
     log_odds_shift,
 )
-from gbdt_objectives.priors.weights import prior_weights
 
 __all__ = [
-    "LogOddsShift",
-    "PriorEstimate",
-    "PriorShiftTest",
-    "correct_margin",
-    "correct_probability",
-    "correct_threshold",
-    "estimate_prior",
-    "log_odds_shift",
-    "measured_keep_rates",
-    "negative_downsample",
-    "negative_downsample_by_key",
-    "pilot_keep_rates",
-    "prior_shift_test",
-    "prior_weights",
-    "resample_classes",
-]
+    "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin", "correct_probability",
+    "correct_threshold", "estimate_prior", "log_odds_shift", "measured_keep_rates",
+    "negative_downsample", "negative_downsample_by_key", "pilot_keep_rates", "prior_shift_test",
+    "prior_weights", "resample_classes",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)

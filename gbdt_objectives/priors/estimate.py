@@ -20,8 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
 
-DAMPED_FROM = 20
-"""The number of iterations after which matching moments takes half steps."""
+DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
 
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
@@ -42,10 +41,8 @@ class PriorEstimate:
         priors that a test does not reject.
     train_prior : float or ndarray of shape (K,)
         The prior it was compared with: as given, or the class frequencies of the held-out rows.
-    n_iter : int
-        Number of iterations.
-    converged : bool
-        Whether the last iteration changed no class by more than ``tol`` of itself.
+    n_iter, converged : int, bool
+        Number of iterations; whether the last changed no class by more than ``tol`` of itself.
     collapsed : bool
         Whether a class went to 0: fewer than 0.01 rows of the whole sample are expected in it.
     """
@@ -65,10 +62,8 @@ class PriorShiftTest:
 
     Parameters
     ----------
-    statistic : float
-        Approximately chi-squared if the prior has not moved.
-    degrees_of_freedom : int
-        K-1.
+    statistic, degrees_of_freedom : float, int
+        Approximately chi-squared if the prior has not moved, with K-1 degrees of freedom.
     p_value : float
         Probability of a statistic at least this large if the prior is that of training.
     estimate : PriorEstimate
@@ -113,15 +108,12 @@ def estimate_prior(
         distribution that it was not trained on, shaped like ``probability``.
     confidence_level : float in (0, 1)
         Confidence level of the interval.
-    tol : float > 0
-        Iterations stop when no class changes by more than this fraction of itself.
-    max_iter : int
-        Maximum number of iterations.
+    tol, max_iter : float > 0, int
+        Iterations stop when no class changes by more than ``tol`` of itself, or are so many.
 
     Returns
     -------
     PriorEstimate
-        ``prior``, ``standard_error``, ``interval``; ``converged``, ``collapsed``.
 
     Warns
     -----
@@ -131,9 +123,8 @@ def estimate_prior(
     Raises
     ------
     ValueError
-        Probabilities outside [0, 1] or for another number of classes than the prior; a
-        prior that does not sum to 1 or contains a 0; neither or both of ``train_prior`` and
-        ``out_of_fold``; fewer than two held-out rows of a class, or equal predictions for all.
+        Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
+        fewer than two held-out rows of a class, or equal predictions for all.
 
     References
     ----------
@@ -147,7 +138,8 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    return _estimate(probability, train_prior, out_of_fold, confidence_level, tol, max_iter)[0]
+    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
+    return _estimate_and_test(*arguments).estimate
 
 
 def prior_shift_test(
@@ -175,22 +167,11 @@ def prior_shift_test(
     Parameters
     ----------
     probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-        The arguments of :func:`estimate_prior`.
+        The arguments of :func:`estimate_prior`, with its warnings and errors.
 
     Returns
     -------
     PriorShiftTest
-        ``statistic``, ``degrees_of_freedom``, ``p_value`` and the ``estimate``.
-
-    Warns
-    -----
-    UserWarning
-        A class collapsed, or the iterations did not converge.
-
-    Raises
-    ------
-    ValueError
-        An argument that :func:`estimate_prior` refuses.
 
     References
     ----------
@@ -203,18 +184,8 @@ def prior_shift_test(
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)
     """
-    from scipy.stats import chi2
-
-    estimate, statistic = _estimate(
-        probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-    )
-    degrees = max(np.size(estimate.prior), 2) - 1
-    return PriorShiftTest(
-        statistic=statistic,
-        degrees_of_freedom=degrees,
-        p_value=float(chi2.sf(statistic, degrees)),
-        estimate=estimate,
-    )
+    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
+    return _estimate_and_test(*arguments)
 
 
 Moment = Callable[[Array], tuple[Array, Array]]
@@ -232,16 +203,16 @@ class Found(NamedTuple):
     moment: Moment
 
 
-def _estimate(
+def _estimate_and_test(
     probability: ArrayLike,
     train_prior: ArrayLike | None,
     out_of_fold: tuple[ArrayLike, ArrayLike] | None,
     confidence_level: float,
     tol: float,
     max_iter: int,
-) -> tuple[PriorEstimate, float]:
-    """The estimate and the test's statistic; warnings point at the public function's caller."""
-    from scipy.special import ndtri
+) -> PriorShiftTest:
+    """The estimate and the test; warnings point at the public function's caller."""
+    from scipy.special import chdtrc, ndtri
 
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
@@ -289,7 +260,11 @@ def _estimate(
         converged=found.converged,
         collapsed=collapsed,
     )
-    return estimate, found.statistic
+    degrees = len(pi) - 1
+    p_value = float(chdtrc(degrees, found.statistic))
+    return PriorShiftTest(
+        statistic=found.statistic, degrees_of_freedom=degrees, p_value=p_value, estimate=estimate
+    )
 
 
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:

@@ -1,4 +1,4 @@
-"""Row positions that are sampled by label, and the rates that result."""
+"""Rows sampled by label, the rates that result, and weights that stand for another prior."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,10 +16,9 @@ from gbdt_objectives._checks import Array, RandomState, is_dask, shown
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.keys import uniform_of_key
-from gbdt_objectives.priors.shift import read_sampling_rate
+from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
 
-BLOCK = 131_072
-"""Rows handled at a time: their random numbers, 1 MB, stay in the cache."""
+BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 
 
 @_names.arguments(
@@ -76,11 +75,8 @@ def negative_downsample(
             f"y is a Dask {type(y).__name__}, whose rows have no positions: write "
             "mask = negative_downsample_by_key(y, key, negative_keep_rate), then frame[mask]"
         )
-    read = _checks.keep_rates if np.ndim(negative_keep_rate) else _checks.keep_rate
-    kept = read("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
-    if isinstance(kept, np.ndarray):
-        _checks.same_length("negative_keep_rate", kept, "the labels", len(labels))
+    kept = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     hint = "encode the rare event as 1 and everything else as 0"
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
@@ -99,24 +95,21 @@ def negative_downsample_by_key(
 
         kept where y = 1 or hash(key, random_state) < negative_keep_rate,   hash in [0, 1)
 
-    The fate of a row depends on its key alone: numpy, pandas and Dask keep the same rows on every
-    machine, and a row that comes again later is kept again. Negatives that share a key, such as a
-    user's id, are kept or dropped together. Lower rates keep a subset of what higher ones keep. The
-    hash, SplitMix64 over the integer or over BLAKE2b of the string, is part of the interface
-    and will not change.
+    The fate of a row depends on its key alone, on every machine and every time. Negatives that
+    share a key, such as a user's id, are kept or dropped together. Lower rates keep a subset of
+    what higher ones keep. The hash, SplitMix64 over the integer or over BLAKE2b of the string, is
+    part of the interface and will not change.
 
     For Dask Series or Arrays the result is a column of booleans like ``y``, computed lazily, for
     ``frame[kept]``; :func:`measured_keep_rates` then sees whether both labels occur and are kept.
 
     Parameters
     ----------
-    y : array-like of shape (n,)
-        Labels 0 and 1, both occurring.
+    y, negative_keep_rate
+        The labels and rates, as in :func:`negative_downsample`.
     key : array-like of shape (n,)
         Integers, strings or bytes, none missing. Integers of any type are hashed by their
         value; the string "5" is another key than the integer 5.
-    negative_keep_rate : float in (0, 1], or array-like of shape (n,)
-        Probability of keeping a negative, one for all or one for each row.
     random_state : int >= 0
         Part of the hash, so no generator. Another number gives another, independent sample.
 
@@ -149,12 +142,10 @@ def negative_downsample_by_key(
     True
     """
     seed = _checks.whole_number("random_state", random_state, 0)
-    columns, rate = {"y": y, "key": key}, None
     if np.ndim(negative_keep_rate) == 0:
-        rate = _checks.keep_rate("negative_keep_rate", negative_keep_rate)
-    else:
-        columns["negative_keep_rate"] = negative_keep_rate
-    kept: Any = map_parts(partial(kept_by_key, seed, rate), columns, bool)
+        _checks.keep_rate("negative_keep_rate", negative_keep_rate)
+    columns = {"y": y, "key": key, "negative_keep_rate": negative_keep_rate}
+    kept: Any = map_parts(partial(kept_by_key, seed), columns, bool)
     if is_dask(kept):
         return kept  # type: ignore[no-any-return]
     labels = check_zero_one_labels(y)
@@ -167,21 +158,13 @@ def negative_downsample_by_key(
 
 
 def kept_by_key(
-    seed: int,
-    rate: float | None,
-    y: ArrayLike,
-    key: ArrayLike,
-    negative_keep_rate: Any = None,
+    seed: int, y: ArrayLike, key: ArrayLike, negative_keep_rate: ArrayLike
 ) -> NDArray[np.bool_]:
     """Which rows of a part are kept; a part may be without one of the labels."""
-    rates: Any = rate
-    if rate is None:
-        rates = _checks.keep_rates("negative_keep_rate", negative_keep_rate)
     labels = check_zero_one_labels(y)
     uniform = uniform_of_key(key, seed)
     _checks.same_length("key", uniform, "the labels", len(labels))
-    if rate is None:
-        _checks.same_length("negative_keep_rate", rates, "the labels", len(labels))
+    rates = _checks.one_rate_or_many("negative_keep_rate", negative_keep_rate, len(labels))
     _checks.binary_labels("y", labels)
     kept: NDArray[np.bool_] = (labels == 1) | (uniform < rates)
     return kept
@@ -220,8 +203,7 @@ def pilot_keep_rates(
     negative_keep_rate : float in (0, 1]
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
-        The lowest rate; None for a tenth of ``negative_keep_rate``. It limits the weight, 1/rate,
-        of rows that the pilot wrongly thinks impossible.
+        The lowest rate, which limits weights, 1/rate. None: a tenth of ``negative_keep_rate``.
 
     Returns
     -------
@@ -232,8 +214,7 @@ def pilot_keep_rates(
     Raises
     ------
     ValueError
-        A floor above the mean rate, probabilities of 0 that leave too few rows to reach it, or
-        arguments outside their ranges.
+        A floor above the mean rate, too few rows to reach it, arguments outside their ranges.
 
     References
     ----------
@@ -318,8 +299,7 @@ def resample_classes(
     Raises
     ------
     ValueError
-        A rate that is not above 0, a label without a rate, a rate without a row, or a label
-        without a row in the sample.
+        A rate not above 0, a label without a rate or a row in the sample, a rate without a row.
 
     Examples
     --------
@@ -471,3 +451,95 @@ def count_part(name: str, finite: bool, **column: ArrayLike) -> Counter[Any]:
         _checks.finite(name, labels)
     found, counts = np.unique(labels, return_counts=True)
     return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+
+
+def prior_weights(
+    y: ArrayLike,
+    target_prior: float | Mapping[Any, float],
+    *,
+    normalize: Literal["mean", "positive"] = "mean",
+) -> Array:
+    """Row weights that make the labels as frequent as where the model will be used.
+
+    With s_k the fraction of label k in ``y`` and tau_k its probability there::
+
+        w_k = tau_k / s_k                     "mean": the weights average to 1
+        w_k = (tau_k / s_k) / (tau_1 / s_1)   "positive": label 1 weighs 1
+
+    If negatives were kept at the rate r, a negative weighs 1/r times a positive.
+    The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
+
+    Boosters compare sums of weighted hessians with fixed numbers (``min_child_weight``, ``lambda``,
+    ``min_sum_hessian_in_leaf``). For rare events "mean" makes hessians small and so regularises far
+    more: lower these parameters with it, by tau/s. "positive" hardly changes their strength.
+    ``docs/theory/log_odds.md`` has the figures.
+
+    A Dask Series or Array is taken too: its weights are one like it, computed lazily.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels of the training data; 0 and 1 with a float ``target_prior`` or
+        ``normalize="positive"``, otherwise of any type.
+    target_prior : float, or mapping of label to probability
+        tau: the probability of label 1, or of every label, where the model is used.
+    normalize : {"mean", "positive"}
+        What is 1: the mean weight, or the weight of label 1.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        float64, all above 0.
+
+    Raises
+    ------
+    ValueError
+        Probabilities that do not sum to 1; 0 for a label that occurs, or above 0 for one
+        that does not; a label without a probability.
+
+    References
+    ----------
+    King & Zeng (2001), Political Analysis 9(2), section 4.2.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.priors import prior_weights
+    >>> prior_weights([0, 0, 1, 1], 0.1)
+    array([1.8, 1.8, 0.2, 0.2])
+    >>> prior_weights([0, 0, 1, 1], 0.1, normalize="positive")
+    array([9., 9., 1., 1.])
+    """
+    _checks.choice("normalize", normalize, ("mean", "positive"))
+    counts = count_labels("y", y)
+    order, n = list(counts), np.array([*counts.values()])
+    if not isinstance(target_prior, Mapping):
+        check_zero_one("with a float target_prior", order)
+        tau = read_prior("target_prior", _checks.number("target_prior", target_prior))
+    else:
+        tau = _checks.prior_of_labels("target_prior", target_prior, order, n > 0, "y")
+    if not tau.all():
+        raise ValueError(
+            "target_prior must be above 0 for labels that occur in y, found 0 for "
+            f"{shown(order[int(tau.argmin())])}: drop these rows instead of giving them a weight "
+            "of 0"
+        )
+    w = tau / (n / n.sum())
+    if normalize == "positive":
+        check_zero_one("with normalize='positive'", order)
+        w /= w[1]
+    of_label = dict(zip(order, w.tolist(), strict=True))
+    weights: Array = map_parts(partial(weights_of_rows, of_label), {"y": y}, np.float64)
+    return weights
+
+
+def weights_of_rows(of_label: Mapping[Any, float], y: ArrayLike) -> Array:
+    labels = np.asarray(y)
+    return np.fromiter(map(of_label.__getitem__, labels.tolist()), np.float64, len(labels))
+
+
+def check_zero_one(when: str, labels: list[Any]) -> None:
+    """Raise unless the labels are 0 and 1, both."""
+    if labels != [0, 1]:
+        raise ValueError(
+            f"y must hold the labels 0 and 1 {when}, both of them, found {shown(labels)}"
+        )

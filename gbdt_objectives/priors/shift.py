@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,19 +14,103 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._values import plain
-from gbdt_objectives.priors.log_odds import LogOddsShift, refuse_positions, shift_by_name
+from gbdt_objectives._values import ArrayValue, plain
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 DESCRIPTION = (
     "negative_keep_rate", "positive_keep_rate", "class_keep_rates", "train_prior", "target_prior",
 )  # fmt: skip
 """The arguments that describe a shift."""
 
-LARGEST_SHIFT = 700.0
-"""The exp of it is still a float64."""
+LARGEST_SHIFT = 700.0  # the exp of it is still a float64
 
 LARGEST_FLOAT32_SHIFT = 80.0
 """The exp of it is still a float32; beyond, the arithmetic is in float64."""
+
+
+NAMES = "a sampling rate is negative_keep_rate=..., those of several classes class_keep_rates=..."
+"""How to give rates to what does not accept them by position."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LogOddsShift(ArrayValue):
+    """A shift in log-odds, as :func:`log_odds_shift` returns it.
+
+    numpy reads it as an array, and ``float(shift)`` is the number. What is computed from it is a
+    plain number or array, which the corrections take by name: ``shift=-shift``.
+
+    Parameters
+    ----------
+    values : float or array-like of shape (K,)
+        What is added to the margin of label 1, or of each class.
+    standard_error : float, optional
+        Standard error for independent rows, if the shift was inferred from rows.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import log_odds_shift
+    >>> shift = log_odds_shift(negative_keep_rate=0.1)
+    >>> f"{shift:.3f}", round(float(-shift), 3)
+    ('-2.303', 2.303)
+    """
+
+    values: Any
+    standard_error: float | None = None
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.values) == 0:
+            self._freeze(_checks.number("values", plain(self.values)))
+            return
+        shifts = _checks.vector("values", self.values)
+        if len(shifts) < 2:
+            raise ValueError(
+                f"values must be a number or one of each class, found {shown(self.values)}: the "
+                "shift of two classes is the number of label 1"
+            )
+        self._freeze(shifts)
+
+    def __float__(self) -> float:
+        return float(self.values)
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.tolist(), spec)
+
+    def __repr__(self) -> str:
+        return f"LogOddsShift({self.tolist()})"
+
+
+def refuse_positions(shift: Callable[P, R]) -> Callable[P, R]:
+    """Refuse arguments by position, and say by which names to give them."""
+
+    @wraps(shift)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if args:
+            raise TypeError(
+                f"log_odds_shift needs its arguments by name, found {shown(args[0])}: {NAMES}"
+            )
+        return shift(*args, **kwargs)
+
+    return checked
+
+
+def shift_by_name(correct: Callable[P, R]) -> Callable[P, R]:
+    """Refuse a second positional argument that is not known to be a shift."""
+
+    @wraps(correct)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        if len(args) > 1 and args[1] is not None and not isinstance(args[1], LogOddsShift):
+            raise TypeError(
+                "shift must be what log_odds_shift returned, or be given by name, found "
+                f"{shown(args[1])}: {NAMES}, any other shift in log-odds is shift=..."
+            )
+        return correct(*args, **kwargs)
+
+    return checked
 
 
 @refuse_positions
@@ -157,10 +243,8 @@ def correct_probability(
         d in log-odds, from :func:`log_odds_shift`; a float for (n,) or (n, 2), whose second column
         is label 1. At most 700 apart. Other numbers by name only, ``shift=-2.3``: by
         position they could be rates.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -202,7 +286,13 @@ def correct_probability(
     dtype = p.dtype
     if span > LARGEST_FLOAT32_SHIFT:
         p = p.astype(np.float64)
-    q = correct_rows(p, d) if p.ndim == 2 else correct_positives(p.reshape(-1), d[1] - d[0])
+    if p.ndim == 2:
+        _checks.in_unit_interval("probability", p)
+        _checks.rows_sum_to_one("probability", p)
+        q = p * np.exp(d - d.max()).astype(p.dtype)
+        q /= np.einsum("ij->i", q)[:, np.newaxis]
+    else:
+        q = correct_positives(p.reshape(-1), d[1] - d[0])
     corrected: Array = q.reshape(p.shape).astype(dtype, copy=False)[()]
     return corrected
 
@@ -220,16 +310,6 @@ def correct_positives(p: Array, d: float) -> Array:
             out *= odds_ratio
         out += 1
         np.reciprocal(out, out=out)
-    return q
-
-
-def correct_rows(p: Array, d: Array) -> Array:
-    """Return p_k exp(d_k) / sum_j p_j exp(d_j), (n, K)."""
-    _checks.in_unit_interval("probability", p)
-    _checks.rows_sum_to_one("probability", p)
-    factor = np.exp(d - d.max()).astype(p.dtype)
-    q: Array = p * factor
-    q /= np.einsum("ij->i", q)[:, np.newaxis]
     return q
 
 
@@ -258,10 +338,8 @@ def correct_margin(
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
     shift : float or array-like of shape (K,), optional
         d in log-odds, any finite number, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -318,10 +396,8 @@ def correct_threshold(
         t in [0, 1], for probabilities in the population.
     shift : float, optional
         d in log-odds, for two classes, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates : optional
-        Sampling rates, fractions of rows kept, instead of ``shift``: as in :func:`log_odds_shift`.
-    train_prior, target_prior : optional
-        Class probabilities in (0, 1), instead of ``shift``: as in :func:`log_odds_shift`.
+    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
+        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
 
     Returns
     -------
@@ -390,7 +466,6 @@ def read_sampling_rate(name: str, value: object) -> float:
 
 
 def rate_or_one(name: str, value: object) -> float:
-    """The sampling rate of one class, 1 if it is not given."""
     if isinstance(value, Mapping):
         raise TypeError(f"{name} must be a number, found {shown(value)}: write class_keep_rates=")
     return 1.0 if value is None else read_sampling_rate(name, value)

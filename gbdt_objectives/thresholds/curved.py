@@ -1,14 +1,15 @@
 """The plug-in rule on a curve: for scores that are no straight line in E[y].
 
 Symbols: y class positions, s score, m(s) an estimate of E[y|s] that rises with s and stays within
-0..K-1; P pools of about equal weight with weights C of each class; q the normal score of a pool,
-the normal quantile of its mid-rank. A weight of w is w rows.
+0..K-1; P pools of about equal weight, C that of each class; q the normal score of a
+pool, the normal quantile of its mid-rank. A weight of w is w rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,15 +17,8 @@ from numpy.typing import ArrayLike
 from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
 from gbdt_objectives._splines import bases, mean_scores, normal_scores, number_pools
-from gbdt_objectives.thresholds.curve import LabelCurve
-from gbdt_objectives.thresholds.qwk import (
-    fit_bounded_line,
-    fit_lines,
-    iterate_thresholds,
-    moments,
-    plugin_thresholds,
-)
-from gbdt_objectives.thresholds.rows import ScoredRows
+from gbdt_objectives.thresholds import qwk
+from gbdt_objectives.thresholds.rows import LabelCurve, ScoredRows
 
 ROWS = 20
 """Below, no curve is tried."""
@@ -41,48 +35,32 @@ class Fit:
     coefficients: int
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """m as a polygon through the pools' mean scores."""
-
-    s: Array
-    m: Array
-
-    def score(self, m: ArrayLike) -> Array:
-        """Where the curve takes the value m; -inf or +inf where it never does."""
-        t = np.asarray(m, np.float64)
-        above = np.searchsorted(self.m, t, side="left")
-        found = np.where(above == 0, -np.inf, np.inf)
-        inside = (above > 0) & (above < len(self.m))
-        i = above[inside]
-        share = (t[inside] - self.m[i - 1]) / (self.m[i] - self.m[i - 1])
-        found[inside] = self.s[i - 1] + share * (self.s[i] - self.s[i - 1])
-        return found
+def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
+    """Where the polygon m through the pools' mean scores s takes the value; -inf or +inf where it
+    never does."""
+    t = np.asarray(value, np.float64)
+    found = np.interp(-t, -m[::-1], s[::-1], left=np.inf)  # downwards: the first of equal ones
+    return np.where(t > m[0], found, -np.inf)
 
 
 def curved_thresholds(rows: ScoredRows) -> Array:
     """Plug-in thresholds on the line, unless a curve predicts classes better."""
     label_curve = rows.label_curve
-    if not curve_rises(label_curve) or label_curve.N[-1] < ROWS:
-        return plugin_thresholds(label_curve)
+    spread = float(label_curve.score[-1]) - float(label_curve.score[0])
+    can_be_fitted = 0 < spread < np.inf and qwk.rising_lines(label_curve)
+    if label_curve.N[-1] < ROWS or not can_be_fitted:
+        return qwk.plugin_thresholds(label_curve)
     s, C = pool_rows(rows)
     fits = [fit_line(s, C), *fit_splines(C)]
     chosen = choose_fit(fits, C)
     if chosen == 0:
-        return plugin_thresholds(label_curve)
+        return qwk.plugin_thresholds(label_curve)
     m, W = fits[chosen].m, C.sum(axis=1)
     mean = W @ m / W.sum()
-    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / moments(label_curve)[1])
-    return iterate_thresholds(label_curve, Curve(s, m), float(np.clip(R, 0.0, 1.0)))
-
-
-def curve_rises(curve: LabelCurve) -> bool:
-    """Whether plug-in thresholds can be fitted."""
-    spread = float(curve.score[-1]) - float(curve.score[0])
-    if not 0 < spread < np.inf:
-        return False
-    line, *others = fit_lines(curve)
-    return line.beta > 0 and any(start.rises for start in (line, *others))
+    R = 1 - np.sqrt(W @ (m - mean) ** 2 / W.sum() / qwk.moments(label_curve)[1])
+    return qwk.iterate_thresholds(
+        label_curve, partial(score_where, s, m), float(np.clip(R, 0.0, 1.0))
+    )
 
 
 def pool_rows(rows: ScoredRows) -> tuple[Array, Array]:
@@ -102,10 +80,10 @@ def fit_line(s: Array, C: Array) -> Fit:
     """The line of the plug-in rule, the mean if it does not rise."""
     W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
     curve = LabelCurve(s, s, s, from_zero(W), from_zero(S), C.sum(axis=0))
-    starts = [line for line in fit_lines(curve) if line.rises] if len(s) > 1 else []
+    starts = qwk.rising_lines(curve) if len(s) > 1 else []
     if not starts:
         return Fit(np.full(len(s), S.sum() / W.sum()), 1)
-    line = fit_bounded_line(curve, starts)
+    line = qwk.fit_bounded_line(curve, starts)
     return Fit(line.position(s).clip(0, C.shape[1] - 1), 2)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, check_order, shown
 from gbdt_objectives.metrics import ClassMetric, RatioMetric
-from gbdt_objectives.thresholds.dynamic_program import best_single_class, cost_ratio
+from gbdt_objectives.thresholds.dynamic_program import least_ratio
 from gbdt_objectives.thresholds.methods import MetricArgument, resolve_labels, resolve_metric
 
 
@@ -105,18 +105,15 @@ def decide(
 
 def best_classes(P: Array, w: Array | None, metric: RatioMetric) -> Array:
     """Positions (n,) of least F/G, whose weights of [true, predicted] are expected ones."""
-    total: Array = P.sum(axis=0) if w is None else w @ P
-    F, G = metric.ratio_costs(total)
-    if np.ptp(G) == 0:
-        cheapest: Array = (P @ F).argmin(axis=1)
-        return cheapest
-    k, R = best_single_class(total, F, G)
-    best = np.full(len(P), k)
-    while True:
-        c = (P @ (F - R * G)).argmin(axis=1)
-        chosen = np.eye(len(F))[c]  # (n, K): [true, predicted] weights in one product
-        counts = P.T @ (chosen if w is None else chosen * w[:, None])
-        lower = cost_ratio(counts, F, G)
-        if not lower < R:
-            return best
-        best, R = c, lower
+
+    def counts(c: Array) -> Array:
+        chosen = np.eye(P.shape[1])[c]  # (n, K): [true, predicted] weights in one product
+        return P.T @ (chosen if w is None else chosen * w[:, None])
+
+    return least_ratio(
+        P.sum(axis=0) if w is None else w @ P,
+        metric,
+        solve=lambda costs: (P @ costs).argmin(axis=1),
+        counts=counts,
+        single=lambda k: np.full(len(P), k),
+    )

@@ -1,6 +1,9 @@
-"""Exact cuts for any ratio-of-sums metric: a dynamic program inside Dinkelbach's iteration."""
+"""The best decisions for any ratio-of-sums metric: Dinkelbach's iteration; cuts by a dynamic
+program inside it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -8,25 +11,45 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.metrics import MatthewsMetric, RatioMetric
 
 
-def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
-    """The cuts of least F/G, given cumulative class weights C (K, d+1).
+def least_ratio(
+    class_weight: Array,
+    metric: RatioMetric,
+    solve: Callable[[Array], Array],
+    counts: Callable[[Array], Array],
+    single: Callable[[int], Array],
+) -> Array:
+    """The decisions of least F/G: Dinkelbach's iteration.
 
-    Dinkelbach: for the best ratio R so far, minimise F - R G, which is a sum over
-    rows; R falls until it is the minimum. Starts at the best single class. A constant G
-    leaves the sum F.
+    For the best ratio R so far, minimise F - R G, which is a sum over rows; R falls until it is the
+    minimum. A constant G leaves the sum F. ``solve`` gives the decisions of least total cost, given
+    costs [true, predicted], ``counts`` the weights [true, predicted] of decisions, and ``single``
+    those that put every row into one class: the best of these is where to start.
     """
-    F, G = metric.ratio_costs(C[:, -1])
+    F, G = metric.ratio_costs(class_weight)
     if np.ptp(G) == 0:
-        return additive_cuts(F.T @ C)
-    K, d = C.shape[0], C.shape[1] - 1
-    k, R = best_single_class(C[:, -1], F, G)
-    best = np.where(np.arange(1, K) <= k, 0, d)
+        return solve(F)
+    above, below = class_weight @ F, class_weight @ G
+    k = int(np.argmin(np.where(below > 0, above, np.inf)))
+    best, R = single(k), above[k] / below[k]
     while True:
-        cuts = additive_cuts((F - R * G).T @ C)
-        lower = cost_ratio(confusion(C, cuts), F, G)
+        found = solve(F - R * G)
+        C = counts(found)
+        lower = (F * C).sum() / (G * C).sum()
         if not lower < R:
             return best
-        best, R = cuts, lower
+        best, R = found, lower
+
+
+def optimal_cuts(C: Array, metric: RatioMetric) -> Array:
+    """The cuts of least F/G, given cumulative class weights C (K, d+1)."""
+    K, d = C.shape[0], C.shape[1] - 1
+    return least_ratio(
+        C[:, -1],
+        metric,
+        solve=lambda costs: additive_cuts(costs.T @ C),
+        counts=lambda cuts: confusion(C, cuts),
+        single=lambda k: np.where(np.arange(1, K) <= k, 0, d),
+    )
 
 
 def best_of_every_cut(C: Array, metric: MatthewsMetric) -> Array:
@@ -63,15 +86,3 @@ def confusion(C: Array, cuts: Array) -> Array:
     """Weights [true, predicted] of the classes that the cuts give."""
     edges = np.concatenate(([0], cuts, [C.shape[1] - 1]))
     return np.diff(C[:, edges], axis=1)
-
-
-def cost_ratio(counts: Array, F: Array, G: Array) -> float:
-    """F/G of confusion counts [true, predicted]."""
-    return float((F * counts).sum() / (G * counts).sum())
-
-
-def best_single_class(class_weight: Array, F: Array, G: Array) -> tuple[int, float]:
-    """The class of least F/G if every row is put into it, and that ratio: where to start."""
-    above, below = class_weight @ F, class_weight @ G
-    k = int(np.argmin(np.where(below > 0, above, np.inf)))
-    return k, float(above[k] / below[k])

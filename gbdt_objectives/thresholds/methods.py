@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -12,26 +13,25 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._callers import users_level
-from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives.metrics import (
     ClassMetric,
     MatthewsMetric,
     Metric,
-    RatioMetric,
     threshold_metric,
 )
-from gbdt_objectives.thresholds.curve import (
+from gbdt_objectives.thresholds.curved import curved_thresholds
+from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
+from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio
+from gbdt_objectives.thresholds.rows import (
     Bins,
     ClassCurve,
-    LabelCurve,
+    ScoredRows,
+    are_rising_numbers,
     cut_to_threshold,
+    midpoints,
     threshold_to_cut,
 )
-from gbdt_objectives.thresholds.curved import curved_thresholds
-from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, optimal_cuts
-from gbdt_objectives.thresholds.nelder_mead import nelder_mead_thresholds
-from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio
-from gbdt_objectives.thresholds.rows import ScoredRows, are_rising_numbers, midpoints
 
 Method = Literal["plugin", "curved", "exact", "nelder-mead", "rounding"]
 MetricArgument = str | ClassMetric | Callable[..., Any]
@@ -42,32 +42,18 @@ Target = ClassMetric | Callable[..., Any]
 Scored = ScoredRows | Bins
 """What the methods need: labels and two curves."""
 
-
-def plugin(rows: Scored, metric: Target) -> Array:
-    return plugin_thresholds(rows.label_curve)
-
-
-def curved(rows: Scored, metric: Target) -> Array:
-    """Thresholds for QWK on a curve, if it predicts the class better than the line."""
-    assert isinstance(rows, ScoredRows)
-    return curved_thresholds(rows)
+WORST = sys.float_info.max
+"""The worst loss: finite, as scipy subtracts losses."""
 
 
-def exact(rows: Scored, metric: Target) -> Array:
+def exact(rows: Scored, metric: Any) -> Array:
     """The global optimum of a metric of classes."""
-    curve: LabelCurve | ClassCurve
-    if isinstance(metric, MatthewsMetric):
-        curve = rows.class_curve
-        cuts = best_of_every_cut(curve.C, metric)
-    else:
-        assert isinstance(metric, RatioMetric)
-        if metric.exact_method == "isotonic":
-            curve = rows.label_curve
-            cuts = exact_cuts(curve)
-        else:
-            curve = rows.class_curve
-            cuts = optimal_cuts(curve.C, metric)
-    return cut_to_threshold(curve.low, curve.high, cuts)
+    if metric.exact_method == "isotonic":
+        curve = rows.label_curve
+        return cut_to_threshold(curve.low, curve.high, exact_cuts(curve))
+    best = best_of_every_cut if isinstance(metric, MatthewsMetric) else optimal_cuts
+    pools = rows.class_curve
+    return cut_to_threshold(pools.low, pools.high, best(pools.C, metric))
 
 
 def rounding(rows: Scored, metric: Target) -> Array:
@@ -79,11 +65,81 @@ def rounding(rows: Scored, metric: Target) -> Array:
     return midpoints(rows.labels)
 
 
+def nelder_mead(
+    rows: Scored, metric: Target, n_starts: int = 4, random_state: RandomState = 0
+) -> Array:
+    """The best of ``n_starts`` runs of scipy's Nelder-Mead: not exact, but for any function."""
+    from scipy.optimize import minimize
+
+    assert isinstance(rows, ScoredRows)
+    curve = rows.class_curve
+    loss = class_loss(curve, metric) if isinstance(metric, ClassMetric) else row_loss(rows, metric)
+    runs = [
+        minimize(lambda x: loss(np.sort(x)), start, method="Nelder-Mead", options=options)
+        for start, options in search_starts(curve, rows.labels, n_starts, random_state)
+    ]
+    best = min(runs, key=lambda run: float(run.fun))
+    return np.sort(best.x)
+
+
+def class_loss(curve: ClassCurve, metric: ClassMetric) -> Callable[[Array], float]:
+    """The metric, negated if greater is better, as a function of sorted thresholds."""
+    sign = -1 if metric.greater_is_better else 1
+
+    def loss(thresholds: Array) -> float:
+        cuts = threshold_to_cut(curve.low, thresholds)
+        return sign * metric.of_counts(confusion(curve.C, cuts))
+
+    return loss
+
+
+def row_loss(rows: ScoredRows, metric: Callable[..., Any]) -> Callable[[Array], float]:
+    """The negative metric, of rows in the order in which its user gave them, as a function of
+    sorted thresholds; nan is worst."""
+    assert rows.order is not None
+    as_given = np.argsort(rows.order)
+    score = rows.score[as_given]
+    y_true = rows.labels[rows.position[as_given]]
+    weight = None if rows.weight is None else rows.weight[as_given]
+
+    def loss(thresholds: Array) -> float:
+        y_pred = rows.labels[np.searchsorted(thresholds, score, side="right")]
+        value = float(metric(y_true, y_pred, weight))
+        return WORST if math.isnan(value) else -value
+
+    return loss
+
+
+def search_starts(
+    curve: ClassCurve, labels: Array, n_starts: int, random_state: RandomState
+) -> list[tuple[Array, dict[str, Any]]]:
+    """Midway between the labels, as is usual; then at the label frequencies; then at random.
+
+    The first uses scipy's own initial simplex, as is usual; the others one of a quarter of
+    the scores' standard deviation, which suits any scale.
+    """
+    found: list[tuple[Array, dict[str, Any]]] = []
+    if labels.dtype.kind in "iuf":
+        found.append((midpoints(labels), {}))
+    score = curve.low.astype(np.float64)
+    below = curve.C.sum(axis=0) / curve.C[:, -1].sum()
+    weight = np.diff(below)
+    step = 0.25 * np.sqrt(weight @ (score - weight @ score) ** 2)
+    share = np.cumsum(curve.class_weight)[:-1] / curve.class_weight.sum()
+    generator = _checks.generator(random_state)
+    while len(found) < n_starts:
+        start = score[np.searchsorted(below[1:-1], share)]
+        simplex = np.vstack([start, start + step * np.eye(len(share))])
+        found.append((start, {"initial_simplex": simplex}))
+        share = np.sort(generator.uniform(size=len(share)))
+    return found[:n_starts]
+
+
 METHODS: dict[str, Callable[..., Array]] = {
-    "plugin": plugin,
-    "curved": curved,
+    "plugin": lambda rows, metric: plugin_thresholds(rows.label_curve),
+    "curved": lambda rows, metric: curved_thresholds(rows),
     "exact": exact,
-    "nelder-mead": nelder_mead_thresholds,
+    "nelder-mead": nelder_mead,
     "rounding": rounding,
 }
 
@@ -185,7 +241,7 @@ def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
 
 
 def is_qwk(metric: Target) -> bool:
-    return isinstance(metric, RatioMetric) and metric.exact_method == "isotonic"
+    return isinstance(metric, ClassMetric) and metric.exact_method == "isotonic"
 
 
 def own_kappa(rows: Scored, thresholds: Array) -> float:
@@ -210,15 +266,14 @@ def score_rises(rows: ScoredRows) -> bool:
 def warn_if_useless(thresholds: Array, rows: Scored, metric: Target) -> None:
     """Warn of one class for all rows, and of a kappa of 0 or less."""
     if not np.isfinite(thresholds).any():
-        only = rows.labels[int((thresholds < 0).sum())]
-        found = f"every row gets the class {only}"
+        found = f"every row gets the class {rows.labels[int((thresholds < 0).sum())]}"
     elif is_qwk(metric) and own_kappa(rows, thresholds) <= 1e-12:
         found = "quadratic weighted kappa is not above 0 on these rows"
     else:
         return
     warnings.warn(
-        f"{found}: the scores are all equal, or no thresholds on them "
-        "do better; if low scores mean high classes pass -score",
+        f"{found}: the scores are all equal, or no thresholds on them do better; if low scores "
+        "mean high classes pass -score",
         UserWarning,
         stacklevel=users_level(),
     )

@@ -12,18 +12,9 @@ from gbdt_objectives._checks import RandomState
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask
 from gbdt_objectives.metrics import ClassMetric
+from gbdt_objectives.thresholds import methods
 from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.methods import (
-    Method,
-    MetricArgument,
-    Scored,
-    check_needs_no_rows,
-    place_thresholds,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-    warn_if_useless,
-)
+from gbdt_objectives.thresholds.methods import Method, MetricArgument, Scored
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
@@ -102,16 +93,14 @@ def optimize_thresholds(
     Warns
     -----
     UserWarning
-        If every row gets the same class: scores that are equal, or do not rise with the class.
+        If every row gets the same class, or QWK is not above 0 on these rows.
 
     Raises
     ------
-    ValueError
-        A single class, fewer rows than classes, labels that are repeated or missing in
-        ``labels``, NaN, bad weights or prior; scores that fall as the class rises
-        ("plugin"); a metric that is not of classes, or that the method cannot optimise.
-    TypeError
-        Arguments of the wrong kind.
+    ValueError, TypeError
+        A single class, fewer rows than classes, labels that are repeated or missing in ``labels``,
+        NaN, bad weights or prior; scores that fall as the class rises ("plugin"); a metric that is
+        not of classes, or that the method cannot optimise; arguments of the wrong kind.
 
     References
     ----------
@@ -127,16 +116,16 @@ def optimize_thresholds(
     >>> optimize_thresholds(y, score, metric="accuracy").apply(score)
     array([0, 1, 1, 1, 2, 2])
     """
-    target = resolve_metric(metric)
-    chosen = resolve_method(method, target)
+    target = methods.resolve_metric(metric)
+    chosen = methods.resolve_method(method, target)
     search: dict[str, Any] = {
         "n_starts": _checks.whole_number("n_starts", n_starts, 1),
         "random_state": _checks.generator(random_state),
     }
-    order = resolve_labels(labels, target)
+    order = methods.resolve_labels(labels, target)
     rows: Scored
     if any_dask({"y_true": y_true, "score": score, "sample_weight": sample_weight}):
-        check_needs_no_rows(chosen, target)
+        methods.check_needs_no_rows(chosen, target)
         statistics = ThresholdStatistics.of(
             y_true, score, labels=order, sample_weight=sample_weight
         )
@@ -146,6 +135,8 @@ def optimize_thresholds(
         rows = read_scored_rows(
             y_true, score, order, sample_weight, target_prior, keep_order=of_function
         )
-    found = place_thresholds(chosen, rows, target, **(search if chosen == "nelder-mead" else {}))
-    warn_if_useless(found, rows, target)
+    found = methods.place_thresholds(
+        chosen, rows, target, **(search if chosen == "nelder-mead" else {})
+    )
+    methods.warn_if_useless(found, rows, target)
     return Thresholds(found, rows.labels)

@@ -1,23 +1,22 @@
 """The two rules for quadratic weighted kappa: exact and plug-in.
 
 Symbols: y class positions, mu and var their weighted mean and variance, N and S the
-cumulative weight and weighted position of :class:`~.curve.LabelCurve`, W = N[d],
+cumulative weight and weighted position of :class:`~.rows.LabelCurve`, W = N[d],
 F = sum w (p-y)^2, G = sum w ((p-mu)^2 + var), R = F/G, kappa = 1-R.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives.thresholds.curve import LabelCurve, cut_to_threshold, threshold_to_cut
+from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072
 ROUNDING = 1e-9
@@ -78,20 +77,20 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    line, *others = fit_lines(curve)
+    line, starts = fit_lines(curve)[0], rising_lines(curve)
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
-    starts = [start for start in (line, *others) if start.rises]
-    if line.beta <= 0 or not starts:
+    if not starts:
         raise ValueError(
             f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
             "high classes pass -score, otherwise use method='exact'"
         )
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    return iterate_thresholds(curve, fit_bounded_line(curve, starts), R)
+    return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
 
-def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
-    """Thresholds where m passes t_c, equally spaced on a line, with R iterated.
+def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:
+    """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
+    the scores at which m takes some values.
 
     R <- F/G of the classes it gives, from a first guess and from 1, where all thresholds meet in
     mu: with rare outer classes the first may put all rows into one class, where it stops. The
@@ -103,21 +102,13 @@ def iterate_thresholds(curve: LabelCurve, line: Rising, R: float) -> Array:
     for start in (R, 1.0):
         R = start
         for _ in range(50):
-            thresholds = line.score((c - 0.5) * (1 - R) + R * mu)
+            thresholds = score((c - 0.5) * (1 - R) + R * mu)
             lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
             if lower in met:  # a cycle, or where the first guess has led
                 break
             met[lower] = thresholds
             R = min(lower, 1.0)
     return met[min(met)]
-
-
-class Rising(Protocol):
-    """An estimate m of E[y|score] that rises."""
-
-    def score(self, m: ArrayLike) -> Array:
-        """Scores at which the estimate takes these values."""
-        ...
 
 
 NARROWEST = 1e-9
@@ -178,6 +169,12 @@ def fit_lines(curve: LabelCurve) -> list[Line]:
     return [fit_line(curve, spread, i, j) for i, j in ranges if j - i > 1]
 
 
+def rising_lines(curve: LabelCurve) -> list[Line]:
+    """Those that rise, none if that of all rows falls."""
+    lines = fit_lines(curve)
+    return [line for line in lines if line.rises] if lines[0].beta > 0 else []
+
+
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     """Least squares of the class position on alpha + beta u kept within 0..K-1.
 
@@ -187,9 +184,12 @@ def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:
     about ``COARSE`` pools, the final fit at all of them.
     """
     coarse = coarsen(curve, max(1, len(curve.score) // COARSE))
-    line = min(
-        (refit_until_stable(coarse, start) for start in starts), key=lambda end: misfit(coarse, end)
-    )
+
+    def misfit(line: Line) -> float:  # sum of squares, up to a constant
+        m = line.position(coarse.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
+        return dot(np.diff(coarse.N), m * m) - 2 * dot(np.diff(coarse.S), m)
+
+    line = min((refit_until_stable(coarse, start) for start in starts), key=misfit)
     i, j = pools_within(curve, line)
     if line in starts or j - i < 2:  # no row is beyond the ends, or nearly all are
         return line
@@ -209,12 +209,6 @@ def refit_until_stable(curve: LabelCurve, line: Line) -> Line:
         if not inner.rises:
             return line
         line = inner
-
-
-def misfit(curve: LabelCurve, line: Line) -> float:
-    """Sum of squares that the bounded line leaves, up to a constant."""
-    m = line.position(curve.score.astype(np.float64)).clip(0, len(curve.class_weight) - 1)
-    return dot(np.diff(curve.N), m * m) - 2 * dot(np.diff(curve.S), m)
 
 
 def pools_within(curve: LabelCurve, line: Line) -> tuple[int, int]:

@@ -1,4 +1,9 @@
-"""Rows as the maths wants them: checked once, sorted once by score."""
+"""Rows as the maths wants them, checked once and sorted once by score, and cumulative curves over
+their pools: everything a threshold can change.
+
+``low``, ``high``: the score range of each pool, shape (d,); ``score``: its mean score. All
+three are the score itself where a pool is one distinct score.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +17,95 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import from_zero
-from gbdt_objectives._checks import (
-    Array,
-    category_order,
-    check_order,
-    positions,
-    shown,
-    whole_numbers,
-)
-from gbdt_objectives._parts import check_column, total
-from gbdt_objectives.thresholds.curve import ClassCurve, LabelCurve, at_ends, last_of_ties
+from gbdt_objectives._checks import Array, check_order, positions, shown, whole_numbers
+from gbdt_objectives._parts import check_column, vectors
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCurve:
+    """N[i], S[i]: total weight and weighted position in the first i pools, float64 (d+1,)."""
+
+    low: Array
+    high: Array
+    score: Array
+    N: Array
+    S: Array
+    class_weight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCurve:
+    """C[k, i]: weight of class k in the first i pools, float64 (K, d+1)."""
+
+    low: Array
+    high: Array
+    C: Array
+
+    @property
+    def class_weight(self) -> Array:
+        """Total weight of each class, (K,)."""
+        total: Array = self.C[:, -1]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Pools of several scores each: their range, mean score and weight of each class (d, K)."""
+
+    labels: Array
+    low: Array
+    high: Array
+    score: Array
+    counts: Array
+
+    def take(self, at: Array, counts: Array) -> Bins:
+        """Some bins, with other counts, without the empty ones."""
+        keep = counts.any(axis=1)
+        i = at[keep]
+        return Bins(self.labels, self.low[i], self.high[i], self.score[i], counts[keep])
+
+    @property
+    def label_curve(self) -> LabelCurve:
+        N = from_zero(self.counts.sum(axis=1))
+        S = from_zero(self.counts @ np.arange(len(self.labels)))
+        i = np.flatnonzero(np.diff(N) > 0)  # weights lost in rounding do not exist
+        low, high, score = self.low[i], self.high[i], self.score[i]
+        return LabelCurve(low, high, score, at_ends(N, i), at_ends(S, i), self.counts.sum(axis=0))
+
+    @property
+    def class_curve(self) -> ClassCurve:
+        zero = np.zeros((1, len(self.labels)))
+        C = np.cumsum(np.concatenate([zero, self.counts]), axis=0).T
+        return ClassCurve(self.low, self.high, C)
+
+
+def last_of_ties(score: Array) -> Array:
+    """The last row of each distinct score, given sorted scores."""
+    return np.append(np.flatnonzero(score[1:] != score[:-1]), len(score) - 1)
+
+
+def at_ends(sums: Array, last: Array) -> Array:
+    """Cumulative sums at the ends of pools only."""
+    return np.append(0.0, sums[1:][last])
+
+
+def cut_to_threshold(low: Array, high: Array, cuts: Array) -> Array:
+    """Midway between the neighbouring pools; -inf or +inf with nothing on one side.
+
+    high[i-1] < threshold <= low[i], even where the midpoint rounds to the lower score.
+    """
+    thresholds = np.where(cuts == 0, -np.inf, np.inf)
+    inside = (cuts > 0) & (cuts < len(low))
+    below = high[cuts[inside] - 1].astype(np.float64)
+    above = low[cuts[inside]].astype(np.float64)
+    middle = 0.5 * below + 0.5 * above
+    thresholds[inside] = np.where((middle > below) & (middle < above), middle, above)
+    return thresholds
+
+
+def threshold_to_cut(score: Array, thresholds: Array) -> Array:
+    """Number of pools whose score is below each threshold."""
+    return np.searchsorted(score, thresholds, side="left")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +189,11 @@ def sort_rows(
     """Checked arrays as rows; rows of weight 0 are left out."""
     score, position, weight, counted = without_zero_weights(score, position, weight)
     order = np.argsort(score)
-    return ScoredRows(
-        score[order],
-        position[order],
-        None if weight is None else weight[order],
-        labels,
-        (order if counted is None else counted[order]) if keep_order else None,
-    )
+    score, position = score[order], position[order]
+    if weight is not None:
+        weight = weight[order]
+    before = order if counted is None else counted[order]
+    return ScoredRows(score, position, weight, labels, before if keep_order else None)
 
 
 def read_columns(
@@ -175,33 +257,11 @@ def check_several_classes(class_weight: Array, labels: Array) -> None:
 def consecutive_labels(y_true: ArrayLike) -> Array:
     """min..max of whole numbers, or the order that a pandas Categorical carries."""
     check_column("y_true", y_true)
-    order = category_order("y_true", y_true)
+    order = _checks.category_order("y_true", y_true)
     if order is not None:
         return check_order(order)
-    found = total(WholeNumbers.of, {"y_true": y_true})
-    return labels_between(found.low, found.high, found.rows)
-
-
-@dataclass(frozen=True)
-class WholeNumbers:
-    """The lowest and the highest label of some rows, and how many rows these are."""
-
-    low: int
-    high: int
-    rows: int
-
-    @staticmethod
-    def of(y_true: Any) -> WholeNumbers:
-        y = whole_numbers("y_true", y_true)
-        return WholeNumbers(int(y.min()), int(y.max()), len(y))
-
-    def __add__(self, other: WholeNumbers) -> WholeNumbers:
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return WholeNumbers(low, high, self.rows + other.rows)
-
-
-def labels_between(low: int, high: int, rows: int) -> Array:
-    """low..high, if so many rows can hold them."""
+    low, high, rows = vectors(whole_range, {"y_true": y_true}).T
+    low, high, rows = int(low.min()), int(high.max()), int(rows.sum())
     if high == low:
         raise ValueError(
             f"y_true holds the single class {low}: there must be rows of at least two classes to "
@@ -214,6 +274,12 @@ def labels_between(low: int, high: int, rows: int) -> Array:
             "labels=[...], those that occur, in ascending order"
         )
     return np.arange(low, high + 1)
+
+
+def whole_range(y_true: Any) -> tuple[int, int, int]:
+    """The lowest and the highest label of some rows, and how many rows these are."""
+    y = whole_numbers("y_true", y_true)
+    return int(y.min()), int(y.max()), len(y)
 
 
 def midpoints(labels: Array) -> Array:

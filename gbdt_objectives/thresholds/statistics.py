@@ -15,24 +15,10 @@ from gbdt_objectives._checks import Array, check_order, positions, shown
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives.metrics import ClassMetric
-from gbdt_objectives.thresholds.curve import Bins
+from gbdt_objectives.thresholds import methods, rows as _rows
 from gbdt_objectives.thresholds.labelled import Thresholds
-from gbdt_objectives.thresholds.methods import (
-    place_thresholds,
-    resolve_labels,
-    resolve_method,
-    resolve_metric,
-    warn_if_useless,
-)
 from gbdt_objectives.thresholds.qwk import exact_cuts, qwk_ratio
-from gbdt_objectives.thresholds.rows import (
-    check_enough_rows,
-    check_several_classes,
-    class_weights,
-    consecutive_labels,
-    prior_factors,
-    without_zero_weights,
-)
+from gbdt_objectives.thresholds.rows import Bins, check_several_classes, class_weights
 
 BLOCK = 131_072
 """Rows that are sorted at a time for at most so many bins; and bins of Dask collections."""
@@ -44,16 +30,14 @@ class ThresholdStatistics:
 
     Start with :meth:`empty`, or with :meth:`of` if all rows are at hand. Every distinct score is
     kept, and the thresholds are those of ``optimize_thresholds`` on all rows at once. With
-    ``max_bins`` memory is constant, that many bins by K classes, however many rows there are: as
-    long as there are no more distinct scores nothing changes, then neighbours share a bin. With
-    ``edges`` you choose the bins, of which there are B + 1 for B edges.
+    ``max_bins`` memory is constant, that many bins by K classes: with more distinct scores
+    neighbours share a bin. With ``edges`` you choose the bins, B + 1 for B edges.
 
     Bins of ``max_bins`` hold scores whose float64 have the same leading bits, as many as all rows
-    so far allow: the bins do not depend on the chunks or their order, and are about equally wide
-    relative to the score. Thresholds lie midway between neighbouring bins (with ``edges`` they are
-    edges, where both bins have rows), so the classes they give are counted exactly; only cuts
-    inside a bin are missed, which costs little: :meth:`qwk_loss_bound`,
-    ``docs/theory/thresholds.md``. Plug-in thresholds replace every score by its bin's mean.
+    so far allow: they do not depend on the chunks or their order. Thresholds lie midway between
+    neighbouring bins (with ``edges`` they are edges, where both bins have rows), so the classes
+    they give are counted exactly; only cuts inside a bin are missed, at a cost that
+    :meth:`qwk_loss_bound` bounds. Plug-in thresholds replace every score by its bin's mean.
 
     Attributes
     ----------
@@ -79,10 +63,8 @@ class ThresholdStatistics:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from gbdt_objectives.thresholds import ThresholdStatistics, optimize_thresholds
-    >>> y = np.array([0, 0, 1, 1, 2, 2])
-    >>> score = np.array([0.1, 0.4, 0.3, 0.6, 0.7, 0.9])
+    >>> from gbdt_objectives.thresholds import ThresholdStatistics
+    >>> y, score = [0, 0, 1, 1, 2, 2], [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
     >>> statistics = ThresholdStatistics.empty([0, 1, 2])
     >>> statistics = statistics.add(y[:3], score[:3]) + statistics.add(y[3:], score[3:])
     >>> statistics.thresholds(method="exact").round(3)
@@ -169,17 +151,16 @@ class ThresholdStatistics:
         Examples
         --------
         >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> score = [0.1, 0.4, 0.3, 0.6, 0.7, 0.9]
-        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1, 2, 2], score)
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 1], [0.1, 0.2, 0.4, 0.6])
         >>> statistics.thresholds(metric="accuracy").round(2), statistics.qwk_loss_bound()
-        (Thresholds([0.2, 0.65], labels=[0, 1, 2]), 0.0)
+        (Thresholds([0.3], labels=[0, 1]), 0.0)
         """
         columns = {"y_true": y_true, "score": score, "sample_weight": sample_weight}
-        order = consecutive_labels(y_true) if labels is None else check_order(labels)
+        order = _rows.consecutive_labels(y_true) if labels is None else check_order(labels)
         if max_bins is None and any_dask(columns):
             max_bins = BLOCK
         found = total(ThresholdStatistics.empty(order, max_bins=max_bins).add, columns)
-        check_enough_rows(found.rows, len(order))
+        _rows.check_enough_rows(found.rows, len(order))
         return found
 
     @in_order
@@ -191,9 +172,7 @@ class ThresholdStatistics:
         Parameters
         ----------
         y_true, score, sample_weight : array-like of shape (n,)
-            As in ``optimize_thresholds``.
-
-            A chunk without rows, or whose weights are all 0, adds nothing.
+            As in ``optimize_thresholds``. A chunk without rows, or of weight 0, adds nothing.
 
         Raises
         ------
@@ -211,7 +190,7 @@ class ThresholdStatistics:
             if len(given) == len(s) and not given.any():
                 return self
         w = _checks.weights("sample_weight", sample_weight, len(s))
-        s, y, w, _ = without_zero_weights(s, y, w)
+        s, y, w, _ = _rows.without_zero_weights(s, y, w)
         if self.max_bins is None:
             return self + self._of_rows(s, y, w)
         for rows in (slice(i, i + BLOCK) for i in range(0, len(s), BLOCK)):
@@ -253,7 +232,8 @@ class ThresholdStatistics:
             )
         if self.edges is not None:
             a, b = self.counts.sum(axis=1), other.counts.sum(axis=1)
-            score = self.score * divide(a, a + b) + other.score * divide(b, a + b)
+            weight = np.where(a + b > 0, a + b, 1)
+            score = self.score * (a / weight) + other.score * (b / weight)
             score = score.clip(self.low, self.high)
             found = replace(self, score=score, counts=self.counts + other.counts)
         else:
@@ -299,17 +279,12 @@ class ThresholdStatistics:
 
         Examples
         --------
-        >>> from gbdt_objectives.calibration import reliability_bins
+        >>> from gbdt_objectives.calibration import calibration_ratio
         >>> from gbdt_objectives.thresholds import ThresholdStatistics
-        >>> statistics = ThresholdStatistics.empty([0, 1], max_bins=131_072)
-        >>> for y, p in (([0, 0, 1], [0.1, 0.2, 0.3]), ([0, 1, 1], [0.6, 0.7, 0.8])):
-        ...     statistics = statistics.add(y, p)
+        >>> statistics = ThresholdStatistics.of([0, 0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5, 0.5])
         >>> y, p, w = statistics.weighted_rows()
-        >>> reliability_bins(y, p, sample_weight=w, n_bins=2)
-        ReliabilityBins: 2 bins
-          weight  probability  frequency
-               3          0.2     0.3333
-               3          0.7     0.6667
+        >>> p.tolist(), calibration_ratio(y, p, sample_weight=w)
+        ([0.25, 0.5, 0.5], 1.0)
         """
         bin_, k = np.nonzero(self.counts)
         return self.labels[k], self.score[bin_], self.counts[bin_, k]
@@ -339,12 +314,14 @@ class ThresholdStatistics:
         ValueError
             Fewer than two classes so far, and as ``optimize_thresholds``.
         """
-        target = resolve_metric(metric)
-        chosen = _checks.choice("method", resolve_method(method, target), ("exact", "plugin"))
-        resolve_labels(self.labels, target)
+        target = methods.resolve_metric(metric)
+        chosen = _checks.choice(
+            "method", methods.resolve_method(method, target), ("exact", "plugin")
+        )
+        methods.resolve_labels(self.labels, target)
         bins = self.bins(target_prior)
-        found = place_thresholds(chosen, bins, target)
-        warn_if_useless(found, bins, target)
+        found = methods.place_thresholds(chosen, bins, target)
+        methods.warn_if_useless(found, bins, target)
         return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:
@@ -387,14 +364,9 @@ class ThresholdStatistics:
         check_several_classes(total, self.labels)
         factor: Any = 1.0
         if target_prior is not None:
-            factor = prior_factors(target_prior, self.labels, total)
+            factor = _rows.prior_factors(target_prior, self.labels, total)
         bins = Bins(self.labels, self.low, self.high, self.score, self.counts * factor)
         return bins.take(np.arange(len(self.low)), bins.counts)
-
-
-def divide(part: Array, whole: Array) -> Array:
-    """part / whole, 0 where whole is 0."""
-    return np.divide(part, whole, where=whole > 0, out=np.zeros(len(whole)))
 
 
 def first_of_bins(s: Array, dropped_bits: int) -> Array:

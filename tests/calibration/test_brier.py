@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import brier_score_loss
 
 import gbdt_objectives as go
-from gbdt_objectives.calibration.brier import row_terms
 from gbdt_objectives.calibration.rows import probability_rows
+from gbdt_objectives.calibration.scores import row_terms
 from tests.calibration.reference import half_squared_error
 
 

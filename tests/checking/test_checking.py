@@ -20,7 +20,7 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
-from gbdt_objectives.checking.report import Failure, Skipped
+from gbdt_objectives.checking.probe import Failure, Skipped
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
 

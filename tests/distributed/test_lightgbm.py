@@ -327,7 +327,7 @@ def test_arguments(client: Any) -> None:
         with pytest.raises(TypeError, match=message), lightgbm(*wrong):
             pass
     for refused, message in (
-        (go.objective(costly, rows={"cost": [1.0, 2.0]}), "holds a value of each"),
+        (go.objective(costly, rows={"cost": [1.0, 2.0]}), "is for training rows in their order"),
         (go.focal_objective(2, n_classes=4), "has 4 outputs"),
     ):
         with pytest.raises(ValueError, match=message), lightgbm(client, refused):

@@ -152,7 +152,7 @@ def test_what_cannot_be_fitted() -> None:
 
 
 def test_a_maximum_that_was_not_reached_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr("gbdt_objectives.calibration.newton.STEPS", 2)
+    monkeypatch.setattr("gbdt_objectives.calibration.likelihood.STEPS", 2)
     with pytest.raises(ValueError, match="no maximum that could be found .gradient"):
         BetaCalibrator().fit(*rows(0))
 

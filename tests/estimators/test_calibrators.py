@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.fixes import parse_version
@@ -237,7 +235,7 @@ def test_scores_of_any_scale(rows, scale) -> None:
 
 
 def test_no_warning_where_the_maximum_was_found() -> None:
-    """scikit-learn warns of its inner solver with these weights, and has the maximum."""
+    """scikit-learn's solver warns with these weights, although it has the maximum."""
     rng = np.random.default_rng(56)
     n, b, s = int(rng.integers(5, 3000)), rng.uniform(-7, 3), 10 ** rng.uniform(-2, 2)
     z = rng.standard_cauchy(n)
@@ -252,11 +250,7 @@ def test_no_warning_where_the_maximum_was_found() -> None:
 
 
 def test_a_maximum_that_was_not_reached_is_refused(rows, monkeypatch) -> None:
-    one_step = partial(LogisticRegression, max_iter=1)
-    monkeypatch.setattr(
-        "gbdt_objectives.estimators.calibrators.LogisticRegression",
-        lambda **options: one_step(**options),
-    )
+    monkeypatch.setattr("gbdt_objectives.calibration.likelihood.STEPS", 1)
     with pytest.raises(ValueError, match="no maximum that could be found .gradient"):
         LogitCalibrator().fit(*rows)
 

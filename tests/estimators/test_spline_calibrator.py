@@ -8,8 +8,13 @@ from scipy.interpolate import BSpline
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from gbdt_objectives.calibration import normalized_entropy, spline as maths
-from gbdt_objectives.estimators import BetaCalibrator, LogitCalibrator, SplineCalibrator
+from gbdt_objectives.calibration import normalized_entropy
+from gbdt_objectives.estimators import (
+    BetaCalibrator,
+    LogitCalibrator,
+    SplineCalibrator,
+    spline_calibrator as maths,
+)
 
 
 def rows(n=3000, seed=0, bend=1.0):
@@ -20,10 +25,16 @@ def rows(n=3000, seed=0, bend=1.0):
     return expit(z), (rng.random(n) < truth).astype(int), truth
 
 
+def curve_of(knots, slopes, start):
+    calibrator = SplineCalibrator()
+    calibrator.knots_, calibrator.slopes_, calibrator.start_ = knots, slopes, start
+    return calibrator._map
+
+
 def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
     rng = np.random.default_rng(0)
     knots, slopes = np.sort(rng.normal(size=6)), rng.random(7)
-    curve = maths.RisingSpline(knots, slopes, -2.0)
+    curve = curve_of(knots, slopes, -2.0)
     coefficients = np.append(-2, -2 + np.cumsum(slopes * np.diff(maths.greville(knots))))
     reference = BSpline(maths.full_knots(knots), coefficients, 3)
     inside = np.linspace(knots[0], knots[-1], 500)
@@ -32,7 +43,7 @@ def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
         far = end + way * np.array([1, 7.0])
         expected = reference(end) + (far - end) * reference.derivative()(end)
         np.testing.assert_allclose(curve(far), expected, rtol=1e-10)
-    line = maths.RisingSpline(knots, np.full(7, 1.5), -2.0)
+    line = curve_of(knots, np.full(7, 1.5), -2.0)
     z = np.linspace(-9, 9, 100)
     np.testing.assert_allclose(line(z), -2 + 1.5 * (z - knots[0]), rtol=1e-12)
     assert (np.diff(curve(np.linspace(-9, 9, 1000))) >= 0).all()

@@ -187,9 +187,9 @@ def test_refused() -> None:
 
 
 def test_a_threshold_that_no_score_reaches_is_infinite() -> None:
-    curve = curved.Curve(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.2, 1.2]))
+    s, m = np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.2, 1.2])
     np.testing.assert_array_equal(
-        curve.score([0.1, 0.2, 0.7, 1.2, 1.3]), [-np.inf, -np.inf, 3.0, 4.0, np.inf]
+        curved.score_where(s, m, [0.1, 0.2, 0.7, 1.2, 1.3]), [-np.inf, -np.inf, 3.0, 4.0, np.inf]
     )
 
 

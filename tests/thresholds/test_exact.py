@@ -9,10 +9,9 @@ from sklearn.isotonic import IsotonicRegression
 
 from gbdt_objectives.metrics import qwk_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds, qwk
-from gbdt_objectives.thresholds.curve import cut_to_threshold
 from gbdt_objectives.thresholds.dynamic_program import optimal_cuts
 from gbdt_objectives.thresholds.qwk import exact_cuts, isotonic_ends, qwk_ratio
-from gbdt_objectives.thresholds.rows import read_scored_rows
+from gbdt_objectives.thresholds.rows import cut_to_threshold, read_scored_rows
 from tests.thresholds.reference import every_kappa, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")

@@ -19,9 +19,8 @@ from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, LIGHTGBM, TRAIN, documented
 from gbdt_objectives.adapters._estimators import whole_numbers
-from gbdt_objectives.adapters._start import StartedObjective, lost_start, shift_metric
-from gbdt_objectives.adapters._train import Folds, Library
-from gbdt_objectives.adapters.lightgbm import parameters, stopping
+from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
+from gbdt_objectives.adapters.lightgbm import parameters
 from gbdt_objectives.adapters.lightgbm.intercept import add_to_leaves
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -90,12 +89,12 @@ def run(
     started: StartedObjective | Folds,
     start: Mapping[str, Any],
 ) -> Any:
-    """``lightgbm.train`` or ``lightgbm.cv``."""
-
     def shift(evaluated: lgb.Dataset) -> Start:
         own = started.of(evaluated)
         if isinstance(own.start, np.ndarray) and evaluated.get_field("init_score") is None:
-            raise lost_start("boosting starts at 0 on an evaluation set that has an init_score")
+            raise _train.lost_start(
+                "boosting starts at 0 on an evaluation set that has an init_score"
+            )
         return own.shift
 
     others: dict[str, Any] = {}
@@ -107,24 +106,19 @@ def run(
         }
     several = _arguments.several_outputs(request.objective)
     return getattr(lgb, request.function)(
-        {**request.params, **several, "objective": started, "metric": "None"},
-        request.data,
+        {**request.params, **several, "objective": started, "metric": "None"}, request.data,
         request.num_boost_round,
         feval=None if request.metric is None else shift_metric(request.metric.lightgbm, shift),
-        callbacks=callbacks,
-        **others,
-        **request.others,
-    )
+        callbacks=callbacks, **others, **request.others,
+    )  # fmt: skip
 
 
 def check(request: Request, params: Mapping[str, Any], callbacks: Sequence[Any]) -> None:
     datasets = [request.data, *(dataset for dataset, _ in request.evals)]
     parameters.check(
-        params,
-        request.objective,
-        stops_early=stopping.any_stops_early(callbacks),
+        params, request.objective, stops_early=any_stops_early(callbacks),
         from_file=any(d.data is None or in_file(d) for d in datasets),
-    )
+    )  # fmt: skip
 
 
 @contextmanager
@@ -201,11 +195,8 @@ if hasattr(os, "register_at_fork"):  # a child has none of the threads that coul
 
 @contextmanager
 def one_at_a_time() -> Iterator[Callable[[Any], None]]:
-    """One thread at a time until the callback that this yields is called, in the first round.
-
-    Before that LightGBM constructs the data, and two threads that share a Dataset would free
-    what the other is about to read.
-    """
+    """One thread at a time until the callback that this yields is called, in the first round: until
+    then LightGBM constructs the data, and one thread would free what another is to read."""
     lock, held = _construction, True
 
     def first_round(env: Any) -> None:
@@ -244,11 +235,8 @@ def place(
 
 def finish(booster: lgb.Booster, objective: Objective, intercept: Start) -> lgb.Booster:
     """A complete model: the best rounds only, with the intercept and the name of LightGBM's
-    objective of the same prediction transform, which converters need.
-
-    It is a new booster: one that was trained on a custom objective keeps "none" in its
-    parameters, and refuses to refit, whatever model is loaded into it.
-    """
+    objective of the same prediction transform, which converters need. It is a new booster: one
+    that was trained on a custom objective refuses to refit, whatever model is loaded into it."""
     transform, name = objective.link.lightgbm, objective.link.refits
     text = booster.model_to_string()  # to the best iteration, if training stopped early
     head, trees = text.split("\n\n", 1)
@@ -301,16 +289,7 @@ def init_score(dataset: lgb.Dataset, outputs: int) -> Array | None:
     score = _current(dataset, "init_score")
     if score is None or not np.any(score):
         return None
-    if outputs == 1:
-        return _checks.vector("init_score", np.asarray(score))
-    values = _checks.real_array("init_score", np.asarray(score))
-    _checks.finite("init_score", values.ravel())
-    if values.size % outputs or (values.ndim > 1 and values.shape[1] != outputs):
-        raise ValueError(
-            f"init_score must have shape (n, {outputs}), a start for each output of the objective, "
-            f"found {values.shape}"
-        )
-    return values.reshape((-1, outputs), order="F")  # if it is flat, one output after the other
+    return _train.read_starts("init_score", np.asarray(score), outputs, order="F")
 
 
 @contextmanager
@@ -328,8 +307,81 @@ def explain_errors() -> Iterator[None]:
         ) from error
 
 
+class StopEarly:
+    """A callback that stops on ``metric`` of the last set evaluated.
+
+    LightGBM's own stops on any metric of any set. And rounded scores are all in one class at
+    first: a metric of classes does not move until some cross a threshold. The rounds before its
+    first move use up no patience. ``min_delta`` is how much better than the best a value must be.
+    """
+
+    before_iteration = False
+    data = None
+
+    def __init__(self, metric: Metric, rounds: int, min_delta: float = 0.0) -> None:
+        self.metric, self.rounds, self.min_delta = metric, rounds, min_delta
+        self.order = 30  # after what records and prints; LightGBM ignores one of the class
+
+    def __call__(self, env: Any) -> None:
+        k, value = env.iteration - env.begin_iteration, self._value(env.evaluation_result_list)
+        if k == 0:
+            self.first = self.best = value
+            self.best_round = self.last_still = 0
+        if value == self.first and self.last_still == max(k - 1, 0):
+            self.last_still = k
+        gain = value - self.best if self.metric.greater_is_better else self.best - value
+        if gain > self.min_delta:
+            self.best, self.best_round = value, k
+        if self.best_round == k:
+            self.results = env.evaluation_result_list
+        stops = k - max(self.best_round, self.last_still) >= self.rounds
+        if stops or env.iteration == env.end_iteration - 1:
+            _train.warn_if_few(self.best_round, k + 1, self.metric.name)
+            best = env.begin_iteration + self.best_round
+            raise lgb.callback.EarlyStopException(best, self.results)
+
+    def _value(self, results: list[Any]) -> float:
+        """The metric's value: a result is (data, metric, value, ...), which cv of old versions
+        gives as ("cv_agg", "data metric", value, ...)."""
+        for result in reversed(results):
+            if " ".join(result[:2]).rpartition(" ")[2] == self.metric.name:
+                return float(result[2])
+        raise ValueError(
+            f"early stopping on {self.metric.name} finds no set on which it is evaluated"
+        )
+
+
+def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
+    """The user's callbacks, with ours on ``metric`` in place of LightGBM's early stopping, which
+    is off at 0 rounds or fewer."""
+    return [
+        StopEarly(metric, callback.stopping_rounds, _min_delta(callback.min_delta))
+        if type(callback).__name__ == "_EarlyStoppingCallback" and callback.stopping_rounds > 0
+        else callback
+        for callback in callbacks or ()
+    ]
+
+
+def _min_delta(given: Any) -> float:
+    """One number: LightGBM also takes a list of one for each metric."""
+    one = given[0] if isinstance(given, list) and len(given) == 1 else given or 0
+    if isinstance(one, list):
+        raise ValueError(
+            f"callbacks holds an early_stopping with min_delta={given}, but stops on one metric "
+            "only: write one number"
+        )
+    delta = _checks.number("min_delta of early_stopping", one)
+    if delta < 0:
+        raise ValueError(f"min_delta of early_stopping must not be negative, found {delta:g}")
+    return delta
+
+
+def any_stops_early(callbacks: Sequence[Any]) -> bool:
+    return any(isinstance(callback, StopEarly) for callback in callbacks)
+
+
 LIBRARY = Library(
-    data=lgb.Dataset, instead=parameters.INSTEAD, stops=stopping.StopEarly,
-    stop=stopping.StopEarly, direct=stopping.direct_callbacks, check=check, labels=labels,
+    data=lgb.Dataset, instead=parameters.INSTEAD, stops=StopEarly,
+    stop=StopEarly, direct=direct_callbacks, check=check, labels=labels,
     hold=hold, place=place, fold_rows=fold_rows, run=run, finish=finish,
 )  # fmt: skip

@@ -15,8 +15,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
-from gbdt_objectives.adapters._start import StartedObjective
-from gbdt_objectives.adapters.lightgbm import _train, parameters as table, stopping
+from gbdt_objectives.adapters._train import StartedObjective
+from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -62,7 +62,7 @@ class Fitting(_estimators.Fitting):
         self.parameters |= {default: found[alias] for alias, default in written.items()}
         self.parameters |= dict.fromkeys(written)  # of two names LightGBM would use the main one
         said = {name: v for name, v in found.items() if name not in written.values()}
-        stops_early = stopping.any_stops_early(self.given.get("callbacks", ()))
+        stops_early = _train.any_stops_early(self.given.get("callbacks", ()))
         table.check(said, objective, stops_early=stops_early)
         if objective.link.is_transformed or objective.link.is_of_objective:
             _estimators.refuse_built_in_metrics(metrics, objective, "LightGBM")
@@ -78,7 +78,7 @@ class Fitting(_estimators.Fitting):
 
     def _direct_stopping(self, metric: Metric) -> None:
         """Let early stopping look at the metric alone."""
-        callbacks = stopping.direct_callbacks(self.given.get("callbacks"), metric)
+        callbacks = _train.direct_callbacks(self.given.get("callbacks"), metric)
         found = self.estimator.get_params()
         for name in ALIASES["early_stopping_round"]:
             rounds = found.get(name)
@@ -87,14 +87,13 @@ class Fitting(_estimators.Fitting):
             self.parameters[name] = None  # LightGBM 4.2 and 4.3 refuse 0
             if _checks.number(name, rounds) > 0:
                 whole = _checks.whole_number(name, rounds, 1)
-                callbacks.append(stopping.StopEarly(metric, whole))
-        if stopping.any_stops_early(callbacks):
+                callbacks.append(_train.StopEarly(metric, whole))
+        if _train.any_stops_early(callbacks):
             self.check_held_out("valid")
         rendered = [one.lightgbm if isinstance(one, Metric) else one for one in self.metrics]
         self.given |= {"callbacks": callbacks, "eval_metric": rendered}
 
     def _stops_on_names(self) -> bool:
-        """Whether LightGBM's own early stopping is asked for."""
         found = self.estimator.get_params()
         numbers = [found[name] for name in ALIASES["early_stopping_round"] if found.get(name)]
         return any(_checks.number("early_stopping_rounds", k) > 0 for k in numbers) or any(

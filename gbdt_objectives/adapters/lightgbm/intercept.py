@@ -79,10 +79,8 @@ def add_to_leaves(text: str, raw: Array) -> str:
 
 def _add_to_tree(tree: str, delta: float) -> str:
     """Add to all leaves of a tree, as LightGBM itself does to the tree that holds its average.
-
     Linear trees have leaf_const too, and use leaf_value where a feature is missing. refit
-    multiplies new leaves by the tree's shrinkage, which does not apply to an intercept.
-    """
+    multiplies new leaves by the tree's shrinkage, which does not apply to an intercept."""
     if delta == 0:
         return tree
 

@@ -11,30 +11,24 @@ import numpy as np
 from lightgbm.basic import _ConfigAliases
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import Refused, RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import Refused, RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 DATASET = "pass it to the Dataset"
 
-INSTEAD = {
-    "xgb_model": "write init_model=",
-    "feature_name": DATASET,
-    "categorical_feature": DATASET,
-    "evals_result": "write callbacks=[lightgbm.record_evaluation(evals_result)]",
-    "verbose_eval": "write callbacks=[lightgbm.log_evaluation(period)]",
-    "learning_rates": "write callbacks=[lightgbm.reset_parameter(learning_rate=...)]",
-}
-"""Arguments of train() that LightGBM removed or other libraries have, and what to write."""
+INSTEAD = _arguments.by_name({
+    "write init_model=": "xgb_model", DATASET: "feature_name categorical_feature",
+    "write callbacks=[lightgbm.record_evaluation(evals_result)]": "evals_result",
+    "write callbacks=[lightgbm.log_evaluation(period)]": "verbose_eval",
+    "write callbacks=[lightgbm.reset_parameter(learning_rate=...)]": "learning_rates",
+})  # fmt: skip
 
 NAMES = _ConfigAliases._get_all_param_aliases()
 """The parameters of the installed LightGBM, each with all its names."""
 
 ALIASES = {
-    name: (name, *sorted(set(NAMES[name]) - {name}))
-    for name in sorted(NAMES)
-    if len(NAMES[name]) > 1
+    main: (main, *sorted(set(names) - {main})) for main, names in NAMES.items() if len(names) > 1
 }
-"""All names of the parameters that have more than one, the main name first."""
 
 PASSED = frozenset({
     # general
@@ -68,7 +62,6 @@ PASSED = frozenset({
     "zero_as_missing", "feature_pre_filter", "force_col_wise", "force_row_wise",
     "histogram_pool_size",
 })  # fmt: skip
-"""They act under a custom objective as under LightGBM's own."""
 
 BUILT_IN = "only LightGBM's own objectives read it; leave it out"
 CLI = "only LightGBM's command line reads it; "
@@ -138,7 +131,6 @@ REFUSED = by_reason({
     },
     PREDICT + "pass decay_rate= to refit()": {"refit_decay_rate": (0.9,)},
 })  # fmt: skip
-"""Neutral values, and why others are refused and what to do instead."""
 
 FROM_FILE = by_reason({
     "pass label= to the Dataset": {"label_column": ("",)},
@@ -173,7 +165,6 @@ REFUSED_WITH: RefusedWith = {
         "with linear_tree LightGBM learns nothing from quantised gradients; leave one of them out",
     ),
 }  # fmt: skip
-"""Refused only if the other parameters have these values (None: not given)."""
 
 REFUSED_STOPPING: Refused = {
     "boosting": (
@@ -182,7 +173,6 @@ REFUSED_STOPPING: Refused = {
         "early_stopping_rounds out",
     )
 }
-"""Refused only together with early stopping."""
 
 FOREIGN = _arguments.by_name({
     "set init_score on the data": "base_score",
@@ -199,23 +189,19 @@ FOREIGN = _arguments.by_name({
     "pass callbacks=[lightgbm.record_evaluation(evals_result)] to train()": "evals_result",
     "pass callbacks=[lightgbm.log_evaluation(period)] to train()": "verbose_eval",
     "pass it to feature_importance() of the booster": "importance_type",
-    "write boosting": "booster",
-    "pass num_boost_round= to train()": "iterations",
+    "write boosting": "booster", "pass num_boost_round= to train()": "iterations",
     "leave it out: it always uses histograms": "tree_method",
     "leave it out: it always grows leaf by leaf": "grow_policy",
-    "write max_depth": "depth",
+    "write max_depth": "depth", "write lambda_l2": "l2_leaf_reg",
     "write min_gain_to_split": "gamma min_split_loss",
-    "write lambda_l2": "l2_leaf_reg",
     "write feature_fraction_bynode": "max_features colsample_bylevel",
     "write data_sample_strategy='goss'": "sampling_method",
     "leave it out: it grows one tree per round": "num_parallel_tree",
-    "write boosting='dart'": "one_drop",
-    "write uniform_drop": "sample_type",
+    "write boosting='dart'": "one_drop", "write uniform_drop": "sample_type",
     "write xgboost_dart_mode": "normalize_type",
     "leave it out: nothing but metric= is measured": "disable_default_eval_metric",
     "leave it out: train() checks them": "validate_parameters",
 })  # fmt: skip
-"""Names that are not parameters of LightGBM, and what to do instead."""
 
 TABLE = Table(
     library="LightGBM", aliases=ALIASES, passed=PASSED, used=frozenset({*FROM_FILE, "num_class"}),
@@ -228,9 +214,7 @@ def check(
     params: Mapping[str, Any], objective: Objective, *, stops_early: bool, from_file: bool = False
 ) -> None:
     """Raise ValueError for the first parameter that LightGBM would ignore or misinterpret.
-
-    ``from_file``: whether the data is or may be read from a file.
-    """
+    ``from_file``: whether the data is or may be read from a file."""
     _arguments.refuse(
         params, ALIASES["boosting"], ("gbdt", "gbrt", "dart", "goss"),
         "LightGBM's random forests do not take custom objectives; write 'gbdt', or train the "
@@ -266,5 +250,4 @@ def knows_metric(name: str) -> bool:
 
 
 def _in_lightgbm(name: str) -> bool:
-    """Whether the installed LightGBM has a parameter of this name."""
     return any(name in names for names in NAMES.values())

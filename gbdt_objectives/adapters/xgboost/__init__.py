@@ -10,11 +10,6 @@ from gbdt_objectives.adapters.xgboost.estimators import XGBClassifier, XGBRegres
 from gbdt_objectives.adapters.xgboost.stopping import early_stopping
 
 __all__ = [
-    "XGBClassifier",
-    "XGBRegressor",
-    "cv",
-    "early_stopping",
-    "imbalance_shift",
-    "shift_intercept",
+    "XGBClassifier", "XGBRegressor", "cv", "early_stopping", "imbalance_shift", "shift_intercept",
     "train",
-]
+]  # fmt: skip

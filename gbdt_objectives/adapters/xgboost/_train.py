@@ -19,8 +19,7 @@ from gbdt_objectives._links import OF_XGBOOST, Link
 from gbdt_objectives.adapters import _arguments, _train
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.adapters._docstrings import CV, TRAIN, XGBOOST, documented
-from gbdt_objectives.adapters._start import StartedObjective, shift_metric, start_margin
-from gbdt_objectives.adapters._train import Folds, Library
+from gbdt_objectives.adapters._train import Folds, Library, StartedObjective, shift_metric
 from gbdt_objectives.adapters.xgboost import intercept, parameters, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -102,14 +101,10 @@ def run(
         callbacks = exact.with_callbacks(callbacks)
     others = {} if cv else {"evals": list(request.evals), "verbose_eval": False}
     trained = native(
-        {**as_custom(request.params, request.objective), **start},
-        request.data,
-        request.num_boost_round,
-        obj=started,
-        custom_metric=exact,
-        callbacks=callbacks,
+        {**as_custom(request.params, request.objective), **start}, request.data,
+        request.num_boost_round, obj=started, custom_metric=exact, callbacks=callbacks,
         **{**others, **request.others},
-    )
+    )  # fmt: skip
     if cv and exact is not None:
         exact.write(trained)
     return trained
@@ -136,42 +131,27 @@ def finish(booster: xgb.Booster, objective: Objective, shift: Start) -> xgb.Boos
 
 def fold_rows(request: Request) -> Callable[[Any], Array]:
     """A function that gives the rows of each fold's training data, in the order in which
-    ``xgboost.cv`` asks for them. The folds are made here and given to it."""
-    request.objective.check_rows(request.data.num_row(), "data")
-    request.others["folds"] = splits = split_rows(request.data, **request.others)
-    of_folds = iter([rows for rows, _ in splits])
-    return lambda train: next(of_folds)
-
-
-def split_rows(
-    data: xgb.DMatrix,
-    *,
-    nfold: int = 3,
-    stratified: bool = False,
-    folds: Any = None,
-    seed: int = 0,
-    shuffle: bool = True,
-    **others: Any,
-) -> list[tuple[Array, Array]]:
-    """The (training rows, test rows) of the folds that ``xgboost.cv`` makes of these arguments."""
+    ``xgboost.cv`` asks for them. The folds that it would make are made here and given to it."""
+    data, given = request.data, request.others
+    n, nfold, seed = data.num_row(), given.get("nfold", 3), given.get("seed", 0)
+    folds: Any = given.get("folds")
+    request.objective.check_rows(n, "data")
     if len(data.get_uint_info("group_ptr")) > 1:
         raise ValueError(
             "data has query groups, which XGBoost cannot split for an objective with values by "
             "row: make the DMatrix without group= and qid=, and pass folds="
         )
-    n = data.num_row()
-    if folds is None and stratified:
+    if folds is None and given.get("stratified"):
         folds = StratifiedKFold(nfold, shuffle=True, random_state=seed)
     if hasattr(folds, "split"):
-        return list(folds.split(X=data.get_label(), y=data.get_label()))
-    if folds is not None:
-        return [(rows, held_out) for rows, held_out in folds]
-    order = np.random.RandomState(seed).permutation(n) if shuffle else np.arange(n)
-    parts = np.array_split(order, nfold)
-    return [
-        (np.concatenate([part for k, part in enumerate(parts) if k != held_out]), parts[held_out])
-        for held_out in range(nfold)
-    ]
+        folds = folds.split(X=data.get_label(), y=data.get_label())
+    if folds is None:
+        shuffled = np.random.RandomState(seed).permutation(n)
+        parts = np.array_split(shuffled if given.get("shuffle", True) else np.arange(n), nfold)
+        folds = [(np.concatenate(parts[:k] + parts[k + 1 :]), parts[k]) for k in range(nfold)]
+    given["folds"] = [(rows, held_out) for rows, held_out in folds]
+    of_folds = iter([rows for rows, _ in given["folds"]])
+    return lambda train: next(of_folds)
 
 
 def as_custom(params: Mapping[str, Any], objective: Objective) -> dict[str, Any]:
@@ -203,11 +183,9 @@ def continues(
     objective: Objective,
     named: Link | None = None,
 ) -> bool:
-    """Whether training continues an earlier model, ``given["xgb_model"]``.
-
-    If so, it is read and replaced by one of the same margins that predicts by ``named``, the link
-    by whose name XGBoost trains.
-    """
+    """Whether training continues an earlier model, ``given["xgb_model"]``. If so, it is read and
+    replaced by one of the same margins that predicts by ``named``, the link by whose name XGBoost
+    trains."""
     model = given.get("xgb_model")
     if model is None:
         return False
@@ -249,44 +227,55 @@ def place(
     has = {name: m.size > 0 for name, m in margins.items() if not is_empty(matrices[name])}
     _arguments.check_same_starts("base_margin", {**has, first: has_margin})
     own_start = margins[first] if has_margin else None
-    label_weight, base_score = _checks.label_weight(matrices[first]), params.get("base_score")
-    return start_at(objective, label_weight, own_start, base_score, objective.link)
+    return start_at(
+        objective, params.get("base_score"), objective.link,
+        label_weight=_checks.label_weight(matrices[first]), base_margin=own_start,
+    )  # fmt: skip
 
 
 def start_at(
     objective: Objective,
-    label_weight: tuple[Any, Any],
-    base_margin: Any,
     base_score: Any,
     named: Link,
+    *,
+    earlier: bool = False,
+    label_weight: tuple[Any, Any] | None = None,
+    base_margin: Any = None,
+    its_name: str = "base_margin",
 ) -> tuple[StartedObjective, dict[str, float]]:
     """The objective, measured on the labels, and the base_score to start at.
 
     ``base_score`` is the user's, in the units of a prediction. The one returned is in those of
-    ``named``, the link by whose name XGBoost trains: its estimators have one of their own.
+    ``named``, the link by whose name XGBoost trains: its estimators have one of their own. Without
+    ``label_weight`` the objective was measured elsewhere, and a start of each row was read there:
+    ``base_margin`` says that there is one; ``earlier``, that the training continues a model.
     """
+    outputs = objective.outputs
+    if earlier:
+        return StartedObjective(objective, None), {}
     if base_margin is not None:
-        starts = read_base_margin(base_margin, len(label_weight[0]), objective.outputs)
-        return start_at_margins(objective, starts, base_score, named)
-    if objective.outputs == 1:
-        objective = objective.measured(*label_weight)
-    return start_measured(objective, base_score, named)
-
-
-def start_measured(
-    objective: Objective, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """What :func:`start_at` returns, for an objective that has been measured on the labels. One
-    with several outputs may be measured later."""
-    if objective.outputs > 1:
         if base_score is not None:
             raise ValueError(
-                f"base_score is given, but {objective!r} has {objective.outputs} outputs, each "
+                f"base_score and {its_name} are both given: XGBoost would ignore the first; leave "
+                "one of them out"
+            )
+        rows = None if label_weight is None else len(label_weight[0])
+        starts = (
+            None if rows is None else _train.read_starts("base_margin", base_margin, outputs, rows)
+        )
+        zero = prediction(0.0, named) if outputs == 1 else 0.0
+        return StartedObjective(objective, starts), {"base_score": zero}
+    if outputs > 1:  # measured in the first round
+        if base_score is not None:
+            raise ValueError(
+                f"base_score is given, but {objective!r} has {outputs} outputs, each "
                 "with an intercept of its own: leave it out"
             )
         return StartedObjective(objective, 0.0, shifts=True), {"base_score": 0.0}
+    if label_weight is not None:
+        objective = objective.measured(*label_weight)
     if base_score is None:
-        start = float(start_margin(objective))
+        start = float(_train.start_margin(objective))
     else:
         if isinstance(base_score, str):  # XGBoost takes numbers written as strings
             with suppress(ValueError):
@@ -295,38 +284,7 @@ def start_measured(
     return StartedObjective(objective, start), {"base_score": prediction(start, named)}
 
 
-def start_at_margins(
-    objective: Objective, starts: Array | None, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """What :func:`start_at` returns where each row has a start; ``starts`` is None if they were
-    read elsewhere."""
-    if base_score is not None:
-        raise ValueError(
-            "base_score and base_margin are both given: XGBoost would ignore the first; leave "
-            "one of them out"
-        )
-    zero = prediction(0.0, named) if objective.outputs == 1 else 0.0
-    return StartedObjective(objective, starts), {"base_score": zero}
-
-
-def read_base_margin(values: Any, rows: int, outputs: int) -> Array:
-    """A start per row, (n,) or (n, K)."""
-    if outputs == 1:
-        own = _checks.vector("base_margin", values)
-        _checks.same_length("base_margin", own, "the labels", rows)
-        return own
-    start = _checks.real_array("base_margin", values)
-    _checks.finite("base_margin", start.ravel())
-    if start.size != rows * outputs:
-        raise ValueError(
-            f"base_margin must have shape ({rows}, {outputs}), a start for each output of the "
-            f"objective, found {start.size} values"
-        )
-    return start.reshape(rows, outputs)  # a DMatrix returns it flat
-
-
 def prediction(start: float, link: Link) -> float:
-    """The base_score that is this margin."""
     p = float(link.inverse(np.array(start)))
     if is_base_score(p, link):
         return p
@@ -340,7 +298,6 @@ def prediction(start: float, link: Link) -> float:
 
 
 def margin(base_score: float, objective: Objective) -> float:
-    """The margin that is this base_score."""
     link = objective.link
     if not link.lowest < base_score < link.highest:
         what = "a probability above 0 and below 1" if link.n_classes else f"above {link.lowest:g}"

@@ -15,7 +15,7 @@ from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, XGBOOST, documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective
@@ -107,9 +107,10 @@ class Fitting(_estimators.Fitting):
     def start(self, objective: Objective, y: Array, w: Array | None) -> StartedObjective:
         if self.continues(objective):
             return StartedObjective(objective, None)
-        base_margin, base_score = self.given.get("base_margin"), self.estimator.base_score
-        named = self.named(objective)
-        started, start = _train.start_at(objective, (y, w), base_margin, base_score, named)
+        started, start = _train.start_at(
+            objective, self.estimator.base_score, self.named(objective),
+            label_weight=(y, w), base_margin=self.given.get("base_margin"),
+        )  # fmt: skip
         self.parameters |= start
         return started
 
@@ -191,7 +192,6 @@ def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: 
 
 
 def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
-    """Load what :func:`save_classifier` saved."""
     objective = estimator.objective
     estimator.__dict__.pop("objective_", None)
     if not isinstance(objective, Objective) or not objective.link.is_of_objective:

@@ -21,8 +21,7 @@ SHIFTABLE_OBJECTIVES = (
 )  # fmt: skip
 """Their margins are label units or log-odds."""
 
-LEAST_PROBABILITY = 1e-6
-"""XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]."""
+LEAST_PROBABILITY = 1e-6  # XGBoost silently clips a logistic base_score to [1e-6, 1 - 1e-6]
 
 
 def shift_intercept(booster: xgb.Booster, delta: ArrayLike) -> xgb.Booster:
@@ -66,7 +65,6 @@ def read_odds(booster: xgb.Booster, y: ArrayLike | None) -> float:
 
 
 def predict_log_odds(booster: xgb.Booster, X: Any, sample_weight: ArrayLike | None) -> Array:
-    """(n,) margins, as ``predict`` uses them."""
     _logistic_objective(booster)
     data = X if isinstance(X, xgb.DMatrix) else xgb.DMatrix(X, enable_categorical=True)
     if sample_weight is None and data.get_weight().size:

@@ -9,7 +9,7 @@ from typing import Any
 import xgboost as xgb
 
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._parameters import RefusedWith, Table, by_reason
+from gbdt_objectives.adapters._arguments import RefusedWith, Table, by_reason
 from gbdt_objectives.objectives import Objective
 
 INSTEAD = {
@@ -17,7 +17,6 @@ INSTEAD = {
     "keep_training_booster": "leave it out: train on with xgb_model=",
     "verbose": "write verbose_eval=",
 }
-"""Other libraries' arguments of train(), and what to write."""
 
 ALIASES = {
     "learning_rate": ("learning_rate", "eta"),
@@ -32,7 +31,6 @@ ALIASES = {
     ),
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
 }  # fmt: skip
-"""All names of the parameters that have more than one."""
 
 PASSED = frozenset({
     # general
@@ -53,10 +51,8 @@ PASSED = frozenset({
     # dropout
     "booster", "rate_drop", "one_drop", "skip_drop", "sample_type", "normalize_type",
 })  # fmt: skip
-"""They act under a custom objective as under XGBoost's own."""
 
-USED = frozenset({"objective", "num_class", "base_score"})
-"""train() compares the first two with its own, and starts at the third."""
+USED = frozenset({"objective", "num_class", "base_score"})  # train() compares or reads them
 
 REMOVED = "XGBoost removed it; "
 CLI = "only XGBoost's old command line read it; "
@@ -111,7 +107,6 @@ REFUSED = by_reason({
     CLI + "pass output_margin=True to predict()": {"pred_margin": ()},
     CLI + "pass data_split_mode= to the DMatrix": {"dsplit": ()},
 })  # fmt: skip
-"""Neutral values, and why others are refused and what to do instead."""
 
 NO_DROPOUT = "XGBoost drops no trees here; write booster='dart' too, or leave it out"
 NOT_EXACT = "tree_method='exact' ignores it; write tree_method='hist', or leave it out"
@@ -126,7 +121,6 @@ REFUSED_WITH: RefusedWith = {
     "max_leaves": ((0,), EXACT, NOT_EXACT),
     "grow_policy": (("depthwise",), EXACT, NOT_EXACT),
 }  # fmt: skip
-"""Refused only if the other parameters have these values (None: not given)."""
 
 DROPOUT = {
     "rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,), "sample_type": ("uniform",),
@@ -146,12 +140,9 @@ REFUSED_STOPPING = by_reason({
         "process_type": ("default",),
     },
 })  # fmt: skip
-"""Refused only together with early stopping."""
-
-DMATRIX = "pass it to the DMatrix"
 
 FOREIGN = _arguments.by_name({
-    DMATRIX: (
+    "pass it to the DMatrix": (
         "missing enable_categorical feature_names feature_types feature_weights label "
         "label_lower_bound label_upper_bound weight base_margin group qid data_split_mode"
     ),
@@ -168,8 +159,7 @@ FOREIGN = _arguments.by_name({
     "write verbosity, or pass verbose_eval= to train()": "verbose",
     "pass it to get_score() of the booster": "importance_type",
     "pass it to predict() of the booster": "iteration_range",
-    "write booster": "boosting boosting_type",
-    "write learning_rate": "shrinkage_rate",
+    "write booster": "boosting boosting_type", "write learning_rate": "shrinkage_rate",
     "write max_leaves, with grow_policy='lossguide' to grow leaf by leaf": "num_leaves",
     "write max_depth": "depth",
     "write min_child_weight, a sum of hessians": (
@@ -177,20 +167,14 @@ FOREIGN = _arguments.by_name({
     ),
     "write min_child_weight": "min_sum_hessian_in_leaf",
     "write gamma": "min_split_gain min_gain_to_split",
-    "write alpha": "lambda_l1",
-    "write lambda": "lambda_l2 l2_leaf_reg",
-    "write colsample_bytree": "feature_fraction",
+    "write alpha": "lambda_l1", "write lambda": "lambda_l2 l2_leaf_reg",
+    "write colsample_bytree": "feature_fraction", "write subsample": "bagging_fraction",
     "write colsample_bynode": "feature_fraction_bynode max_features",
-    "write subsample": "bagging_fraction",
     "it samples in every round; leave it out": "bagging_freq subsample_freq",
-    "write rate_drop": "drop_rate",
-    "write nthread": "num_threads",
-    "write seed": "random_seed",
-    "write device": "device_type",
-    "leave it out": "linear_tree",
+    "write rate_drop": "drop_rate", "write nthread": "num_threads", "write seed": "random_seed",
+    "write device": "device_type", "leave it out": "linear_tree",
     "pass enable_categorical=True to the DMatrix": "categorical_feature",
 })  # fmt: skip
-"""Names that are not parameters of XGBoost, and what to do instead."""
 
 LEAF_REFIT = "XGBoost would replace the leaves by its own objective's (leaf refit); leave it out"
 

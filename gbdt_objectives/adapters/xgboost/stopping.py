@@ -10,7 +10,7 @@ import xgboost as xgb
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives.adapters._stopping import warn_if_few
+from gbdt_objectives.adapters._train import warn_if_few
 from gbdt_objectives.metrics import Metric
 
 
@@ -21,13 +21,9 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         self, metric: Metric, rounds: int, data_name: str | None = None, min_delta: float = 0.0
     ) -> None:
         super().__init__(
-            rounds=rounds,
-            metric_name=metric.name,
-            data_name=data_name,
-            maximize=metric.greater_is_better,
-            save_best=True,
-            min_delta=min_delta,
-        )
+            rounds=rounds, metric_name=metric.name, data_name=data_name,
+            maximize=metric.greater_is_better, save_best=True, min_delta=min_delta,
+        )  # fmt: skip
 
     def before_training(self, model: Any) -> Any:
         forget(self)
@@ -64,8 +60,7 @@ def early_stopping(
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 
     It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name. Those of this package need no such
-    callback. Rounds before the metric's first move use up no patience.
+    otherwise guess the direction from the metric's name.
 
     Parameters
     ----------
@@ -82,10 +77,8 @@ def early_stopping(
 
     Raises
     ------
-    TypeError
-        If ``metric`` is not a Metric.
-    ValueError
-        If ``rounds`` is not a whole number above 0.
+    TypeError, ValueError
+        If ``metric`` is not a Metric, or ``rounds`` not a whole number above 0.
 
     Examples
     --------
@@ -102,11 +95,9 @@ def early_stopping(
 
 
 def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[Any]:
-    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``.
-
-    Ours keeps the best rounds: nobody can tell whether ``save_best=False`` was written or is
-    XGBoost's default. A class of the user's is kept, and :class:`Exact` tells it the direction.
-    """
+    """The user's callbacks, with ours in place of XGBoost's EarlyStopping on ``metric``: whether
+    ``save_best=False`` was written or is the default nobody can tell. A class of the user's is
+    kept, and :class:`Exact` tells it the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
         if not isinstance(callback, xgb.callback.EarlyStopping):
@@ -160,7 +151,6 @@ class Exact(xgb.callback.TrainingCallback):
         return returned
 
     def with_callbacks(self, callbacks: Sequence[Any]) -> list[Any]:
-        """One callback for this and the others."""
         xgb.callback.CallbackContainer(callbacks)  # raises for what is not a callback
         self.callbacks = callbacks
         return [self]

@@ -29,19 +29,10 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from gbdt_objectives.distributed.dask._fitted import fitted_objective
-    from gbdt_objectives.distributed.dask._train import train
+    from gbdt_objectives.distributed.dask._train import fitted_objective, train
     from gbdt_objectives.distributed.dask.estimators import DaskXGBClassifier, DaskXGBRegressor
 
 __all__ = ["DaskXGBClassifier", "DaskXGBRegressor", "fitted_objective", "train"]
-
-_PLACES = {
-    "DaskXGBClassifier": "estimators",
-    "DaskXGBRegressor": "estimators",
-    "fitted_objective": "_fitted",
-    "train": "_train",
-}
-"""Where the names are that need XGBoost, which sums over partitions do without."""
 
 _TAKES_DASK = {
     "calibration": "calibration_ratio calibration_ratio_by_segment expected_calibration_error "
@@ -55,17 +46,18 @@ _TAKES_DASK = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PLACES:
+    if name in __all__:  # they need XGBoost, which sums over partitions do without
         _versions.check_installed("xgboost")
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        place = "estimators" if name.startswith("Dask") else "_train"
+        return getattr(import_module(f"{__name__}.{place}"), name)
     if name == "experimental":
         return import_module(f"{__name__}.experimental")
-    place = f"from {__name__}.experimental import lightgbm" if name == "lightgbm" else None
+    elsewhere = f"from {__name__}.experimental import lightgbm" if name == "lightgbm" else None
     for room, names in _TAKES_DASK.items():
         if name in names.split():
             now = {"threshold_statistics": "ThresholdStatistics.of"}.get(name, name)
-            place = f"gbdt_objectives.{room}.{now} takes Dask collections itself"
-    raise _names.missing(__name__, name, place)
+            elsewhere = f"gbdt_objectives.{room}.{now} takes Dask collections itself"
+    raise _names.missing(__name__, name, elsewhere)
 
 
 def __dir__() -> list[str]:

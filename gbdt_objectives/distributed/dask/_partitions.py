@@ -16,8 +16,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import is_dask
 from gbdt_objectives._workers import some_rows
 
-FAN_IN = 4
-"""Statistics that one task merges, and holds at the same time."""
+FAN_IN = 4  # statistics that one task merges, and holds at the same time
 
 T = TypeVar("T")
 
@@ -32,14 +31,10 @@ class Measured(NamedTuple):
 
 def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """The sum of ``of(**columns)`` over the partitions that have rows; see ``_parts.total``.
-
-    Weights may be 0 in all rows of a partition, but not in all rows.
-    """
-    given = {name: column for name, column in columns.items() if column is not None}
-    absent = {name: None for name, column in columns.items() if column is None}
+    Weights may be 0 in all rows of a partition, but not in all rows."""
     parts = [
-        dask.delayed(measure_part)(of, number, absent, list(given), part)
-        for number, part in enumerate(pack(given))
+        dask.delayed(measure_part)(of, number, list(columns), part)
+        for number, part in enumerate(pack(columns))
     ]
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
@@ -54,11 +49,7 @@ def sum_over_partitions(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
 
 
 def measure_part(
-    of: Callable[..., Any],
-    partition: int,
-    absent: dict[str, None],
-    names: list[str],
-    parts: tuple[Any, ...],
+    of: Callable[..., Any], partition: int, names: list[str], parts: tuple[Any, ...]
 ) -> Measured | None:
     """Of one partition; None if it has no rows. Rows in messages are rows of the partition."""
     columns = dict(zip(names, parts, strict=True))
@@ -69,7 +60,7 @@ def measure_part(
         if empty:
             raise ValueError(f"{empty[0]} is empty: there must be at least one row")
         with some_rows():  # others may have those that count
-            found = of(**columns, **absent)
+            found = of(**columns)
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"in partition {partition}: {error}") from None
@@ -78,7 +69,6 @@ def measure_part(
 
 
 def add_measured(parts: list[Measured | None]) -> Measured | None:
-    """The sum of a few."""
     found = [part for part in parts if part is not None]
     if not found:
         return None
@@ -105,11 +95,7 @@ def pack(columns: Mapping[str, Any]) -> list[Any]:
                 "repartition one like the other, .persist() both if Dask joins small files, or of "
                 "arrays call .compute_chunk_sizes()"
             )
-    return [dask.delayed(as_tuple)(*chunk) for chunk in zip(*parts.values(), strict=True)]
-
-
-def as_tuple(*parts: Any) -> tuple[Any, ...]:
-    return parts
+    return [dask.delayed(tuple)(list(chunk)) for chunk in zip(*parts.values(), strict=True)]
 
 
 def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
@@ -134,7 +120,6 @@ def check_column(name: str, column: Any, columns: Mapping[str, Any]) -> None:
 
 
 def is_series(column: Any) -> bool:
-    """Whether it is a Dask series or index; pandas is not imported for the answer."""
     frames = sys.modules.get("dask.dataframe")
     return frames is not None and isinstance(column, frames.Series | frames.Index)
 
@@ -156,11 +141,8 @@ def align_chunks(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def delayed_parts(column: Any) -> list[Any]:
-    """The partitions of one column.
-
-    Not optimized further than to the columns that are read: what several columns share then has
-    the same keys, and is computed once, and small files stay partitions of their own.
-    """
+    """The partitions of one column, optimized to the columns that are read and no further: what
+    several columns share then has the same keys, and small files stay partitions of their own."""
     column = column.simplify() if hasattr(column, "simplify") else column
     return list(np.ravel(np.array(column.to_delayed(optimize_graph=False), object)))
 
@@ -182,24 +164,20 @@ def map_rows(function: Callable[..., Any], columns: Mapping[str, Any], dtype: An
     from dask.dataframe import map_partitions
 
     return map_partitions(
-        partial(series_of_parts, by_name),
-        *columns.values(),
-        meta=(None, dtype),
+        partial(series_of_parts, by_name), *columns.values(), meta=(None, dtype),
         align_dataframes=False,
-    )
+    )  # fmt: skip
 
 
 def function_of_parts(
     function: Callable[..., Any], names: list[str], dtype: np.dtype[Any], *parts: Any
 ) -> Any:
-    """Of one partition, which may be empty."""
     if all(len(part) == 0 for part in parts):
         return np.empty(0, dtype)
     return function(**dict(zip(names, parts, strict=True)))
 
 
 def series_of_parts(by_name: Callable[..., Any], *parts: Any) -> Any:
-    """With the index of the first column."""
     import pandas
 
     return pandas.Series(by_name(*parts), parts[0].index)

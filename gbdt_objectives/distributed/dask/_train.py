@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,13 +19,11 @@ from scipy.sparse import csr_matrix
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._links import Link
+from gbdt_objectives._checks import Array
 from gbdt_objectives._rows import Rows, RowsOfParts
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
-from gbdt_objectives.adapters._start import StartedObjective, start_margin
-from gbdt_objectives.adapters._stopping import warn_if_few
-from gbdt_objectives.adapters._train import find_callbacks
+from gbdt_objectives.adapters._train import find_callbacks, read_starts, start_margin, warn_if_few
 from gbdt_objectives.adapters.xgboost import _train as on_one_machine, parameters
 from gbdt_objectives.adapters.xgboost.stopping import any_stops_early
 from gbdt_objectives.metrics import Metric
@@ -51,10 +51,9 @@ def train(
 ) -> xgb.Booster:
     """``adapters.xgboost.train`` on a Dask cluster: the same model, whatever holds the rows.
 
-    The objective is measured on the labels of all partitions where they are. Only sums travel, as
-    do the sums of each round and of the metric. The model, the best round and the values of the
-    metric are those of one machine with the same bins, which quantile sketches of many different
-    values do not quite give.
+    Only sums travel: of the labels, of each round and of the metric. The model, the best round and
+    the values of the metric are those of one machine with the same bins, which quantile sketches
+    of many different values do not quite give.
 
     Parameters
     ----------
@@ -71,12 +70,10 @@ def train(
         What to evaluate ``metric`` on; may be on other workers than ``data``.
     timeout : int
         Seconds after which workers give up another one that does not answer: more than the
-        slowest needs for a round, and to make its matrix of its partitions. Before XGBoost 3.0
-        it is XGBoost's own and cannot be set.
+        slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
-        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``;
-        and ``evals_result``, a dict to be filled as ``xgboost.train`` does it.
+        ``xgb_model``, ``verbose_eval``, ``coll_cfg``; and ``evals_result``, a dict to be filled.
 
     Returns
     -------
@@ -120,13 +117,15 @@ def train(
     earlier = on_one_machine.continues(params, kwargs, objective)
     with explained(client, workers_of(*matrices.values()), timeout) as interruptible:
         measured, has_margin = measure(client, objective, matrices)
-        base_score = params.get("base_score")
-        started, base_score = start(measured, earlier, has_margin, base_score, objective.link)
+        started, begin = on_one_machine.start_at(
+            measured, params.get("base_score"), objective.link,
+            earlier=earlier, base_margin=has_margin or None,
+        )  # fmt: skip
         if started.shifts:
             started.shift = start_margin(measured)
         on_workers = partial(xgb_dask.train, client)
         trained = on_one_machine.run(
-            request, [interruptible, *callbacks], started, base_score, on_workers
+            request, [interruptible, *callbacks], started, begin, on_workers
         )
     booster: xgb.Booster = trained["booster"]
     if history is not None:
@@ -139,20 +138,22 @@ def train(
 
 
 def find_client(client: distributed.Client | None) -> distributed.Client:
-    """The client given, or the current one; it must not be asynchronous."""
     if client is None:
         client = distributed.get_client()
+    check_client(client, "train(client, params, data, ...)")
+    return client
+
+
+def check_client(client: object, call: str) -> None:
     if not isinstance(client, distributed.Client):
         raise TypeError(
-            f"client must be a distributed.Client, found {_checks.shown(client)}: write "
-            "train(client, params, data, ...)"
+            f"client must be a distributed.Client, found {_checks.shown(client)}: write {call}"
         )
     if client.asynchronous:
         raise TypeError(
             "client is asynchronous, but training waits: pass Client(address), or call it by "
             "asyncio.to_thread with such a client"
         )
-    return client
 
 
 def check_not_by_row(objective: Objective) -> None:
@@ -183,21 +184,7 @@ def find_config(timeout: int, config: Any) -> dict[str, Any]:
     return {"coll_cfg": replace(config, timeout=timeout)}
 
 
-def start(
-    measured: Objective, earlier: bool, has_margin: bool, base_score: Any, named: Link
-) -> tuple[StartedObjective, dict[str, float]]:
-    """The objective as workers call it, and the base_score to start at, in the unit of ``named``,
-    the link by whose name they train."""
-    if earlier:
-        return StartedObjective(measured, None), {}
-    if has_margin:
-        return on_one_machine.start_at_margins(measured, None, base_score, named)
-    return on_one_machine.start_measured(measured, base_score, named)
-
-
 class Part(NamedTuple):
-    """What a partition tells of its rows."""
-
     rows: int
     has_margin: bool
     largest_weight: float | None
@@ -236,7 +223,6 @@ def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.D
 
 
 def check_parts(objective: Objective, parts: Sequence[Part]) -> None:
-    """Raise unless some row counts."""
     rows = sum(part.rows for part in parts)
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
@@ -303,17 +289,15 @@ def tell(objective: Objective | None, matrix: xgb.DMatrix) -> Part:
     margin = matrix.get_float_info("base_margin")
     if objective is not None:
         if margin.size:
-            on_one_machine.read_base_margin(margin, rows, objective.outputs)
+            read_starts("base_margin", margin, objective.outputs, rows)
         of_part(objective, len, matrix)
     return Part(rows, margin.size > 0, None if w is None else float(np.max(w, initial=0)))
 
 
-_interrupted: set[str] = set()
-"""On a worker: the trainings that nobody waits for any more."""
+_interrupted: set[str] = set()  # on a worker: the trainings that nobody waits for any more
 
 
 def interrupt(token: str) -> None:
-    """Runs on a worker, beside its tasks."""
     _interrupted.add(token)
 
 
@@ -331,7 +315,6 @@ class Interruptible(xgb.callback.TrainingCallback):
 
 
 def workers_of(*matrices: xgb_dask.DaskDMatrix) -> set[str]:
-    """The addresses of the workers that have rows."""
     return {address for matrix in matrices for address in matrix.worker_map}
 
 
@@ -389,3 +372,84 @@ def find_lost(
         for address, tasks in stacks.items()
         if address in needed and any("xgboost" in "".join(s) for s in tasks.values())
     }
+
+
+ATTRIBUTE = "gbdt_objectives_fitted"
+
+
+def fitted_objective(
+    client: distributed.Client | None,
+    objective: Objective,
+    booster: xgb.Booster,
+    data: xgb_dask.DaskDMatrix,
+    *,
+    timeout: int = TIMEOUT,
+) -> Objective:
+    """``objective.fitted(y, margin)`` on the rows of a Dask cluster, without gathering them.
+
+    After that the ``class_probability(margin)`` of an objective such as
+    ``ordinal_logit_objective(K)`` is that of the model. ``DaskXGBClassifier`` does it by itself.
+
+    Parameters
+    ----------
+    client, timeout
+        They mean the same as in :func:`train`.
+    objective, booster, data
+        What :func:`train` got and returned.
+
+    Returns
+    -------
+    Objective
+        The objective with what it fits held fixed; itself if it fits nothing.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        Whatever :func:`train` raises.
+
+    Examples
+    --------
+    >>> from gbdt_objectives import ordinal_logit_objective
+    >>> from gbdt_objectives.distributed.dask import fitted_objective, train
+    >>> def train_on_all(client, params, data):
+    ...     objective = ordinal_logit_objective(3)
+    ...     booster = train(client, params, data, 20, objective=objective)
+    ...     return booster, fitted_objective(client, objective, booster, data)
+    """
+    client = find_client(client)
+    _arguments.check_is_objective(objective)
+    _arguments.check_booster(booster, xgb.Booster, "get_booster()")
+    _arguments.check_data("data", data, xgb_dask.DaskDMatrix)
+    config = find_config(timeout, None)
+    if not objective.fits_margins:
+        return objective
+    fitting = Fitting(objective)
+    with explained(client, workers_of(data), timeout) as interruptible:
+        params = on_one_machine.as_custom({"max_depth": 1}, objective)
+        trained = xgb_dask.train(
+            client, params, data, 1, obj=fitting, xgb_model=booster,
+            callbacks=[interruptible, fitting], verbose_eval=False, **config,
+        )  # fmt: skip
+    fitted: Objective = pickle.loads(base64.b64decode(trained["booster"].attr(ATTRIBUTE)))
+    return fitted
+
+
+class Fitting(xgb.callback.TrainingCallback):
+    """Objective and callback of one more round, which starts at the model's own margins: the
+    objective is fitted to them, and the callback brings it back."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.objective = objective
+
+    def __call__(self, margin: Array, data: Any) -> tuple[Array, Array]:
+        y, w = _checks.label_weight(data)
+        with _workers.together(self.objective):
+            self.objective = self.objective.fitted(y, margin, w)
+            _workers.agree()
+        return np.zeros_like(margin), np.ones_like(margin)
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        found = base64.b64encode(pickle.dumps(self.objective)).decode()
+        model.set_attr(**{ATTRIBUTE: found})
+        return False

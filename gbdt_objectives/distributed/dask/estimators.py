@@ -14,18 +14,17 @@ import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
+from gbdt_objectives.adapters._docstrings import documented
 from gbdt_objectives.adapters._estimators import copy_signature, drop_in
-from gbdt_objectives.adapters._start import start_margin, start_of_rows
+from gbdt_objectives.adapters._train import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
+from gbdt_objectives.adapters.xgboost._train import start_at
 from gbdt_objectives.distributed.dask import _train
-from gbdt_objectives.distributed.dask._fitted import fitted_objective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 
 class _Fitting(estimators.Fitting):
-    """One fit of an estimator on the rows of a cluster."""
-
     model = xgb_dask.DaskXGBClassifier
 
     def fit(self) -> Any:
@@ -46,9 +45,10 @@ class _Fitting(estimators.Fitting):
                 return estimator
             earlier, own_margin = self.continues(objective), given.get("base_margin")
             measured = _measure(client, objective, given["y"], given.get("sample_weight"))
-            base_score, named = estimator.base_score, self.named(objective)
-            has_margin = own_margin is not None
-            started, begin = _train.start(measured, earlier, has_margin, base_score, named)
+            started, begin = start_at(
+                measured, estimator.base_score, self.named(objective),
+                earlier=earlier, base_margin=own_margin,
+            )  # fmt: skip
             intercept: Start = 0.0
             if started.shifts:  # several outputs start at the intercept in each row
                 intercept = started.start = start_margin(measured)
@@ -69,7 +69,7 @@ class _Fitting(estimators.Fitting):
                     client, given["X"], given["y"], weight=given.get("sample_weight"),
                     base_margin=own_margin, **{name: getattr(estimator, name) for name in names},
                 )  # fmt: skip
-                estimator.objective_ = fitted_objective(
+                estimator.objective_ = _train.fitted_objective(
                     client, measured, estimator.get_booster(), data, timeout=timeout
                 )
         return estimator
@@ -82,11 +82,9 @@ class _Fitting(estimators.Fitting):
             return objective.class_probability(block) if len(block) else np.empty((0, K))
 
         return margin.map_blocks(
-            probability,
-            new_axis=[1] if margin.ndim == 1 else None,
-            chunks=(margin.chunks[0], (K,)),
-            meta=np.empty((0, 0)),
-        )
+            probability, new_axis=[1] if margin.ndim == 1 else None,
+            chunks=(margin.chunks[0], (K,)), meta=np.empty((0, 0)),
+        )  # fmt: skip
 
     @staticmethod
     def most_probable(estimator: Any, p: Any) -> Any:
@@ -148,11 +146,9 @@ def _start_of_rows(measured: Objective, y: Any) -> Any:
     if labels.ndim == 2:
         labels = labels[:, 0]
     return labels.map_blocks(
-        lambda block: start_of_rows(measured, len(block)),
-        new_axis=1,
-        chunks=(labels.chunks[0], (measured.outputs,)),
-        meta=np.empty((0, 0)),
-    )
+        lambda block: start_of_rows(measured, len(block)), new_axis=1,
+        chunks=(labels.chunks[0], (measured.outputs,)), meta=np.empty((0, 0)),
+    )  # fmt: skip
 
 
 def _fit_margins(estimator: Any) -> Callable[..., Any]:
@@ -170,75 +166,50 @@ def _fit_margins(estimator: Any) -> Callable[..., Any]:
     return fit
 
 
+DASK = """
+
+It does on the rows of a Dask cluster what :class:`gbdt_objectives.adapters.xgboost.{kind}` does on
+one machine: the model, the best round and ``evals_result()`` are the same.
+
+Parameters
+----------
+objective : str, callable or Objective
+    An Objective must {must}, and must not hold values of its training rows.
+**kwargs
+    Parameters of ``xgboost.dask.Dask{kind}``. ``coll_cfg=Config(timeout=60)`` of
+    ``xgboost.collective`` (XGBoost 3.0) says how many seconds workers wait for one another.
+
+Examples
+--------
+>>> import dask.array as da, numpy as np
+>>> from distributed import Client
+>>> from gbdt_objectives import {objective}
+>>> from gbdt_objectives.distributed.dask import Dask{kind}
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6])
+>>> with Client(n_workers=1, threads_per_worker=1, processes=False,
+...             dashboard_address=":0") as client:
+...     model = Dask{kind}(objective={objective}({K}), max_depth=2, n_estimators=20)
+...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
+...     p = model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute()
+>>> p.round().astype(int).tolist()
+[0, 2]
+"""
+
+
 @drop_in(_Fitting)
+@documented(DASK, kind="XGBRegressor", must="predict numbers", objective="qwk_objective", K="")
 class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
-    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package.
-
-    It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBRegressor` does on one machine: the objective is
-    measured on the labels of all partitions, and the model, the best round and ``evals_result()``
-    are the same. Without an objective or metric of this package it is XGBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must predict numbers, and must not hold values of its training rows.
-    **kwargs
-        Parameters of ``xgboost.dask.DaskXGBRegressor``. ``coll_cfg=Config(timeout=60)`` of
-        ``xgboost.collective`` (XGBoost 3.0) says how many seconds workers wait for one another.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import qwk_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((500, 3)); y = np.digitize(X[:, 0], [0.3, 0.6]) + 1
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBRegressor(objective=qwk_objective(), max_depth=2, n_estimators=20)
-    ...     model = model.fit(da.from_array(X, (250, 3)), da.from_array(y, 250))
-    ...     model.predict(da.from_array([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]])).compute().round()
-    array([1., 3.], dtype=float32)
-    """
+    """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package."""
 
 
 @drop_in(_Fitting)
+@documented(
+    DASK, kind="XGBClassifier", must="have class probabilities",
+    objective="ordinal_logit_objective", K="3",
+)  # fmt: skip
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
-    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package.
-
-    It does on the rows of a Dask cluster what
-    :class:`gbdt_objectives.adapters.xgboost.XGBClassifier` does on one machine. An objective with
-    the link "score" is fitted to the training rows of all workers, as ``objective_``. Labels are
-    0 to K-1. Without an objective or metric of this package it is XGBoost's own estimator.
-
-    Parameters
-    ----------
-    objective : str, callable or Objective
-        An Objective must have class probabilities, and must not hold values of its training rows.
-    **kwargs
-        Parameters of ``xgboost.dask.DaskXGBClassifier``; :class:`DaskXGBRegressor` says what
-        ``coll_cfg`` does.
-
-    Examples
-    --------
-    >>> import dask.array as da, numpy as np
-    >>> from distributed import Client
-    >>> from gbdt_objectives import offset_logloss_objective
-    >>> from gbdt_objectives.distributed.dask import DaskXGBClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.random((2000, 2)); y = (rng.random(2000) < X[:, 0]).astype(int)
-    >>> keep = (y == 1) | (rng.random(2000) < 0.1)  # a tenth of the negatives
-    >>> with Client(n_workers=1, threads_per_worker=1, processes=False,
-    ...             dashboard_address=":0") as client:
-    ...     model = DaskXGBClassifier(objective=offset_logloss_objective(0.1), n_estimators=50,
-    ...                               max_depth=1, learning_rate=0.1)
-    ...     model = model.fit(da.from_array(X[keep], (600, 2)), da.from_array(y[keep], 600))
-    ...     p = model.predict_proba(da.from_array(X, (1000, 2))).compute()
-    >>> bool(abs(p[:, 1].mean() - y.mean()) < 0.05)
-    True
-    """
+    """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package."""
 
     @copy_signature(xgb.XGBClassifier.save_model)
     def save_model(self, fname: Any) -> None:

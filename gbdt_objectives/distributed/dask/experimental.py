@@ -1,9 +1,8 @@
 """Experimental: LightGBM on Dask, with the sums of each round over the rows of all workers.
 
-LightGBM's workers add up their histograms, but it offers nothing to add up ours. XGBoost does: here
-its collective joins the same workers. LightGBM calls callbacks and objective in the thread that
-trains, so the first callback joins the collective and the last one leaves it; both libraries keep
-their connections by thread.
+XGBoost's collective, which adds them up, joins LightGBM's workers. LightGBM calls callbacks and
+objective in the thread that trains, so the first callback joins the collective and the last one
+leaves it; both libraries keep their connections by thread.
 """
 
 from __future__ import annotations
@@ -20,28 +19,22 @@ from urllib.parse import urlparse
 from uuid import uuid4
 
 import numpy as np
+from distributed import Queue, get_client, get_worker
+from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _boosters, _callers, _checks, _versions, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
-from gbdt_objectives.adapters._start import StartedObjective
+from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
 
 __all__ = ["lightgbm"]
 
-FAREWELL = 2
-"""Seconds after the first error in which other workers should have come back, too."""
+FAREWELL = 2  # seconds after the first error in which other workers should have come back, too
 
-WAIT = 60
-"""Seconds after which a tracker is freed that has not seen all workers leave."""
-
-ADDRESS = 200
-"""Bytes of a worker's address."""
-
-FIRST, LAST = -(10**6), 10**6
-"""Orders of callbacks: before and after what the user has."""
+WAIT = 60  # seconds after which a tracker is freed that has not seen all workers leave
 
 LOST = ("RuntimeError", "LightGBMError", "KilledWorker", "CancelledError", "FutureCancelledError")
 """Errors at the client whose cause may be elsewhere."""
@@ -71,16 +64,13 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
 def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterator[LightGBMFit]:
     """Train ``lightgbm.DaskLGBMRegressor`` on the rows of all workers; experimental.
 
-    LightGBM alone would show each worker's objective the rows of that worker only, and train
-    another model. Within this context the objectives add up their sums in every round, through
-    XGBoost's collective, which is started for that. Predictions are those of
-    :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins: the
-    probability of label 1 if the objective's margin is the log-odds.
+    Within this context the objectives of all workers add up their sums in every round. Predictions
+    are those of :func:`gbdt_objectives.adapters.lightgbm.train` on one machine with the same bins:
+    the probability of label 1 if the objective's margin is the log-odds.
 
-    Bagging (``subsample``), ``data_sample_strategy="goss"``, ``extra_trees`` and quantised
-    gradients (``use_quantized_grad``) draw or round on each worker by itself. With them the
-    model is the same again on the same partitions, but not that of one machine: predictions of
-    labels 0 to 3 differed by .15 to .27 in a test. ``linear_tree`` and dart are refused.
+    Bagging, ``data_sample_strategy="goss"``, ``extra_trees`` and ``use_quantized_grad`` draw or
+    round on each worker by itself, so that the model is not that of one machine
+    (``docs/distributed.md``). ``linear_tree`` and dart are refused.
 
     Parameters
     ----------
@@ -90,8 +80,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
         value of each row.
     timeout : int
         Seconds that a worker waits for the others in a round, in the first also for them to bin
-        their rows, before it raises. For a worker that hangs in LightGBM's own code LightGBM waits
-        as long as its parameter ``time_out`` says, in minutes, 120 by default.
+        their rows, before it raises. In its own code LightGBM waits ``time_out`` minutes.
 
     Returns
     -------
@@ -103,8 +92,7 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     ------
     TypeError, ValueError
         On leaving, whatever was found wrong on a worker, with its address: labels, parameters that
-        LightGBM would ignore, evaluation sets, another estimator. LightGBM measures metrics on the
-        rows of each worker, so early stopping would be on them.
+        LightGBM would ignore, evaluation sets, another estimator.
     RuntimeError
         On leaving, if a worker was lost or hangs, with its address; if ``finished`` was not
         called. The next fit starts afresh.
@@ -122,10 +110,16 @@ def lightgbm(client: Any, objective: Objective, *, timeout: int = 60) -> Iterato
     """
     for library in ("lightgbm", "xgboost"):
         _versions.check_installed(library)
-    from distributed import Queue
+    from gbdt_objectives.distributed.dask._train import check_client, check_not_by_row
 
-    check_client(client)
-    check_objective_adds_up(objective)
+    check_client(client, "lightgbm(client, objective)")
+    _arguments.check_is_objective(objective)
+    check_not_by_row(objective)
+    if objective.outputs > 1:
+        raise ValueError(
+            f"objective={objective!r} has {objective.outputs} outputs, but a DaskLGBMRegressor "
+            "trains one: train with XGBoost, train() of gbdt_objectives.distributed.dask"
+        )
     fit = LightGBMFit(objective, _checks.whole_number("timeout", timeout, 1))
     posted = Queue(fit.objective.token, client=client)  # there as long as the context
     before = set(client.ncores())
@@ -158,22 +152,14 @@ class LightGBMFit:
 
     def __init__(self, objective: Objective, timeout: int) -> None:
         self.objective = FitObjective(objective, f"gbdt_objectives-{uuid4().hex}")
-        self.callbacks: list[Callable[[Any], None]] = [Join(self.objective, timeout), Leave()]
+        self.callbacks: list[Callable[[Any], None]] = [Join(self.objective, timeout), leave]
         self.is_finished = False
 
     def finished(self, model: Any) -> Any:
-        """The fitted model, with the objective's intercept inside, as ``adapters`` leave it.
+        """The model, a DaskLGBMRegressor fitted with this ``objective`` and these ``callbacks``.
 
-        Parameters
-        ----------
-        model : lightgbm.DaskLGBMRegressor
-            Fitted with this ``objective`` and these ``callbacks``.
-
-        Returns
-        -------
-        DaskLGBMRegressor
-            The model that was given, changed: its ``booster_`` is complete, and its ``objective``
-            is the one measured on all labels.
+        It is changed: its ``booster_`` has the objective's intercept, as ``adapters`` leave it, and
+        its ``objective`` is the one measured on all labels.
         """
         from gbdt_objectives.adapters.lightgbm._train import finish
 
@@ -234,8 +220,7 @@ class Seat:
         self.token = fit_objective.token
         self.started = StartedObjective(fit_objective.objective, 0.0, shifts=True)
         self.rank, self.tracker, self.task = rank, tracker, _task()
-        self.workers: Sequence[str] = ()
-        """The address of each."""
+        self.workers: Sequence[str] = ()  # the address of each
 
     @contextmanager
     def leave_on_error(self) -> Iterator[None]:
@@ -292,7 +277,7 @@ class Join:
 
     def __init__(self, objective: FitObjective, timeout: int) -> None:
         self.objective, self.timeout = objective, timeout
-        self.order = FIRST
+        self.order = -(10**6)  # before what the user has
 
     def __call__(self, env: Any) -> None:
         if env.iteration > env.begin_iteration:
@@ -316,11 +301,10 @@ class Join:
         weakref.finalize(env.model, _leave_lost, weakref.ref(seat)).atexit = False
         with seat.leave_on_error(), _workers.together(self.objective.objective):
             check(env, self.objective)
-            seat.workers = gather_addresses()
+            seat.workers = _workers.gather_text(get_worker().address)
             _workers.settle()
 
     def meet(self, env: Any) -> Seat:
-        from distributed import Queue, get_client, get_worker
         from xgboost import collective
         from xgboost.tracker import RabitTracker
 
@@ -348,17 +332,13 @@ class Join:
         return Seat(self.objective, rank, tracker)
 
 
-class Leave:
+def leave(env: Any) -> None:
     """The callback after the last round."""
+    if env.iteration == env.end_iteration - 1 and _here.seat is not None:
+        _here.seat.leave(failed=False)
 
-    before_iteration = False
 
-    def __init__(self) -> None:
-        self.order = LAST  # LightGBM ignores one of the class
-
-    def __call__(self, env: Any) -> None:
-        if env.iteration == env.end_iteration - 1 and _here.seat is not None:
-            _here.seat.leave(failed=False)
+leave.order = 10**6  # type: ignore[attr-defined]  # after what the user has
 
 
 def _leave_lost(seat: weakref.ref[Seat]) -> None:
@@ -370,8 +350,6 @@ def _leave_lost(seat: weakref.ref[Seat]) -> None:
 
 def _task() -> object:
     """What this thread does for Dask."""
-    from distributed.worker import thread_state
-
     return getattr(thread_state, "key", None)
 
 
@@ -381,41 +359,6 @@ def _wait_for(tracker: Any) -> None:
         tracker.wait_for(timeout=WAIT)
     with suppress(Exception):
         tracker.free()
-
-
-def gather_addresses() -> list[str]:
-    """The address of each worker, by rank."""
-    from distributed import get_worker
-
-    own = np.zeros(ADDRESS)
-    text = get_worker().address.encode()[:ADDRESS]
-    own[: len(text)] = np.frombuffer(text, np.uint8)
-    rows = _workers.all_gather(own).astype(np.uint8)
-    return [bytes(row).rstrip(b"\0").decode() for row in rows]
-
-
-def check_client(client: object) -> None:
-    from distributed import Client
-
-    if not isinstance(client, Client):
-        raise TypeError(f"client must be a distributed.Client, found {_checks.shown(client)}")
-    if client.asynchronous:
-        raise TypeError("client is asynchronous, but fit of LightGBM waits: pass one that is not")
-
-
-def check_objective_adds_up(objective: object) -> None:
-    _arguments.check_is_objective(objective)
-    assert isinstance(objective, Objective)
-    if objective.is_by_row:
-        raise ValueError(
-            f"objective={objective!r} holds a value of each training row, which cannot be sent "
-            "along with the rows of Dask: train on one machine"
-        )
-    if objective.outputs > 1:
-        raise ValueError(
-            f"objective={objective!r} has {objective.outputs} outputs, but a DaskLGBMRegressor "
-            "trains one: train with XGBoost, train() of gbdt_objectives.distributed.dask"
-        )
 
 
 def check(env: Any, fit_objective: FitObjective) -> None:

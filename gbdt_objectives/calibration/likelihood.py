@@ -1,0 +1,159 @@
+"""Maps of greatest likelihood: a shift of log-odds, a logistic regression of few features.
+
+Newton's method finds them: for a convex loss of a few parameters, some of which are bounded below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gbdt_objectives._blocks import blocks, dot
+from gbdt_objectives._checks import Array
+
+Loss = Callable[[Array], tuple[float, Array, Array]]
+"""Parameters to a weighted mean of losses, its gradient and its hessian."""
+
+STEPS = 200
+SMALL = 1e-11  # relative fall of the loss that rounding may hide
+FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
+
+COARSE = 16  # among many rows, the start is fitted to one in so many
+
+SANE = 30.0
+"""Larger parameters, for features of spread 1, come from rows that the start nearly separates."""
+
+LARGEST = 1e15  # log-odds beyond it have hardly a fraction left that a shift could change
+
+
+def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
+    """The parameters >= ``lowest`` of least loss, from the best of the ``starts``.
+
+    Each step minimises the quadratic model under the bounds, and is halved until the loss
+    falls; where rounding may hide that, steps go on as long as the gradient falls.
+    """
+    found = [(*loss(theta), theta) for theta in starts]
+    value, gradient, hessian, theta = min(found, key=lambda one: one[0])
+    slope = free_gradient(gradient, theta, lowest)
+    for _ in range(STEPS):
+        step = quadratic_minimum(gradient, hessian, lowest - theta)
+        last_digits = -(gradient @ step) <= SMALL * abs(value)
+        new = loss(theta + step)
+        while new[0] > value and not last_digits and step.any():
+            step = step / 2
+            new = loss(theta + step)
+        new_slope = free_gradient(new[1], theta + step, lowest)
+        if last_digits and new_slope >= slope:
+            return theta
+        theta, slope, (value, gradient, hessian) = theta + step, new_slope, new
+        if last_digits and slope < FLAT:
+            return theta
+    raise ValueError(
+        f"the likelihood has no maximum that could be found (gradient {slope:.2g}): some scores or "
+        "weights are far larger than the rest; ROCConvexHullCalibrator accepts any"
+    )
+
+
+def free_gradient(gradient: Array, theta: Array, lowest: Array) -> float:
+    """The largest element of the gradient that is not up against a bound."""
+    bound = (theta <= lowest) & (gradient > 0)
+    return float(np.abs(np.where(bound, 0, gradient)).max())
+
+
+def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
+    """The minimum x >= ``lowest`` of g x + x H x / 2; H may be singular by rounding."""
+    from scipy.optimize import lsq_linear
+
+    ridge = 1e-14 * np.trace(hessian) + 1e-300
+    L = np.linalg.cholesky(hessian + ridge * np.eye(len(gradient)))
+    x: Array = -np.linalg.solve(L.T, np.linalg.solve(L, gradient))
+    if (x < lowest).any():
+        x = lsq_linear(L.T, L.T @ x, bounds=(lowest, np.inf), method="bvls", tol=1e-15).x
+        x = np.where(x < lowest, lowest, x)
+    return x
+
+
+def logistic_loss(X: Array, target: Array, w: Array) -> Loss:
+    """Mean log loss of sigmoid(theta X), X (features, n); targets in [0, 1], weights of sum 1."""
+
+    def loss(theta: Array) -> tuple[float, Array, Array]:
+        value, gradient, hessian = 0.0, np.zeros(len(X)), np.zeros((len(X), len(X)))
+        for rows in blocks(target):
+            x, t, share = X[:, rows], target[rows], w[rows]
+            m = theta @ x
+            e = np.exp(-np.abs(m))
+            value += float(share @ (np.maximum(m, 0) - t * m + np.log1p(e)))
+            r = 1 / (1 + e)
+            p = np.where(m > 0, r, e * r)
+            gradient += x @ (share * (p - t))
+            hessian += (x * (share * e * r * r)) @ x.T
+        return value, gradient, hessian
+
+    return loss
+
+
+def fit_logistic(
+    features: Sequence[Array], target: Array, w: Array, *, rising: bool = False
+) -> tuple[float, ...]:
+    """The slope of each feature, and the intercept, of greatest likelihood; targets in [0, 1].
+
+    ``rising``: no slope is below 0.
+    """
+    share = w / w.sum()
+    mean = float(share @ target)
+    n, d = len(target), len(features)
+    X, units, centers = np.ones((d + 1, n)), np.ones(d), np.zeros(d)
+    for k, u in enumerate(features):
+        units[k] = np.abs(u).max() or 1  # so that squares neither overflow nor vanish
+        x = u / units[k]
+        centers[k] = share @ x
+        x -= centers[k]
+        spread = np.sqrt(share @ (x * x)) or 1
+        X[k] = x / spread
+        units[k] *= spread
+        centers[k] /= spread
+    lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
+    starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)))]
+    if n > 10_000 * COARSE:
+        some = slice(None, None, COARSE)
+        x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
+        try:
+            coarse = minimize_convex(logistic_loss(x, target[some], part), starts, lowest)
+            starts = [coarse] if np.abs(coarse).max() < SANE else starts
+        except ValueError:
+            pass  # too few rows of a label
+    *slopes, c = minimize_convex(logistic_loss(X, target, share), starts, lowest)
+    return *map(float, slopes / units), float(c - slopes @ centers)
+
+
+def find_shift(y: Array, z: Array, w: Array) -> float:
+    """The shift b with sum w sigmoid(z + b) = sum w y.
+
+    ``y`` are labels 0 and 1, ``z`` log-odds, ``w > 0``. Infinite log-odds stay infinite: the
+    finite ones must make up for their errors, and together give P of label 1, N of label 0.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import expit, logit
+
+    finite = np.isfinite(z)
+    W = w.sum()
+    errors = float(w[(z == -np.inf) & (y == 1)].sum() - w[(z == np.inf) & (y == 0)].sum())
+    z, y, w = z[finite], y[finite], w[finite]
+    P, N = dot(w, y) + errors, dot(w, 1 - y) - errors
+    if not (P > 0 and N > 0):
+        raise ValueError(
+            "no shift brings the mean probability to the mean of y: probabilities of exactly 0 "
+            f"and 1 stay, and the others, {w.sum() / W:.3g} of the weight, would have to give "
+            f"{P / W:.3g} of it; fit on more rows, or calibrate a model that is less certain"
+        )
+    if np.abs(z).max() > LARGEST:
+        raise ValueError(
+            f"score must be log-odds of at most {LARGEST:g}, found {z[np.abs(z).argmax()]:g}: "
+            "for a score on another scale use LogitCalibrator"
+        )
+    q = P / (P + N)
+    w = w / (P + N)
+    b = float(logit(q))
+    low, high = b - float(z.max()) - 1, b - float(z.min()) + 1
+    return float(brentq(lambda b: dot(w, expit(z + b)) - q, low, high, xtol=1e-14, maxiter=5000))
