@@ -34,3 +34,19 @@ def pytest_configure(config: Any) -> None:
     """With -n, tests of a group run in one process, which alone starts what they share."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Name the group of a test at the end of its id, where pytest-xdist looks for it.
+
+    Its own processes do so only if --dist is an argument, and from pytest 9.2 on not even then
+    (pytest-dev/pytest-xdist#1386).
+    """
+    for item in items if hasattr(config, "workerinput") else ():
+        for mark in item.iter_markers("xdist_group"):
+            if not item.nodeid.endswith(f"@{mark.args[0]}"):
+                name = f"{item.nodeid}@{mark.args[0]}"
+                if hasattr(item, "_id"):
+                    item._id = type(item._id).parse(name)
+                else:  # pytest before 9.2
+                    item._nodeid = name
