@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 # processes that wait for each other in a spin cost a quarter of all processor time.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Before jax is imported: compiling takes nearly all of its time in tests, which run the result once.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+
 # Before Dask is imported: see tests/workers.py.
 if "forkserver" in multiprocessing.get_all_start_methods():
     os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"

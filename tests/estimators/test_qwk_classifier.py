@@ -92,7 +92,7 @@ TAGS = pytest.mark.skipif(
 @pytest.mark.parametrize("ensemble", [False, True])
 def test_check_estimator(ensemble) -> None:
     tree = DecisionTreeRegressor(random_state=0)
-    classifier = QWKClassifier(tree, objective=None, ensemble=ensemble)
+    classifier = QWKClassifier(tree, objective=None, cv=2, ensemble=ensemble)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(classifier, expected_failed_checks=EXPECTED)
