@@ -5,7 +5,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
+# Before a booster is imported: -n has the cores. LightGBM's estimators ask joblib for theirs.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",
