@@ -5,7 +5,9 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
+# Before a booster is imported: -n has the cores. LightGBM's estimators ask joblib for theirs.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",
@@ -34,3 +36,19 @@ def pytest_configure(config: Any) -> None:
     """With -n, tests of a group run in one process, which alone starts what they share."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Name the group of a test at the end of its id, where pytest-xdist looks for it.
+
+    Its own processes do so only if --dist is an argument, and from pytest 9.2 on not even then
+    (pytest-dev/pytest-xdist#1386).
+    """
+    for item in items if hasattr(config, "workerinput") else ():
+        for mark in item.iter_markers("xdist_group"):
+            if not item.nodeid.endswith(f"@{mark.args[0]}"):
+                name = f"{item.nodeid}@{mark.args[0]}"
+                if hasattr(item, "_id"):
+                    item._id = type(item._id).parse(name)
+                else:  # pytest before 9.2
+                    item._nodeid = name
