@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives.estimators import LogitCalibrator, TemperatureCalibrator
+from tests.cases import each
 
 BOTH = pytest.mark.parametrize("bias", [False, True])
 
@@ -219,7 +220,7 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"temperature": 0}, "temperature must be above 0, found 0"),
@@ -245,7 +246,7 @@ THREE = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
 
 
 @BOTH
-@pytest.mark.parametrize(
+@each(
     ("p", "y", "w", "error", "message"),
     [
         (THREE, [0, 1], None, ValueError, "probability has 3 rows, but the labels have 2"),
