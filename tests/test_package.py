@@ -17,6 +17,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives._names import ELSEWHERE, ROOMS, all_names
+from tests.cases import each
 
 PACKAGE = Path(go.__file__).parent
 MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
@@ -50,7 +51,7 @@ def imports(path: Path) -> set[str]:
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@each("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_maths_knows_no_booster(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0]
     for name in imports(path):
@@ -110,13 +111,13 @@ def room(name: str) -> ModuleType:
     return importlib.import_module(f"gbdt_objectives.{name}")
 
 
-@pytest.mark.parametrize("name", ROOMS)
+@each("name", ROOMS)
 def test_a_room_shows_its_public_names_only(name: str) -> None:
     assert dir(room(name)) == sorted(room(name).__all__)
     assert all(name[0] != "_" for name in dir(room(name)))
 
 
-@pytest.mark.parametrize("name", sorted(set(ROOMS) - {"distributed"}))
+@each("name", sorted(set(ROOMS) - {"distributed"}))
 def test_the_root_says_where_a_name_is(name: str) -> None:
     for public in sorted(set(room(name).__all__) - set(go.__all__) - set(ROOMS)):
         found = f"it is gbdt_objectives.{name}.{public}$"
@@ -126,7 +127,7 @@ def test_the_root_says_where_a_name_is(name: str) -> None:
             exec(f"from gbdt_objectives import {public}")
 
 
-@pytest.mark.parametrize(("other", "ours"), ELSEWHERE.items())
+@each(("other", "ours"), ELSEWHERE.items())
 def test_names_of_the_field_lead_to_ours(other: str, ours: str) -> None:
     assert other not in all_names()
     for module in ("gbdt_objectives", "gbdt_objectives.priors"):
@@ -165,7 +166,7 @@ def public() -> list[Any]:
     return list(dict.fromkeys(things))
 
 
-@pytest.mark.parametrize("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")
+@each("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")
 def test_public_names_are_documented(thing) -> None:
     doc = inspect.getdoc(thing) or ""
     first = doc.split("\n")[0]

@@ -26,6 +26,7 @@ from gbdt_objectives import (
     priors,
     thresholds,
 )
+from tests.cases import each
 
 # --- an argument of another library -----------------------------------------------------------
 
@@ -61,9 +62,7 @@ ARGUMENTS: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("thing", "argument", "remedy"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", None)
-)
+@each(("thing", "argument", "remedy"), ARGUMENTS, ids=lambda a: getattr(a, "__name__", None))
 def test_what_is_this_argument_called(thing: Any, argument: str, remedy: str) -> None:
     assert argument not in inspect.signature(thing).parameters
     found = f"^{thing.__name__} has no argument '{argument}': .*{remedy}"
@@ -85,7 +84,7 @@ def test_from_estimator_is_from_predictions() -> None:
             display.other  # noqa: B018
 
 
-@pytest.mark.parametrize(
+@each(
     "estimator",
     [
         go.QWKClassifier(Ridge(), objective=None, method="plugin"),
@@ -172,7 +171,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
 SWAPS = swaps()
 
 
-@pytest.mark.parametrize("name", SWAPS)
+@each("name", SWAPS)
 def test_what_is_the_order_of_arguments(name: str) -> None:
     function, first, second, order = SWAPS[name]
     with pytest.raises((TypeError, ValueError), match=order) as refused:
@@ -203,7 +202,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@each("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_what_does_it_take(function: Any) -> None:
     """Help names each argument, with a word on what it is."""
     text = str(inspect.getdoc(function))
