@@ -5,7 +5,10 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
+# Before a booster is imported: -n has the cores, and threads that wait for each other shall sleep.
+# LightGBM's estimators start as many as there are cores whatever OMP_NUM_THREADS says.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -12,10 +11,6 @@ import pytest
 
 if TYPE_CHECKING:
     from tests.workers import Workers
-
-# Before the boosters are imported: xdist gives each core a process already, and threads of several
-# processes that wait for each other in a spin cost a quarter of all processor time.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if find_spec("hypothesis"):  # not where the engines are tested
     from hypothesis import settings
