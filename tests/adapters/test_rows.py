@@ -35,6 +35,7 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.objectives import REAL, Loss
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
+from tests.cases import each
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -383,7 +384,7 @@ NO_VALUES = "costly needs cost of each row.*rows={'cost': cost}"
 
 
 @both
-@pytest.mark.parametrize(
+@each(
     ("objective", "message"),
     [(go.objective(costly, rows={"cost": COST[:-1]}), OTHER_LENGTH), (NAMED, NO_VALUES)],
 )

@@ -17,9 +17,10 @@ from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import IDENTITY
+from tests.cases import each
 from tests.contract import METRICS, MetricCase
 
-every_metric = pytest.mark.parametrize("case", METRICS, ids=repr)
+every_metric = each("case", METRICS, ids=repr)
 UNWEIGHTED = ("qwk-measured", "f-beta-cut", "weighted-logloss", "class_logloss-margin", "loss-qwk")
 """A metric of each kind that boosters report without weights, too."""
 
