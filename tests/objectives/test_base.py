@@ -19,6 +19,7 @@ import gbdt_objectives as go
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import softmax
 from gbdt_objectives.objectives import LOG, REAL, Loss, Objective
+from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
@@ -107,7 +108,7 @@ IN_TRAINING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "y", "weight", "message"),
     [row[1:] for row in IN_TRAINING],
     ids=[row[0] for row in IN_TRAINING],
@@ -220,7 +221,7 @@ class NoGradient(Loss):
     hessian = "exact"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "call", "message"),
     [
         (OneTerm, "gradient_hessian", r"must give a tuple, found .*: write \(term,\)"),
@@ -239,7 +240,7 @@ def declaring(**attributes: Any) -> type[Loss]:
     return type("Declared", (HalfSquared,), attributes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "message"),
     [
         ({"labels": "real"}, "labels of DeclaredObjective must be a Domain, found 'real'"),
@@ -309,7 +310,7 @@ def test_the_margin_may_be_returned_as_the_hessian(dtype) -> None:
     np.testing.assert_array_equal(hessian, [1, 2, 3])
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "message"),
     [
         (lambda y, f: ((f - y) * np.nan, f), "the gradient of BadObjective must be finite, found"),

@@ -14,6 +14,7 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives.row_values import RowValues
+from tests.cases import each
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
 every_factory = pytest.mark.parametrize("factory", FACTORIES, ids=lambda f: f.__name__)
@@ -21,7 +22,7 @@ CLOSE = 1e-13  # log r by math or by numpy, whose last digit depends on the proc
 
 
 @every_factory
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@each("precision", [np.float32, np.float64])
 @pytest.mark.filterwarnings("error")
 def test_stable_at_extreme_margins(factory, precision) -> None:
     z = np.array([-1e4, -1e4, 1e4, 1e4], precision)
@@ -84,7 +85,7 @@ def test_rate_one_is_plain_logloss(factory) -> None:
 
 
 @every_factory
-@pytest.mark.parametrize(
+@each(
     ("rate", "error", "message"),
     [
         (0, ValueError, r"negative_keep_rate must be in \(0, 1\], found 0"),
@@ -191,7 +192,7 @@ def test_pandas_rates_count_by_position() -> None:
     assert go.offset_logloss_objective(series) == go.offset_logloss_objective(RATES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rates", "error", "message"),
     [
         ([0.1, 0], ValueError, r"negative_keep_rate must be in \(0, 1\], found 0.0 at row 1"),

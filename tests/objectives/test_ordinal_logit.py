@@ -18,6 +18,7 @@ from sklearn.metrics import log_loss
 import gbdt_objectives as go
 from gbdt_objectives import _workers
 from gbdt_objectives._domain import Classes
+from tests.cases import each
 from tests.contract import measured_in_parts
 
 INF = float("inf")
@@ -159,8 +160,8 @@ def test_small_probabilities_keep_their_digits() -> None:
     np.testing.assert_allclose(hessian, np.exp(-29), rtol=1e-5)
 
 
-@pytest.mark.parametrize("absent", [[2], [0], [4], [0, 1], [3, 4], [1, 3], [0, 2, 4]])
-@pytest.mark.parametrize("thresholds", ["refit", "fixed"])
+@each("absent", [[2], [0], [4], [0, 1], [3, 4], [1, 3], [0, 2, 4]])
+@each("thresholds", ["refit", "fixed"])
 def test_a_class_without_rows_has_probability_0(absent, thresholds) -> None:
     y, f, w = rows(400, 5)
     keep = ~np.isin(y, absent)
@@ -334,7 +335,7 @@ def test_what_it_is() -> None:
     assert all(a < b for a, b in pairwise(after.thresholds))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"n_classes": 1}, ValueError, "n_classes must be a whole number >= 2, found 1"),
@@ -361,7 +362,7 @@ THETA = np.array([-1.0, 0.5, 3.0])
 Y = np.digitize(LATENT + np.random.default_rng(6).logistic(size=1500), THETA)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "objective", "message"),
     [
         (Y + 1, go.ordinal_logit_objective(4),

@@ -251,6 +251,7 @@ def of_a_worker(rank: int, world: int, number: int) -> tuple[list[str], float, l
     return booster.get_dump(), booster.predict(xgb.DMatrix(X)).mean().item(), log["v"]["loss"]
 
 
+@pytest.mark.slow  # the workers start for it alone in the inner loop
 @pytest.mark.xdist_group("workers")
 @every
 def test_two_workers_train_the_model_of_one(stranger: Stranger, pair: Workers) -> None:
