@@ -179,11 +179,11 @@ def test_rates_by_row_make_a_value() -> None:
     assert "6 rows" in repr(obj)
     assert obj.rows == 6
     assert go.offset_logloss_objective(0.02).rows is None
-    for each in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
+    for again in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
         with pytest.raises(ValueError, match="read-only"):
-            offsets(each).values[0] = 1
+            offsets(again).values[0] = 1
         with pytest.raises(AttributeError, match="cannot be changed"):
-            offsets(each).values = RATES
+            offsets(again).values = RATES
 
 
 def test_pandas_rates_count_by_position() -> None:
