@@ -13,7 +13,7 @@ import pytest
 def each(
     names: str | Sequence[str],
     cases: Iterable[Any],
-    ids: Callable[[Any], Any] | Sequence[Any] | None = None,
+    ids: Callable[[Any], Any] | Iterable[Any] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """pytest.mark.parametrize in one test, which tries all cases and names those that fail.
 
@@ -21,6 +21,7 @@ def each(
     cases get the same objects from fixtures, so a case must not leave anything in them.
     """
     arguments = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    given = None if ids is None or callable(ids) else list(ids)
     tried = []
     for i, case in enumerate(cases):
         if isinstance(case, type(pytest.param())):
@@ -29,8 +30,8 @@ def each(
         else:
             values, name = (case,) if len(arguments) == 1 else tuple(case), None
         assert len(values) == len(arguments), f"{arguments} in case {i}: {values}"
-        if name is None and ids is not None and not callable(ids):
-            name = ids[i]
+        if name is None and given is not None:
+            name = given[i]
         tried.append((name or "-".join(shown(value, ids) for value in values), values))
     assert tried, f"no cases of {names}"
 

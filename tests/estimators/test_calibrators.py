@@ -35,7 +35,7 @@ from gbdt_objectives.estimators import (
 from tests.cases import each
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
-CALIBRATORS = pytest.mark.parametrize(
+CALIBRATORS = each(
     "calibrator",
     [
         ROCConvexHullCalibrator(),

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from gbdt_objectives.estimators import LogitCalibrator, TemperatureCalibrator
 from tests.cases import each
 
-BOTH = pytest.mark.parametrize("bias", [False, True])
+BOTH = each("bias", [False, True])
 
 
 def made(n=1500, K=4, seed=0, temperature=0.5):

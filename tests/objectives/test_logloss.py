@@ -17,7 +17,7 @@ from gbdt_objectives.objectives.row_values import RowValues
 from tests.cases import each
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
-every_factory = pytest.mark.parametrize("factory", FACTORIES, ids=lambda f: f.__name__)
+every_factory = each("factory", FACTORIES, ids=lambda f: f.__name__)
 CLOSE = 1e-13  # log r by math or by numpy, whose last digit depends on the processor
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -20,7 +18,6 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
-from gbdt_objectives.checking.report import Failure, Skipped
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
 
@@ -539,28 +536,6 @@ def test_the_number_of_margins_is_asked_for() -> None:
     with pytest.raises(ValueError, match="found 7.0 at row") as raised:
         check_objective(go.ordinal_logit_objective(3), [0, 7])
     assert "n_classes=K" not in str(raised.value)
-
-
-def test_the_report_prints_and_pickles() -> None:
-    report = check_objective(logistic, loss=logistic_loss)
-    assert str(report).startswith("logistic: all checks passed\n  returned arrays")
-    assert "<table>" in report._repr_html_()
-    with pytest.raises(ObjectiveError) as raised:
-        check_objective(wrong_sign, loss=logistic_loss)
-    assert "3 of 16 checks failed" in str(raised.value)
-    assert pickle.loads(pickle.dumps(raised.value.report)) == raised.value.report
-
-
-@pytest.mark.parametrize("kind", [Failure, Skipped])
-def test_what_a_check_raises_can_be_raised_again(kind) -> None:
-    """A frozen exception cannot: a context manager on its way sets its traceback."""
-
-    @contextlib.contextmanager
-    def passing_on():
-        yield
-
-    with pytest.raises(kind, match="why"), passing_on():
-        raise kind("why")
 
 
 # From the command line, and in a test suite

@@ -234,7 +234,7 @@ TAKEN = {
     go.qwk_objective,
     go.calibration.reliability_bins,
 }
-"""What takes Dask collections, in all columns of rows (tests/distributed/test_collections.py)."""
+"""What takes Dask collections, in all columns of rows (tests/distributed/test_partitions.py)."""
 
 
 @each("name", CALLS)
