@@ -1,8 +1,10 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
 import os
+import re
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 # Before a booster is imported: -n has the cores, and threads that wait for each other shall sleep.
@@ -37,3 +39,16 @@ def pytest_configure(config: Any) -> None:
     """With -n, tests of a group run in one process, which alone starts what they share."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+
+
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: Any) -> bool | None:
+    """The inner loop does not import files of which it runs nothing: half of the time before the
+    first test."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    if "gbdt_objectives/distributed/dask" in collection_path.as_posix():
+        return True  # tests/conftest.py marks them
+    return bool(SLOW_AS_A_WHOLE.search(collection_path.read_text(encoding="utf-8"))) or None

@@ -226,9 +226,15 @@ def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
 
 
 @needs_routing
-@function_and_loss
-@both
-@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize(
+    ("lib", "routed", "objective", "reference"),
+    [  # all pairs
+        (XGB, False, NAMED, REFERENCE),
+        (XGB, True, OWN, OWN_REFERENCE),
+        (LGB, True, NAMED, REFERENCE),
+        (LGB, False, OWN, OWN_REFERENCE),
+    ],
+)
 def test_scikit_learn_splits_what_fit_gets(
     lib: Library, routed: bool, objective: Any, reference: Any
 ) -> None:
@@ -254,8 +260,9 @@ def test_scikit_learn_splits_what_fit_gets(
 
 
 @needs_routing
-@function_and_loss
-@both
+@pytest.mark.parametrize(
+    ("lib", "objective", "reference"), [(XGB, NAMED, REFERENCE), (LGB, OWN, OWN_REFERENCE)]
+)
 def test_metadata_routing_takes_requests(lib: Library, objective: Any, reference: Any) -> None:
     folds = KFold(3)
     expected = cross_val_score(regressor(lib, reference), X, Y, cv=folds)

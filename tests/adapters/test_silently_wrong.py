@@ -128,6 +128,7 @@ raise SystemExit(os.waitstatus_to_exitcode(ended[1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_a_child_forked_while_another_thread_trains_can_train() -> None:
     ran = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120)
@@ -613,6 +614,7 @@ def free_ports(n: int) -> list[str]:
     return free[:n]
 
 
+@pytest.mark.slow
 def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
     """Two real workers, each of which would see the sums of its own rows only."""
     ports = free_ports(8)

@@ -615,6 +615,7 @@ def test_objective(check):
 """
 
 
+@pytest.mark.slow
 def test_names_of_tests_are_the_same_in_every_process_of_xdist(tmp_path) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "test_mine.py").write_text(XDIST)

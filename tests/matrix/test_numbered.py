@@ -114,6 +114,7 @@ def test_3_a_classifier_refuses_a_score(make, patched, objective, noisy, monkeyp
         make(objective).fit(*noisy)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning")  # of mlflow
 def test_3_a_classifier_refuses_a_score_under_mlflow(noisy, tmp_path, monkeypatch) -> None:
     mlflow = pytest.importorskip("mlflow")

@@ -211,11 +211,11 @@ def test_thresholds_where_the_loss_is_flat_between_rows(y, f) -> None:
     K = y.max() + 1
     obj = go.ordinal_logit_objective(K)
     least = obj.loss(y, f)
-    grid = np.linspace(f.min() - 20, f.max() + 20, 90)
+    grid = np.linspace(f.min() - 20, f.max() + 20, 60)
     if K == 2:
         candidates = [[a] for a in grid]
     else:
-        candidates = [[a, a + d] for a in grid for d in np.geomspace(0.01, 200, 25)]
+        candidates = [[a, a + d] for a in grid for d in np.geomspace(0.01, 200, 13)]
     for theta in candidates:
         # flat to 1e-12 of the loss
         assert least <= go.ordinal_logit_objective(K, thresholds=theta).loss(y, f) + 1e-10 * least
@@ -244,9 +244,15 @@ def test_any_margins_give_finite_gradients_that_sum_to_0(data, single) -> None:
     assert abs(g.sum(dtype=float)) <= 2e-6 * w.sum() * 4
 
 
-@pytest.mark.parametrize("order", ["mixed", "sorted"])
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("order", "precision", "weighted"),
+    [  # all pairs
+        ("mixed", np.float32, False),
+        ("mixed", np.float64, True),
+        ("sorted", np.float32, True),
+        ("sorted", np.float64, False),
+    ],
+)
 def test_many_rows_give_the_thresholds_of_all_of_them(order, precision, weighted) -> None:
     """Of more than one block, fitted to a sample first; the slope over all rows is 0."""
     y, f, w = rows(400_000, 5, seed=3)
