@@ -384,8 +384,8 @@ def earlier_model(lib: Library, name: str, rounds: int = 5):
 
 
 @both
-@pytest.mark.parametrize("earlier", list(EARLIER))
-@pytest.mark.parametrize("following", list(NEXT))
+@each("earlier", list(EARLIER))
+@each("following", list(NEXT))
 def test_training_goes_on_at_the_margins_of_any_model(
     lib: Library, earlier: str, following: str, tmp_path
 ) -> None:

@@ -13,11 +13,14 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from click.testing import CliRunner
 from scipy.special import expit, log_softmax, softmax
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
+from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
+from tests.cases import each
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
 
@@ -147,7 +150,7 @@ def test_a_loss_of_several_classes_passes() -> None:
     assert {f.check: f.status for f in report.findings}["memory order"] == "passed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "kind", "loss"),
     [
         (cosh, "upper_bound", None),
@@ -377,7 +380,7 @@ def asymmetric(y, f, w=None):
     return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "options", "check", "message"),
     [
         (wrong_sign, {"loss": logistic_loss}, "gradient", "the wrong sign"),
@@ -485,7 +488,7 @@ def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
 # Arguments, and the report
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ((3,), TypeError, "obj must be an objective or another callable, found 3"),
@@ -589,8 +592,25 @@ def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["mylosses:right", "--api", "catboost"], 2, "--api must be one of 'xgboost', "),
     ],
 )
-def test_command_line(tmp_path, arguments, status, said) -> None:
-    ran = command(tmp_path, *arguments)
+def test_command_line(tmp_path, monkeypatch, arguments, status, said) -> None:
+    (tmp_path / "mylosses.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # where the command puts the folder
+    try:
+        ran = CliRunner().invoke(cli, ["check", *arguments])
+    finally:
+        sys.modules.pop("mylosses", None)
+    assert said in ran.output
+    assert ran.exit_code == status
+    assert ran.exception is None or isinstance(ran.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [("right", 0, "right: all checks passed"), ("wrong", 1, "it has the wrong")],
+)
+def test_command_line_in_a_process_of_its_own(tmp_path, name, status, said) -> None:
+    ran = command(tmp_path, f"mylosses:{name}")
     assert said in ran.stdout + ran.stderr
     assert ran.returncode == status
     assert "Traceback" not in ran.stderr

@@ -14,6 +14,7 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError
+from tests.cases import each
 
 Array = np.ndarray[Any, Any]
 
@@ -325,7 +326,7 @@ def test_a_list_of_two_is_taken() -> None:
     np.testing.assert_array_equal(scores[0], scores[1])
 
 
-@pytest.mark.parametrize("number", [1.0, 2, np.float64(1), np.array(1.0)])
+@each("number", [1.0, 2, np.float64(1), np.array(1.0)])
 def test_a_hessian_of_one_number_is_explained(number) -> None:
     def squares(y, f, w=None):
         return ones(w, f) * (f - y), number

@@ -196,8 +196,8 @@ def test_certain_probabilities_stay() -> None:
 # --- LogitCalibrator ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("space", ["probability", "margin"])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("space", ["probability", "margin"])
+@each("weighted", [False, True])
 def test_is_the_maximum_of_the_likelihood(rows, space, weighted) -> None:
     p, y = rows
     z = logit(p)
@@ -227,7 +227,7 @@ def test_scale_and_place_of_the_score_do_not_matter(rows) -> None:
         np.testing.assert_allclose(moved, found, rtol=1e-6)  # digits lost in adding the place
 
 
-@pytest.mark.parametrize("scale", [1e-305, 1e-300, 1e-170, 1e170, 1e300, 1e307])
+@each("scale", [1e-305, 1e-300, 1e-170, 1e170, 1e300, 1e307])
 def test_scores_of_any_scale(rows, scale) -> None:
     p, y = rows
     z = logit(p)

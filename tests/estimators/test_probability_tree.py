@@ -91,8 +91,8 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("weighted", [False, True])
+@each("name", MODELS)
+@each("weighted", [False, True])
 def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
     fit, T = MODELS[name]
     model = fit(*data)
@@ -116,7 +116,7 @@ def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
     np.testing.assert_array_equal(found.classes_, np.arange(K))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_leaves_are_those_that_predict(data, new, name) -> None:
     """Rows in the same leaves have the same prediction, and each model has several."""
     model = MODELS[name][0](*data)

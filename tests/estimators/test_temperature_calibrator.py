@@ -112,7 +112,7 @@ def test_weight_is_repetition(bias) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("K", [2, 3, 4])
+@each("K", [2, 3, 4])
 def test_perfect_separation_is_fitted_to_laplaces_targets(bias, K) -> None:
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(K), 5)

@@ -41,7 +41,7 @@ def test_is_optimize_thresholds(rows, method) -> None:
     assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "method"),
     [
         ("qwk", "plugin"),

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from gbdt_objectives import cross_validate_thresholds, optimize_thresholds
 from gbdt_objectives.metrics import threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds
+from tests.cases import each
 
 
 @pytest.fixture
@@ -206,7 +207,7 @@ def test_a_function_as_metric(rows) -> None:
     assert 0.2 < found.score[0] < 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"method": "best"}, "method must be one of 'plugin'.*found 'best'"),

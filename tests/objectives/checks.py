@@ -425,9 +425,16 @@ CHECKS = [
 ]
 
 
+MEASURED_IN_EACH_CALL = ("kappa-unmeasured", "kappa-matrix-unmeasured", "ordinal-logit-7")
+"""Cases whose checks take seconds, for hundreds of losses that each fit something to the labels;
+"qwk-unmeasured" and "ordinal-logit" are quicker."""
+
+
 def marked(case: ObjectiveCase) -> Any:
-    """The parameter of a test, which the inner loop leaves out where jax compiles."""
-    marks = [pytest.mark.slow] if case.name.startswith("user-loss") else []
+    """The parameter of a test, which the inner loop leaves out where jax compiles, and the longest
+    others."""
+    slow = case.name.startswith("user-loss") or case.name in MEASURED_IN_EACH_CALL
+    marks = [pytest.mark.slow] if slow else []
     return pytest.param(case, id=case.name, marks=marks)
 
 
