@@ -25,7 +25,7 @@ from gbdt_objectives._links import IDENTITY, LOG, LOGIT
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.objectives import base
-from tests.contract import Array, ObjectiveCase
+from tests.contract import OPTIONS, Array, ObjectiveCase
 
 NAN, INF = float("nan"), float("inf")
 
@@ -425,17 +425,15 @@ CHECKS = [
 ]
 
 
-MEASURED_IN_EACH_CALL = ("kappa-unmeasured", "kappa-matrix-unmeasured", "ordinal-logit-7")
-"""Cases whose checks take seconds, for hundreds of losses that each fit something to the labels;
-"qwk-unmeasured" and "ordinal-logit" are quicker."""
+LATER = {*OPTIONS, "kappa-matrix-unmeasured"} - {"kappa-matrix"}
+"""What the inner loop leaves to the whole run: cases of a loss of which another case is checked. Of
+a matrix, the check of the measured one takes seconds."""
 
 
 def marked(case: ObjectiveCase) -> Any:
-    """The parameter of a test, which the inner loop leaves out where jax compiles, and the longest
-    others."""
-    slow = case.name.startswith("user-loss") or case.name in MEASURED_IN_EACH_CALL
-    marks = [pytest.mark.slow] if slow else []
-    return pytest.param(case, id=case.name, marks=marks)
+    """The parameter of a test, which the inner loop leaves out where jax compiles and of options."""
+    slow = case.name.startswith("user-loss") or case.name in LATER
+    return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
 
 
 def cell(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> Any:
