@@ -431,7 +431,7 @@ a matrix, the check of the measured one takes seconds."""
 
 
 def marked(case: ObjectiveCase) -> Any:
-    """The parameter of a test, which the inner loop leaves out where jax compiles and of options."""
+    """The parameter of a test; the inner loop leaves out options, and where jax compiles."""
     slow = case.name.startswith("user-loss") or case.name in LATER
     return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
 
