@@ -14,12 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from tests.workers import Workers
 
-# Before the boosters are imported: xdist gives each core a process already, and threads of several
-# processes that wait for each other in a spin cost a quarter of all processor time.
-# LightGBM's estimators ask joblib instead; two threads can cost thirty times a small fit.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
-
 # Before jax is imported: in tests nearly all of its time is compiling, for what runs once.
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"

@@ -10,6 +10,7 @@ import gbdt_objectives as go
 from gbdt_objectives.calibration.rows import probability_rows
 from gbdt_objectives.calibration.scores import row_terms
 from tests.calibration.reference import half_squared_error
+from tests.cases import each
 
 
 def brier_terms(y, p, labels=None, scale_by_half=True):
@@ -83,8 +84,8 @@ BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability
 WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 
-@pytest.mark.parametrize("function", FUNCTIONS + BINARY_FUNCTIONS)
-@pytest.mark.parametrize(
+@each("function", FUNCTIONS + BINARY_FUNCTIONS)
+@each(
     ("y", "p", "message"),
     [
         ([0, 1], [0.1, 1.5], r"probability must be in \[0, 1\], found 1.5 at row 1"),
@@ -104,8 +105,8 @@ def test_bad_rows(function, y, p, message) -> None:
         function(y, p)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize(
+@each("function", FUNCTIONS)
+@each(
     ("y", "p", "options", "message"),
     [
         ([0, 1], [[0.5, 0.5], [0.5, 0.4]], {}, "rows of probability must sum to 1, found 0.9 at r"),
@@ -123,8 +124,8 @@ def test_bad_columns(function, y, p, options, message) -> None:
         function(y, p, **options)
 
 
-@pytest.mark.parametrize("function", WEIGHTED)
-@pytest.mark.parametrize(
+@each("function", WEIGHTED)
+@each(
     ("w", "message"),
     [
         ([1.0], "sample_weight has 1 rows, but the labels have 2"),

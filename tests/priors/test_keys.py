@@ -12,6 +12,7 @@ from scipy.stats import chi2
 
 from gbdt_objectives.priors import measured_keep_rates, negative_downsample_by_key
 from gbdt_objectives.priors.keys import INCREMENT, digest, mix, uniform_of_key
+from tests.cases import each
 
 N = 100_000
 
@@ -130,7 +131,7 @@ def test_fate_depends_on_the_key_alone() -> None:
     np.testing.assert_array_equal(by_row, np.where(rates == 0.1, fewer, kept))
 
 
-@pytest.mark.parametrize(
+@each(
     "convert",
     [
         list,
@@ -151,7 +152,7 @@ def test_a_key_of_any_integer_type_is_the_same_key(convert) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     "convert",
     [
         list,
@@ -169,7 +170,7 @@ def test_a_string_of_any_type_is_the_same_key(convert) -> None:
     assert (kept != kept_of(y, key, 0.3)).any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "key", "options", "error", "message"),
     [
         ([0, 1], [1.0, 2.0], {}, TypeError, "dtype float64: convert it with .astype(str)"),

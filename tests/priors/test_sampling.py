@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from gbdt_objectives import correct_probability, log_odds_shift, negative_downsample
 from gbdt_objectives.priors import measured_keep_rates, pilot_keep_rates, resample_classes
+from tests.cases import each
 
 n = 300_000  # more than two blocks
 RARE = (np.arange(n) % 100 == 0).astype(int)
@@ -26,8 +27,8 @@ def within_five_deviations(count: int, rows: int, rate: float) -> bool:
 # negative_downsample
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.02, 0.5])
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32, np.bool_])
+@each("rate", [0.001, 0.02, 0.5])
+@each("dtype", [np.int64, np.int8, np.float32, np.bool_])
 def test_all_positives_and_a_fraction_of_the_negatives(rate, dtype) -> None:
     y = RARE.astype(dtype)
     rows = negative_downsample(y, rate, random_state=0)
@@ -111,7 +112,7 @@ def test_rates_and_labels_of_pandas_count_by_position() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("rates", "error", "message"),
     [
         ([0.1] * 3, ValueError, "negative_keep_rate has 3 rows, but the labels have 4"),
@@ -179,7 +180,7 @@ def test_equal_probabilities_give_one_rate() -> None:
     np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0, 0, 0.3], 0.2, floor=0.2), 0.2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "message"),
     [
         ({"floor": 0.6}, ValueError, "floor is 0.6, above negative_keep_rate 0.5"),
@@ -231,7 +232,7 @@ def test_a_source_moves_on(source) -> None:
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("bad", ["0", 1.0, True, np.random])
+@each("bad", ["0", 1.0, True, np.random])
 def test_bad_seeds(bad) -> None:
     with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
         negative_downsample(RARE, 0.02, random_state=bad)
@@ -391,25 +392,25 @@ def test_no_shift_corrects_smote(seed) -> None:
 # bad input
 
 
-@pytest.mark.parametrize("bad", [0, -0.1, 1.5, np.nan])
+@each("bad", [0, -0.1, 1.5, np.nan])
 def test_bad_rate(bad) -> None:
     with pytest.raises(ValueError, match="rate must be"):
         negative_downsample(RARE, bad, random_state=0)
 
 
-@pytest.mark.parametrize("bad", [0, -0.1, np.nan, np.inf])
+@each("bad", [0, -0.1, np.nan, np.inf])
 def test_bad_rates(bad) -> None:
     with pytest.raises(ValueError, match=r"class_keep_rates\[0\] must be"):
         resample_classes(RARE, {0: bad, 1: 1}, random_state=0)
 
 
-@pytest.mark.parametrize("bad", [0.1, [0.1, 1], {}, None])
+@each("bad", [0.1, [0.1, 1], {}, None])
 def test_rates_that_are_no_mapping(bad) -> None:
     with pytest.raises(TypeError, match="class_keep_rates must be a mapping"):
         resample_classes(RARE, bad, random_state=0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "message"),
     [
         ([0, 1, 2], r"y must hold the labels \[0, 1\], found 2 at row 2: encode the rare event"),
@@ -449,7 +450,7 @@ def test_labels_and_rates_that_do_not_match(y, message) -> None:
         resample_classes(y, {0: 0.9, 1: 1}, random_state=0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("full", "sampled", "message"),
     [
         ([0, 1, 1], [1, 1], "y_sampled has no row of the label 0, y_full has 1"),

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives import log_odds_shift, negative_downsample, weighted_logloss_objective
 from gbdt_objectives.priors import prior_weights
+from tests.cases import each
 
 
 @given(
@@ -74,7 +75,7 @@ def test_weighted_logistic_regression_is_that_of_all_rows() -> None:
 # bad input
 
 
-@pytest.mark.parametrize(
+@each(
     ("target_prior", "message"),
     [
         (0, "target_prior must be above 0 and below 1, found 0.0"),
@@ -94,7 +95,7 @@ def test_bad_priors(target_prior, message) -> None:
         prior_weights([0, 1, 0], target_prior)
 
 
-@pytest.mark.parametrize("target_prior", ["0.1", None, True, [0.9, 0.1]])
+@each("target_prior", ["0.1", None, True, [0.9, 0.1]])
 def test_priors_of_the_wrong_kind(target_prior) -> None:
     with pytest.raises(TypeError, match="target_prior must be a number"):
         prior_weights([0, 1, 0], target_prior)
@@ -105,9 +106,7 @@ def test_an_empty_prior() -> None:
         prior_weights([0, 1, 0], {})
 
 
-@pytest.mark.parametrize(
-    "y", [[0, 0], [1, 1], [0, 1, 2], [-1, 1], [0, 1, np.nan], ["0", "1"]], ids=str
-)
+@each("y", [[0, 0], [1, 1], [0, 1, 2], [-1, 1], [0, 1, np.nan], ["0", "1"]], ids=str)
 def test_labels_that_are_not_binary(y) -> None:
     with pytest.raises(ValueError, match="y must hold the labels 0 and 1 with a float target_"):
         prior_weights(y, 0.1)
