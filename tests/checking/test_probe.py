@@ -6,10 +6,10 @@ import contextlib
 import pickle
 
 import pytest
-from gbdt_objectives.checking.probe import Failure, Skipped
 
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError
+from gbdt_objectives.checking.probe import Failure, Skipped
 from tests.checking.test_checks import logistic, logistic_loss, wrong_sign
 
 
