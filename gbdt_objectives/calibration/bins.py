@@ -13,6 +13,7 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
+from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     check_no_columns,
@@ -23,7 +24,6 @@ from gbdt_objectives.calibration.rows import (
     read_sampled_rows,
     standing_rows,
 )
-from gbdt_objectives.calibration.table import table
 from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]

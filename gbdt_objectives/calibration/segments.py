@@ -20,6 +20,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.calibration.bins import (
     Strategy,
@@ -33,7 +34,6 @@ from gbdt_objectives.calibration.rows import (
     read_sampled_rows,
     standing_rows,
 )
-from gbdt_objectives.calibration.table import table
 
 SIMILAR = 15  # the number of groups of similar predictions
 

@@ -19,8 +19,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows import Rows, checked_block
+from gbdt_objectives._values import RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start
-from gbdt_objectives.objectives.row_values import RowValues
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
