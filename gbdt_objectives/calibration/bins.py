@@ -47,8 +47,7 @@ class ReliabilityBins:
     frequency: Array
 
     def __repr__(self) -> str:
-        rows = table(weight=self.weight, probability=self.probability, frequency=self.frequency)
-        return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
+        return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
 
 
 @_names.arguments(bins="write n_bins=")

@@ -45,13 +45,8 @@ class ROCConvexHull:
     auc: float
 
     def __repr__(self) -> str:
-        rows = table(
-            low=self.low,
-            high=self.high,
-            positive=self.positive,
-            negative=self.negative,
-            probability=self.probability(),
-        )
+        columns = {name: values for name, values in vars(self).items() if name != "auc"}
+        rows = table(**columns, probability=self.probability())
         areas = f"AUC {self.auc:.4f}, under the hull {self.hull_auc:.4f}"
         return f"ROCConvexHull: {len(self.low)} segments, {areas}\n{rows}"
 

@@ -470,7 +470,8 @@ def ordinal_logit_objective(
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
     with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely.
+    for all classes: large where high classes are likely. Boosting starts at 0, as thresholds carry
+    the location of the scores.
 
     Parameters
     ----------
@@ -480,26 +481,21 @@ def ordinal_logit_objective(
         "refit": the thresholds of least loss at the margins of each call, for which the hessian is
         an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
         the training labels; they are too close where features tell classes apart. Numbers: the
-        thresholds themselves, increasing.
+        thresholds themselves, increasing. "refit" costs about twice as much as the others
+        (``benchmarks/README.md``); ``experiments/ordinal_data`` says what its probabilities gain.
 
     Returns
     -------
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. After training,
-        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K).
+        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K). That
+        of a class without training rows is 0: the loss of other rows that have it is infinite.
 
     Raises
     ------
     ValueError, TypeError
         ``n_classes`` below 2 or no int, thresholds of another number or not increasing. While
         training: labels other than 0 to K-1, one class only.
-
-    Notes
-    -----
-    Boosting starts at 0, as thresholds carry the location of the scores. The probability of a class
-    without training rows is 0, so that the loss of other rows that have it is infinite. "refit"
-    costs about twice as much as fixed thresholds (``benchmarks/README.md``);
-    ``experiments/ordinal_data`` says what its probabilities gain.
 
     References
     ----------

@@ -157,14 +157,16 @@ def kappa_objective(
         hessian   w
 
     with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
-    squared cost. If all p are classes, kappa~ is the metric. ``docs/theory/coupled.md`` derives it.
+    squared cost. If all p are classes, kappa~ is the metric, :func:`kappa_cost_metric`.
+    ``docs/theory/coupled.md`` derives it.
 
     Parameters
     ----------
     cost : "squared", "absolute", array-like of shape (K, K) or callable
         c, the cost of a disagreement.
 
-        - "squared", (p-y)^2 / 2: quadratic weighted kappa.
+        - "squared", (p-y)^2 / 2: quadratic weighted kappa. :func:`qwk_objective` takes fewer
+          passes for it, and any number of labels.
         - "absolute", abs(p-y): linear weighted kappa.
         - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
           as in :func:`kappa_cost_metric`; the classes are the K integers of ``label_range``, or 0
@@ -199,11 +201,6 @@ def kappa_objective(
     ----------
     Cohen (1968), Psychological Bulletin 70(4), for weighted kappa. Fritsch & Butland (1984), SIAM
     Journal on Scientific and Statistical Computing 5(2), for the interpolation.
-
-    See Also
-    --------
-    qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    kappa_cost_metric : The metric, whose best thresholds ``optimize_thresholds`` finds.
 
     Examples
     --------
