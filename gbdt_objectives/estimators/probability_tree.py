@@ -17,7 +17,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, positions
 from gbdt_objectives._library import library_of
 from gbdt_objectives._order import in_order
-from gbdt_objectives.calibration.smoothing import resolve_prior, smooth_leaves
+from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_features,
@@ -139,8 +139,14 @@ def leaf_probability(
     position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
     pi = resolve_prior(prior, np.bincount(position, w, minlength=K))
-    probabilities = smooth_leaves(leaf, position, w, K if m is None else m, pi)
-    return LeafProbability(model, classes, probabilities)
+    probabilities = []
+    for column in leaf.T:
+        L = int(column.max()) + 1
+        counts = np.bincount(column * K + position, w, minlength=(L + 1) * K)
+        counts = counts.reshape(L + 1, K).astype(np.float64)
+        counts[~counts.any(axis=1)] = pi  # of leaves without rows; its m-estimate is pi for any m
+        probabilities.append(empirical_probability(counts, m=K if m is None else m, prior=pi))
+    return LeafProbability(model, classes, tuple(probabilities))
 
 
 def _leaf_indices(model: Any, X: Any) -> Array:

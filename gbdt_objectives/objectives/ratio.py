@@ -97,13 +97,9 @@ class RatioLoss(RatioOfSums):
         unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
         return replace(self, denominator=expected, intercept=start, unit=unit)
 
-    def clipped(self, p: Array) -> Array:
-        own: Array = read_only(p.clip(*self.label_range) if self.clip else p)  # type: ignore[misc]
-        return own
-
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, F and G."""
-        y, p = read_only(y), self.clipped(p)
+        y, p = read_only(y), read_only(self.clipped(p, xp))
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
@@ -126,7 +122,7 @@ class RatioLoss(RatioOfSums):
     def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
-        y, p = read_only(y), self.clipped(p)
+        y, p = read_only(y), read_only(self.clipped(p, xp))
         c_slope = costs.evaluate(self.numerator, y, p)[1]
         d_slope = costs.evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G

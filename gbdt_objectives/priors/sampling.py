@@ -533,10 +533,9 @@ def prior_weights(
     If negatives were kept at the rate r, a negative weighs 1/r times a positive.
     The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
 
-    Boosters compare sums of weighted hessians with fixed numbers (``min_child_weight``, ``lambda``,
-    ``min_sum_hessian_in_leaf``). For rare events "mean" makes hessians small and so regularises far
-    more: lower these parameters with it, by tau/s. "positive" hardly changes their strength.
-    ``docs/theory/log_odds.md`` has the figures.
+    For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
+    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s. "positive"
+    hardly changes their strength (``docs/theory/log_odds.md``).
 
     A Dask Series or Array is taken too: its weights are one like it, computed lazily.
 
