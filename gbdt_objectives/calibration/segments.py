@@ -99,10 +99,9 @@ def calibration_ratio_by_segment(
 
         R = sum v p / sum v y,   v = w for label 1, w / negative_keep_rate for label 0
 
-    The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``).
-    They stay sound with few events; without any the ratio is inf, above a finite lower limit.
-
-    Dask Series or Arrays are taken too, with known categories if they are categorical.
+    The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``),
+    and stay sound with few events. Dask Series or Arrays are taken too, with known categories if
+    they are categorical.
 
     Parameters
     ----------

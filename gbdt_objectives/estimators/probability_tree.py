@@ -72,9 +72,9 @@ def leaf_probability(
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
     where n_k is the weight of class k in the leaf. The splits stay as they are. It is meant for
-    trees that each predict the class: one tree, a random forest, a booster of few rounds; the later
-    trees of a booster only correct earlier ones (``docs/probabilities.md`` says what to do then).
-    Count on rows that the trees were not trained on if their leaves are pure.
+    trees that each predict the class: one tree, a random forest, a booster of few rounds; for
+    others see ``docs/probabilities.md``. Count on rows that the trees were not trained on if their
+    leaves are pure.
 
     Parameters
     ----------

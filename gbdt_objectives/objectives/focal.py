@@ -143,12 +143,7 @@ class MulticlassFocalLoss(Loss):
         from scipy.optimize import root
 
         counted = np.array(class_totals(rows, self.n_classes))
-        occurs = counted > 0
-        if occurs.sum() < 2:
-            raise ValueError(
-                f"y_true has one class only, found label {int(np.argmax(occurs))} in all rows that "
-                "count: at least two must occur"
-            )
+        occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)
         target -= target.mean()

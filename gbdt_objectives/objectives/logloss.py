@@ -152,6 +152,17 @@ def class_totals(rows: Rows, K: int) -> list[float]:
     return found
 
 
+def occurring(W: Array) -> Array:
+    """A mask of the classes that have rows that count; there must be two."""
+    present: Array = W > 0
+    if present.sum() < 2:
+        raise ValueError(
+            f"y_true has one class only, found label {int(np.argmax(W))} in all rows that count: "
+            "at least two classes must occur"
+        )
+    return present
+
+
 def largest_exponent(z: Any, xp: Any) -> float:
     return LARGEST_EXPONENT[xp.finfo(z.dtype).bits // 8]
 

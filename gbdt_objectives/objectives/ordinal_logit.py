@@ -30,7 +30,7 @@ from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
-from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus
+from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 
 FAR = 40.0
 """Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
@@ -127,7 +127,7 @@ class OrdinalLogitLoss(Loss):
         those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
             W = np.array(class_totals(rows, self.n_classes))
-            present = present_classes(W)
+            present = occurring(W)
             theta = with_absent(log_odds(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
             exactly = replace(rows, f=rows.f.astype(np.float64), memo={})
@@ -236,7 +236,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
-    present = present_classes(W)
+    present = occurring(W)
     every, W = renumbered(parts, present), W[present]
     large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
@@ -415,17 +415,6 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
     for part in parts:
         W[part.label] += len(part.values) if part.w is None else part.w.sum(dtype=np.float64)
     return W
-
-
-def present_classes(W: Array) -> Array:
-    """A mask of the classes that have rows that count; there must be two."""
-    present: Array = W > 0
-    if present.sum() < 2:
-        raise ValueError(
-            f"y_true has one class only, found {int(np.argmax(W))} in all rows that count: at "
-            "least two classes must occur"
-        )
-    return present
 
 
 def with_absent(theta: Array, present: Array) -> Array:

@@ -85,11 +85,7 @@ def negative_downsample(
 
 @_names.arguments(seed="write random_state=, a whole number")
 def negative_downsample_by_key(
-    y: ArrayLike,
-    key: ArrayLike,
-    negative_keep_rate: float | ArrayLike,
-    *,
-    random_state: int = 0,
+    y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: int = 0
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
 
@@ -253,17 +249,15 @@ def pilot_keep_rates(
     more of those that are hard to tell from events. Sample with :func:`negative_downsample` and
     train with ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
-    ``probability`` must come from a model that was not trained on these rows
-    (``cross_val_predict``, or one trained on other rows). A pilot that has seen them gives
-    events a higher probability than like negatives, and the final model is biased.
-
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
-        The pilot's probability of label 1, for every row. Only ratios count; correct those of a
-        pilot that was itself trained on a sample (:func:`correct_probability`).
+        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): one
+        trained on these rows gives events a higher probability than like negatives, and the final
+        model is biased. Only ratios count; correct those of a pilot that was itself trained on a
+        sample (:func:`correct_probability`).
     negative_keep_rate : float in (0, 1]
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
