@@ -148,13 +148,14 @@ def apply_thresholds(
     array([0, 1, 2])
     """
     classes: Array
-    found = with_labels(thresholds, labels)
     if is_dask(score):
+        found = with_labels(thresholds, labels)
         of_part = partial(apply_thresholds, thresholds=found)
         classes = map_parts(of_part, {"score": score}, found.labels.dtype)
-    else:
-        s = _checks.vector("score", score)
-        classes = found.labels[np.searchsorted(found.values, s, side="right")]
+        return classes
+    s = _checks.vector("score", score)
+    found = with_labels(thresholds, labels)
+    classes = found.labels[np.searchsorted(found.values, s, side="right")]
     return classes
 
 
