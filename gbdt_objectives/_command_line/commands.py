@@ -544,6 +544,6 @@ def plain(value: Any) -> Any:
 
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
-    from gbdt_objectives.calibration.table import table
+    from gbdt_objectives._values import table
 
     return table(**{name: np.atleast_1d(values) for name, values in columns.items()})

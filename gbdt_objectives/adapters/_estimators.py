@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
+from gbdt_objectives._values import RowValues
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
@@ -27,7 +28,6 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
-from gbdt_objectives.objectives.row_values import RowValues
 
 Estimator = TypeVar("Estimator", bound=Any)
 Fit = TypeVar("Fit", bound=Callable[..., Any])

@@ -13,6 +13,7 @@ from gbdt_objectives import _checks, _names
 from gbdt_objectives._checks import Array
 from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
+from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     check_no_columns,
@@ -23,7 +24,6 @@ from gbdt_objectives.calibration.rows import (
     read_sampled_rows,
     standing_rows,
 )
-from gbdt_objectives.calibration.table import table
 from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
@@ -47,8 +47,7 @@ class ReliabilityBins:
     frequency: Array
 
     def __repr__(self) -> str:
-        rows = table(weight=self.weight, probability=self.probability, frequency=self.frequency)
-        return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
+        return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
 
 
 @_names.arguments(bins="write n_bins=")

@@ -53,12 +53,16 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
     mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
     the corrections and averages, and says how to serve the model without this package.
+    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
+    ``predict_proba`` with a threshold of your own.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
-        ``random_state`` is None, each bag sets its own.
+        ``random_state`` is None, each bag sets its own. No correction undoes it if the classifier
+        itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
+        ``sampling_strategy``); it is refused where its parameters show this.
     negative_keep_rate : float or mapping
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; if labels are not numbers, that class must be the more frequent one. Any number of
@@ -93,13 +97,6 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         Mean over the bags of what is added to the log-odds, as from ``log_odds_shift``; 0 unless
         ``correction="prior"``.
     n_features_in_, feature_names_in_
-
-    Notes
-    -----
-    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
-    ``predict_proba`` with a threshold of your own. No correction here undoes it if the classifier
-    itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
-    ``sampling_strategy``); it is refused where its parameters show this.
 
     References
     ----------

@@ -27,7 +27,7 @@ from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._order import in_order
 from gbdt_objectives._places import HOST, Place, place_of
 from gbdt_objectives._rows import Rows, check_labels, check_margins
-from gbdt_objectives.objectives.row_values import RowValues, read_row_values
+from gbdt_objectives._values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]

@@ -143,12 +143,7 @@ class MulticlassFocalLoss(Loss):
         from scipy.optimize import root
 
         counted = np.array(class_totals(rows, self.n_classes))
-        occurs = counted > 0
-        if occurs.sum() < 2:
-            raise ValueError(
-                f"y_true has one class only, found label {int(np.argmax(occurs))} in all rows that "
-                "count: at least two must occur"
-            )
+        occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)
         target -= target.mean()
@@ -286,17 +281,14 @@ def focal_objective(
     -------
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1.
+        The intercept is the constant margin of least loss; K > 2 classes have one each, with the
+        sum 0. A class without training rows counts there as a millionth of the rarest other.
 
     Raises
     ------
     TypeError, ValueError
         If gamma < 0, alpha is outside (0, 1), or not one number > 0 for each of K > 2 classes;
         while training, if a label is not one of 0 to K-1.
-
-    Notes
-    -----
-    The intercept is the constant margin of least loss; K > 2 classes have one each, with the sum 0.
-    A class without training rows counts there as a millionth of the rarest other.
 
     References
     ----------

@@ -64,9 +64,6 @@ class QWKLoss(RatioOfSums):
             label_range=(found.low, found.high) if self._needs_range else self.label_range,
         )
 
-    def clipped(self, p: Any, xp: Any) -> Any:
-        return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
-
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, 2F and 2D = sum w (p-a)^2."""
         p = self.clipped(p, xp)
@@ -195,8 +192,8 @@ def qwk_objective(
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
-        The label distribution where the model will be used, if it differs from
-        training. It changes ``center`` and ``spread`` only, as published.
+        The label distribution where the model will be used, if it differs from training. It changes
+        ``center`` and ``spread`` only, as published.
     center, spread : float, optional
         a and b, in label units and squared label units.
     label_range : (float, float), optional

@@ -9,14 +9,14 @@ from scipy.stats import entropy
 from sklearn.metrics import brier_score_loss, log_loss
 
 import gbdt_objectives as go
-from gbdt_objectives.calibration.rows import probability_rows
-from gbdt_objectives.calibration.scores import row_terms
 from tests.calibration.reference import half_squared_error
 from tests.cases import each
 
 
 def brier_terms(y, p, labels=None, scale_by_half=True):
-    return row_terms(probability_rows(y, p, labels, None), scale_by_half)
+    options = {"labels": labels, "scale_by_half": scale_by_half}
+    rows = zip(y, p, strict=True)
+    return np.array([go.calibration.brier_score([c], [q], **options) for c, q in rows])
 
 
 def test_published_tree() -> None:
@@ -71,8 +71,8 @@ def test_several_classes() -> None:
 
 def test_arguments_are_left_as_they_are() -> None:
     y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    brier_terms(y, p)
-    brier_terms(y, p[:, 1])
+    go.calibration.brier_score(y, p)
+    go.calibration.brier_score(y, p[:, 1])
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.objectives.row_values import RowValues
+from gbdt_objectives._values import RowValues
 from tests.cases import each
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]

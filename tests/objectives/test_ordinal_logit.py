@@ -376,7 +376,7 @@ Y = np.digitize(LATENT + np.random.default_rng(6).logistic(size=1500), THETA)
         (np.where(Y > 2, 2.5, Y), go.ordinal_logit_objective(4, thresholds="fixed"),
          "must hold classes 0 to 3, found 2.5"),
         (np.where(Y > 2, -1, Y), go.ordinal_logit_objective(4), "found -1.0"),
-        (np.full(1500, 2), go.ordinal_logit_objective(4), "one class only, found 2 in all rows"),
+        (np.full(1500, 2), go.ordinal_logit_objective(4), "one class only, found label 2 in all"),
         (np.full(1500, 0), go.ordinal_logit_objective(4, thresholds="fixed"), "one class only"),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
+from gbdt_objectives._values import RowValues, read_row_values
 from gbdt_objectives.objectives.function import FunctionLoss
-from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 from tests.cases import each
 
 COST = np.array([1.0, 2.0, 4.0, 0.5])

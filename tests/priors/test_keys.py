@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from gbdt_objectives.priors import measured_keep_rates, negative_downsample_by_key
-from gbdt_objectives.priors.keys import INCREMENT, digest, mix, uniform_of_key
+from gbdt_objectives.priors.sampling import INCREMENT, digest, mix, uniform_of_key
 from tests.cases import each
 
 N = 100_000
