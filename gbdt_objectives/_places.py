@@ -10,7 +10,6 @@ import numpy as np
 
 from gbdt_objectives import _checks
 from gbdt_objectives._blocks import blocks, dot
-from gbdt_objectives._devices import on_device
 from gbdt_objectives._domain import Domain, Interval
 
 DeviceArray = Any  # an array of any library but numpy
@@ -64,7 +63,7 @@ class Device:
     def real_array(self, name: str, values: Any) -> DeviceArray:
         """Real numbers on this device; what is on the host is sent there."""
         xp = self.xp
-        if not on_device(values):
+        if not _checks.on_device(values):
             own = np.require(_checks.real_array(name, values), requirements=["C", "W"])
             return xp.asarray(own, device=self.place)
         if place_of(values) != self:
@@ -120,7 +119,7 @@ HOST = Host()
 
 def place_of(*values: Any) -> Place:
     """The place of those arrays that are on a device; the host's memory if none is."""
-    found = [array for array in values if on_device(array)]
+    found = [array for array in values if _checks.on_device(array)]
     if not found:
         return HOST
     try:

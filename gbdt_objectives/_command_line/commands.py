@@ -23,7 +23,7 @@ from gbdt_objectives import __version__, _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files
 from gbdt_objectives._command_line.files import InputError, Table, Wanted
-from gbdt_objectives._order import SWAPPED
+from gbdt_objectives._mistakes import SWAPPED
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator",

@@ -18,8 +18,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
+from gbdt_objectives._boosters import MARGIN_FLAG, Library, library_of
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics

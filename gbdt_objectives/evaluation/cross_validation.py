@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._folds import held_out_once
-from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -97,8 +96,8 @@ def _listed(numbers: Array, width: int) -> str:
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 
 
-@_names.arguments(n_splits="write cv=", folds="write cv=")
-@in_order
+@_mistakes.arguments(n_splits="write cv=", folds="write cv=")
+@_mistakes.in_order
 def cross_validate_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,

@@ -25,10 +25,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
-from gbdt_objectives._order import in_order
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
@@ -118,8 +117,8 @@ class PerformanceDifference:
         )
 
 
-@_names.arguments(scoring="write metric=")
-@in_order
+@_mistakes.arguments(scoring="write metric=")
+@_mistakes.in_order
 def estimate_performance(
     estimator: Any,
     X: Any,
@@ -214,8 +213,8 @@ def estimate_performance(
     return _summary(rows, judged, level)
 
 
-@_names.arguments(scoring="write metric=")
-@in_order
+@_mistakes.arguments(scoring="write metric=")
+@_mistakes.in_order
 def compare_performance(
     first: Any,
     second: Any,

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
@@ -157,7 +157,7 @@ LABELS = (
 """What is meant by labels=, one of two."""
 
 
-@_names.arguments(labels=LABELS)
+@_mistakes.arguments(labels=LABELS)
 def qwk_objective(
     y_true: ArrayLike | None = None,
     *,

@@ -11,9 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
-from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import map_parts, total
 from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
@@ -21,7 +20,7 @@ from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
 
 
-@_names.arguments(
+@_mistakes.arguments(
     seed="write random_state=",
     rate="write negative_keep_rate=",
     ratio="write negative_keep_rate=, for k negatives per positive k * positives / negatives",
@@ -81,7 +80,7 @@ def negative_downsample(
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
-@_names.arguments(seed="write random_state=, a whole number")
+@_mistakes.arguments(seed="write random_state=, a whole number")
 def negative_downsample_by_key(
     y: ArrayLike,
     key: ArrayLike,
@@ -170,7 +169,7 @@ def kept_by_key(
     return kept
 
 
-@in_order
+@_mistakes.in_order
 def pilot_keep_rates(
     y_true: ArrayLike,
     probability: ArrayLike,
