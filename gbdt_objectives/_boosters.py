@@ -212,7 +212,10 @@ def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
         if frame.f_code.co_name != "after_iteration":
             continue
         for callback in getattr(frame.f_locals.get("self"), "callbacks", ()):
-            if wrong_direction(callback, name, greater_is_better):
+            stops = "EarlyStopping" in {base.__name__ for base in type(callback).__mro__}
+            if not stops or callback.metric_name not in (None, name):
+                continue
+            if bool(callback.maximize) != greater_is_better:  # None: it would guess, and minimise
                 word = "minimise" if greater_is_better else "maximise"
                 raise ValueError(
                     f"XGBoost's early stopping would {word} {name}: import XGBRegressor, "
@@ -220,14 +223,6 @@ def refuse_direction(name: str, greater_is_better: bool, stack: Stack) -> None:
                     "early_stopping(metric, rounds) among the callbacks instead of "
                     "early_stopping_rounds"
                 )
-
-
-def wrong_direction(callback: Any, name: str, greater_is_better: bool) -> bool:
-    if "EarlyStopping" not in {base.__name__ for base in type(callback).__mro__}:
-        return False
-    if callback.metric_name not in (None, name):
-        return False
-    return bool(callback.maximize) != greater_is_better  # None: it would guess, and minimise
 
 
 def refuse_wrapped_metric(name: str, stack: Stack) -> None:

@@ -166,8 +166,6 @@ class ReliabilityDisplay(Display):
         ValueError, TypeError
             One class only, probabilities outside [0, 1], lengths that differ, no model or more than
             7, bad arguments or weights, an ``ax`` that is not Axes.
-        ImportError
-            If matplotlib is missing.
 
         References
         ----------

@@ -59,8 +59,6 @@ class ThresholdDisplay(Display):
     ----------
     thresholds, labels, kind
         What is shown, all classes in ascending order, and how it is shown.
-    ax_, figure_ : matplotlib Axes, Figure
-        The axes drawn on, and their figure, after ``plot``.
 
     Examples
     --------
@@ -120,8 +118,6 @@ class ThresholdDisplay(Display):
         ValueError, TypeError
             Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
             not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
-        ImportError
-            If matplotlib is missing.
         """
         _checks.choice("kind", kind, tuple(KINDS))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))
