@@ -39,9 +39,7 @@ Stack = list[tuple[str, FrameType]]
 def library_of(thing: object) -> Library | None:
     """The library of a booster or estimator, also of a subclass; None for anything else."""
     rooms = {base.__module__.split(".")[0] for base in type(thing).__mro__}
-    if "lightgbm" in rooms:
-        return "lightgbm"
-    return "xgboost" if "xgboost" in rooms else None
+    return next((library for library in LIBRARIES if library in rooms), None)
 
 
 def booster_kind(estimator: object, role: Literal["Regressor", "Classifier"]) -> Library | None:
@@ -85,7 +83,7 @@ def refuse_transform(name: str, link: Link, stack: Stack) -> None:
     library, frame = call_of(TRAINS, stack)
     if frame is None or library != "xgboost":
         return
-    trained = xgboost_objective(frame.f_locals["self"])
+    trained = objective_of(library, frame.f_locals["self"])
     transform = OF_XGBOOST.get(trained, IDENTITY)
     if not transform.is_transformed or link.reads(transform):
         return
@@ -105,28 +103,22 @@ def link_of_predictions(stack: Stack, read: Link | None) -> Link | None:
     library, frame = call_of(EVALUATES, stack)
     if frame is None:
         return None
-    booster = frame.f_locals["self"]
+    if library == "xgboost" and frame.f_locals.get("output_margin", True):
+        return None
+    name = objective_of(library, frame.f_locals["self"])
     if library == "xgboost":
-        if frame.f_locals.get("output_margin", True):
-            return None
-        name = xgboost_objective(booster)
         return None if RAW.get(name) == read else OF_XGBOOST.get(name, OPAQUE)
-    name = lightgbm_objective(booster)
     return OF_LIGHTGBM.get(name, OPAQUE) if name else None
 
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def xgboost_objective(booster: Any) -> str:
-    if booster not in _known:
+def objective_of(library: str | None, booster: Any) -> str:
+    """The name of the booster's objective; "" for a custom one of LightGBM."""
+    if booster not in _known and library == "xgboost":
         _known[booster] = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    return _known[booster]
-
-
-def lightgbm_objective(booster: Any) -> str:
-    """The name of the booster's objective; "" for a custom one."""
-    if booster not in _known:
+    elif booster not in _known:
         text = booster.model_to_string(num_iteration=1)
         found = re.search(r"(?m)^objective=(\S+)", text.split("\n\n", 1)[0])
         _known[booster] = "" if found is None else found[1]

@@ -70,14 +70,10 @@ def arguments(**remedies: str) -> Callable[[F], F]:
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs.keys() & remedies.keys():
-                raise TypeError(f"{called(function)} has no argument {name!r}: {remedies[name]}")
+                called = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
             return function(*args, **kwargs)
 
         return checked
 
     return decorate
-
-
-def called(function: Callable[..., Any]) -> str:
-    """What a user calls: a function, or the class whose ``__init__`` it is."""
-    return function.__qualname__.removesuffix(".__init__")

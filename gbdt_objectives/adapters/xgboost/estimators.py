@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, XGBOOST, documented
-from gbdt_objectives.adapters._estimators import Estimator, copy_signature, drop_in
+from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
@@ -155,7 +156,7 @@ def saves_scores(kind: type[Estimator]) -> type[Estimator]:
     and only the fitted objective can read them."""
     library: Any = kind.__base__
 
-    @copy_signature(library.save_model)
+    @wraps(library.save_model)
     def save_model(self: Any, fname: Any) -> None:
         if not _is_score(getattr(self, "objective_", None)):
             library.save_model(self, fname)
@@ -164,7 +165,7 @@ def saves_scores(kind: type[Estimator]) -> type[Estimator]:
         margins._Booster = self.get_booster()
         margins.save_model(fname)
 
-    @copy_signature(library.load_model)
+    @wraps(library.load_model)
     def load_model(self: Any, fname: Any) -> None:
         objective = self.objective
         self.__dict__.pop("objective_", None)
