@@ -60,7 +60,6 @@ def test_maths_knows_no_booster(path: Path) -> None:
             ours = name.split(".")[1] if name.startswith("gbdt_objectives.") else None
             allowed = {
                 None,
-                "_blocks",
                 "_boosters",
                 "_checks",
                 "_domain",

@@ -207,7 +207,9 @@ def cross_validate_thresholds(
                     f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
                     "splitter that shuffles"
                 )
-        fold = part_of(rows, train, len(y))
+        times = np.bincount(train, minlength=len(y))[rows.order]  # a split may repeat rows
+        at = np.repeat(np.arange(len(times)), times)
+        fold = rows.take(at, None if rows.weight is None else rows.weight[at])
         for i, name in enumerate(chosen):
             cuts = methods.fit_thresholds(name, fold, target)
             predicted[i, test] = np.searchsorted(cuts, s[test], side="right")
@@ -243,13 +245,6 @@ def cross_validate_thresholds(
         thresholds=thresholds,
         interval=interval,
     )
-
-
-def part_of(rows: ScoredRows, numbers: Array, n: int) -> ScoredRows:
-    """The rows of these numbers, of n, as often as each occurs."""
-    times = np.bincount(numbers, minlength=n)[rows.order]
-    at = np.repeat(np.arange(len(times)), times)
-    return rows.take(at, None if rows.weight is None else rows.weight[at])
 
 
 def score_classes(

@@ -1,12 +1,8 @@
 """How good an estimator is on new rows, and how certain that is: nested cross-validation.
 
-Symbols: n rows in K folds, drawn R times; M a metric, C the (weighted) counts [true, predicted]
-of all held-out rows of all repeats. To first order about C, M is a mean over the rows of
-g[y, p] = dM/dC, a loss like any other. In one repeat, for fold k:
-
-    e_out  mean loss of the rows of fold k, by the model trained on the other folds
-    e_in   mean loss of the rows of the other folds, by models trained without fold k as well
-    e_cv   mean loss of the same rows, by the models of ordinary cross-validation
+Symbols: n rows in K folds, drawn R times; e_out, e_in and e_cv as docs/theory/performance.md
+defines them; M a metric, C the (weighted) counts [true, predicted] of all held-out rows of all
+repeats. To first order about C, M is a mean over the rows of a loss, g[y, p] = dM/dC.
 """
 
 from __future__ import annotations

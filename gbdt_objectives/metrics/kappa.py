@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _mistakes
-from gbdt_objectives._blocks import EXPRESSION_BYTES, dot
 from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
+from gbdt_objectives._places import EXPRESSION_BYTES, dot
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective

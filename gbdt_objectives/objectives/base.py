@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _boosters, _checks, _versions, _workers
-from gbdt_objectives._blocks import EXPRESSION_BYTES
 from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives._places import HOST, Place, place_of
+from gbdt_objectives._places import EXPRESSION_BYTES, HOST, Place, place_of
 from gbdt_objectives._rows import Rows, check_labels, check_margins
 from gbdt_objectives.objectives.row_values import RowValues, read_row_values
 

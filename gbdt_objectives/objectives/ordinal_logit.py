@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _mistakes
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus

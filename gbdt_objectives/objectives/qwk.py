@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks, _mistakes
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled

@@ -55,11 +55,6 @@ class ThresholdDisplay(Display):
     kind : {"histogram", "profile", "hull"}
         What to draw.
 
-    Attributes
-    ----------
-    thresholds, labels, kind
-        What is shown, all classes in ascending order, and how it is shown.
-
     Examples
     --------
     >>> import matplotlib
