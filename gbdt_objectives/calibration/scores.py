@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import total
+from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     label_1_columns,

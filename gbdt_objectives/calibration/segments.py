@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows

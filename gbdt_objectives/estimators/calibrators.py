@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._callers import users_level
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows

@@ -14,11 +14,10 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives._boosters import booster_kind
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
-from gbdt_objectives._library import booster_kind
-from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
@@ -33,7 +32,7 @@ AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
-@_names.arguments(
+@_mistakes.arguments(
     base_estimator="write estimator=",
     n_estimators="write n_bags=",
     sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
@@ -124,7 +123,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     cv: Any = None
     random_state: RandomState = None
 
-    @in_order
+    @_mistakes.in_order
     def fit(
         self,
         X: Any,

@@ -14,9 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
+from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, positions
-from gbdt_objectives._library import library_of
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,

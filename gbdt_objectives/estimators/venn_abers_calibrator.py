@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
+from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators._base import check_score

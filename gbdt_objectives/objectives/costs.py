@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Values
+from gbdt_objectives._places import blocks
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 

@@ -23,11 +23,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
-from gbdt_objectives._blocks import dot
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
 from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
@@ -442,7 +442,7 @@ def weighted_sum(values: Array, w: Array | None) -> float:
     return float(values.sum()) if w is None else dot(values, w)
 
 
-@_names.arguments(
+@_mistakes.arguments(
     labels="write n_classes=, for labels 0 to n_classes - 1", num_class="write n_classes="
 )
 def ordinal_logit_objective(

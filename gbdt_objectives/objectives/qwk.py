@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
-from gbdt_objectives._blocks import dot
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled
@@ -154,7 +154,7 @@ LABELS = (
 """What is meant by labels=, one of two."""
 
 
-@_names.arguments(labels=LABELS)
+@_mistakes.arguments(labels=LABELS)
 def qwk_objective(
     y_true: ArrayLike | None = None,
     *,

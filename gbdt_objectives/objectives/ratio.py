@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
@@ -129,7 +129,7 @@ class RatioLoss(RatioOfSums):
         return (c_slope - F / G * d_slope) * factor, 1.0
 
 
-@_names.arguments(labels=LABELS)
+@_mistakes.arguments(labels=LABELS)
 def kappa_objective(
     cost: str | ArrayLike | RowFunction,
     y_true: ArrayLike | None = None,

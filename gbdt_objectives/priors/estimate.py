@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._callers import users_level
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
 
 P = ParamSpec("P")

@@ -22,7 +22,7 @@ from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xg
 from tests.cases import each
 from tests.matrix.tables import BY_NAME, patch_train, poisson, right_or_refused
 from tests.matrix.test_metrics import logloss
-from tests.test_callers import BOOSTER, same
+from tests.test_boosters import BOOSTER, same
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The argument 'eval_set' is deprecated", "ignore:boosting starts at"

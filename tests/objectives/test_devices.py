@@ -18,7 +18,7 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives import _devices, _places
+from gbdt_objectives import _checks, _places
 from gbdt_objectives._places import place_of
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import _float64
@@ -345,10 +345,10 @@ def test_what_cupy_and_torch_users_pass_instead() -> None:
     for library, remedy in (("cupy", "cupy.asnumpy(y_true)"), ("torch", "y_true.cpu()")):
         array = type("ndarray", (), {"__module__": library, "__dlpack_device__": lambda x: (2, 0)})
         with pytest.raises(TypeError, match=re.escape(f"pass {remedy}")):
-            _devices.refuse_device("y_true", array())
+            _checks.refuse_device("y_true", array())
     for library, copy in (("cupy", "get"), ("cudf", "to_numpy")):
         there = {"__module__": library, "__dlpack_device__": lambda x: (2, 0), copy: lambda x: 5}
-        assert _devices.to_host(type("array", (), there)()) == 5
+        assert _checks.to_host(type("array", (), there)()) == 5
 
 
 def test_a_training_takes_gradients_of_labels_bound_there() -> None:
