@@ -1,11 +1,17 @@
 """Examples must not show what one version of a booster says on the side, and need their extras."""
 
 import os
+import re
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before a booster is imported: -n has the cores
+# Before a booster is imported: -n has the cores, and threads that wait for each other shall sleep.
+# LightGBM's estimators do not read OMP_NUM_THREADS, but ask joblib for the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
     "click": "gbdt_objectives/_command_line/commands.py",
@@ -34,3 +40,32 @@ def pytest_configure(config: Any) -> None:
     """With -n, tests of a group run in one process, which alone starts what they share."""
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Name the group of a test at the end of its id, where pytest-xdist looks for it.
+
+    Its own processes do so only if --dist is an argument, and from pytest 9.2 on not even then
+    (pytest-dev/pytest-xdist#1386).
+    """
+    for item in items if hasattr(config, "workerinput") else ():
+        for mark in item.iter_markers("xdist_group"):
+            if not item.nodeid.endswith(f"@{mark.args[0]}"):
+                name = f"{item.nodeid}@{mark.args[0]}"
+                if hasattr(item, "_id"):
+                    item._id = type(item._id).parse(name)
+                else:  # pytest before 9.2
+                    item._nodeid = name
+
+
+SLOW_AS_A_WHOLE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: Any) -> bool | None:
+    """The inner loop does not import files of which it runs nothing: half of the time before the
+    first test."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    if "gbdt_objectives/distributed/dask" in collection_path.as_posix():
+        return True  # tests/conftest.py marks them
+    return bool(SLOW_AS_A_WHOLE.search(collection_path.read_text(encoding="utf-8"))) or None

@@ -6,14 +6,11 @@ Modules name their own in ``__all__``. What the field calls otherwise stands her
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from difflib import get_close_matches
-from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import Any
 
 ROOT = "gbdt_objectives"
 
@@ -111,30 +108,3 @@ def all_names() -> dict[str, str]:
         for public in import_module(f"{ROOT}.{name}").__all__:
             places.setdefault(public, f"{ROOT}.{name}.{public}")
     return places | {name: f"{ROOT}.{name}" for name in root.__all__}
-
-
-def arguments(**remedies: str) -> Callable[[F], F]:
-    """Refuse arguments of other libraries, or of former versions, and say what to write.
-
-    It decorates functions, and classes for what makes one.
-    """
-
-    def decorate(function: Any) -> Any:
-        if isinstance(function, type):
-            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
-            return function
-
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            for name in kwargs.keys() & remedies.keys():
-                raise TypeError(f"{called(function)} has no argument {name!r}: {remedies[name]}")
-            return function(*args, **kwargs)
-
-        return checked
-
-    return decorate
-
-
-def called(function: Callable[..., Any]) -> str:
-    """What a user calls: a function, or the class whose ``__init__`` it is."""
-    return function.__qualname__.removesuffix(".__init__")

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from gbdt_objectives import _checks, _workers
-from gbdt_objectives._blocks import BLOCK_BYTES, EXPRESSION_BYTES
-from gbdt_objectives._checks import Array
-from gbdt_objectives._devices import to_host
+from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._domain import Domain, Interval
-from gbdt_objectives._places import HOST, Place
+from gbdt_objectives._places import BLOCK_BYTES, EXPRESSION_BYTES, HOST, Place
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 Terms = Callable[..., Sequence[Any]]

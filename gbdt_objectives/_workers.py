@@ -303,7 +303,9 @@ def describe(subject: object, depth: int = 6) -> str:
     """A description that is the same for the same objective or metric on every worker, whatever
     rows it holds: of a user's function it has the numbers that it holds, but not the arrays.
     ``depth`` ends what holds itself."""
-    if subject is None or type(subject) in SCALARS:
+    if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
+        return repr(subject.item())
+    if subject is None or isinstance(subject, SCALARS):
         return repr(subject)
     if depth == 0:
         return type(subject).__name__
@@ -315,10 +317,6 @@ def describe(subject: object, depth: int = 6) -> str:
         names = (field.name for field in dataclasses.fields(subject) if field.name != "reduce")
         values = (f"{name}={inner(getattr(subject, name))}" for name in names)
         return f"{type(subject).__name__}({', '.join(values)})"
-    if isinstance(subject, np.generic) or (isinstance(subject, np.ndarray) and not subject.ndim):
-        return repr(subject.item())
-    if isinstance(subject, SCALARS):
-        return repr(subject)
     if isinstance(subject, tuple | list) and len(subject) <= MOST_HELD:
         return f"({', '.join(map(inner, subject))})"
     if isinstance(subject, dict) and len(subject) <= MOST_HELD:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,14 @@ import pytest
 if TYPE_CHECKING:
     from tests.workers import Workers
 
-# Before the boosters are imported: xdist gives each core a process already, and threads of several
-# processes that wait for each other in a spin cost a quarter of all processor time.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Before jax is imported: in tests nearly all of its time is compiling, for what runs once.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+
+# Before Dask is imported: see tests/workers.py.
+if "forkserver" in multiprocessing.get_all_start_methods():
+    os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
 
 if find_spec("hypothesis"):  # not where the engines are tested
     from hypothesis import settings
@@ -42,6 +48,23 @@ def pair() -> Iterator[Workers]:
     pool = Workers(2)
     yield pool
     pool.close()
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Three processes of Dask, for all tests of the group "dask"."""
+    distributed = pytest.importorskip("distributed")
+    from tests.workers import prepared
+
+    prepared()
+    with distributed.LocalCluster(
+        n_workers=3,
+        threads_per_worker=1,
+        dashboard_address=None,
+        memory_limit=None,
+        silence_logs=60,
+    ) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

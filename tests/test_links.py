@@ -10,6 +10,7 @@ import pytest
 
 import gbdt_objectives as go
 from gbdt_objectives._links import BY_NAME, Link, read_link, softmax
+from tests.cases import each
 
 
 def inverse(margin):
@@ -19,7 +20,7 @@ def inverse(margin):
 LINKS = [*BY_NAME.values(), softmax(4), Link("cloglog", "a link of one's own", inverse)]
 
 
-@pytest.mark.parametrize("link", LINKS, ids=repr)
+@each("link", LINKS, ids=repr)
 def test_a_link_is_a_value(link: Link) -> None:
     for same in (pickle.loads(pickle.dumps(link)), copy.copy(link), copy.deepcopy(link)):
         assert same == link

@@ -8,15 +8,15 @@ import inspect
 import re
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 import gbdt_objectives as go
-from gbdt_objectives._names import ELSEWHERE, ROOMS, all_names
+from gbdt_objectives._names import ROOMS
+from tests.cases import each
 
 PACKAGE = Path(go.__file__).parent
 MATHS = {"objectives", "metrics", "thresholds", "priors", "calibration"}
@@ -50,7 +50,7 @@ def imports(path: Path) -> set[str]:
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+@each("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_maths_knows_no_booster(path: Path) -> None:
     room = path.relative_to(PACKAGE).parts[0]
     for name in imports(path):
@@ -60,23 +60,20 @@ def test_maths_knows_no_booster(path: Path) -> None:
             ours = name.split(".")[1] if name.startswith("gbdt_objectives.") else None
             allowed = {
                 None,
-                "_blocks",
                 "_boosters",
                 "_checks",
-                "_devices",
                 "_domain",
                 "_folds",
                 "_links",
                 "_json",
                 "_values",
+                "_mistakes",
                 "_names",
-                "_order",
                 "_parts",
                 "_places",
                 "_rows",
                 "_splines",
                 "_versions",
-                "_callers",
                 "_workers",
                 *MATHS,
             }
@@ -110,40 +107,10 @@ def room(name: str) -> ModuleType:
     return importlib.import_module(f"gbdt_objectives.{name}")
 
 
-@pytest.mark.parametrize("name", ROOMS)
+@each("name", ROOMS)
 def test_a_room_shows_its_public_names_only(name: str) -> None:
     assert dir(room(name)) == sorted(room(name).__all__)
     assert all(name[0] != "_" for name in dir(room(name)))
-
-
-@pytest.mark.parametrize("name", sorted(set(ROOMS) - {"distributed"}))
-def test_the_root_says_where_a_name_is(name: str) -> None:
-    for public in sorted(set(room(name).__all__) - set(go.__all__) - set(ROOMS)):
-        found = f"it is gbdt_objectives.{name}.{public}$"
-        with pytest.raises(AttributeError, match=found):
-            getattr(go, public)
-        with pytest.raises(ImportError, match=found):
-            exec(f"from gbdt_objectives import {public}")
-
-
-@pytest.mark.parametrize(("other", "ours"), ELSEWHERE.items())
-def test_names_of_the_field_lead_to_ours(other: str, ours: str) -> None:
-    assert other not in all_names()
-    for module in ("gbdt_objectives", "gbdt_objectives.priors"):
-        with pytest.raises(ImportError, match=rf"here that is {re.escape(all_names()[ours])}$"):
-            exec(f"from {module} import {other}")
-
-
-def test_a_misspelt_name_gets_the_nearest_and_nonsense_none() -> None:
-    with pytest.raises(AttributeError, match="did you mean gbdt_objectives.optimize_thresholds"):
-        go.optimize_treshold  # noqa: B018
-    with pytest.raises(AttributeError, match="mean gbdt_objectives.metrics.squared_error_metric"):
-        go.metrics.squared_eror_metric  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute 'zzz'$"):
-        go.zzz  # noqa: B018
-    with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
-        go.__wrapped__  # noqa: B018
-    assert not hasattr(go, "reliability_bins")
 
 
 def test_rooms_are_attributes_without_an_import() -> None:
@@ -165,7 +132,7 @@ def public() -> list[Any]:
     return list(dict.fromkeys(things))
 
 
-@pytest.mark.parametrize("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")
+@each("thing", public(), ids=lambda t: f"{t.__module__}.{t.__name__}")
 def test_public_names_are_documented(thing) -> None:
     doc = inspect.getdoc(thing) or ""
     first = doc.split("\n")[0]
@@ -214,3 +181,34 @@ def test_maths_works_without_any_booster() -> None:
         "print(go.qwk_objective([0, 1, 2])([0, 1, 2], [0.5, 1, 1.5])[0].sum())"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_a_warning_points_at_the_users_line() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        go.quadratic_weighted_kappa([1, 1], [1, 1])
+        go.qwk_metric()([1, 1], [1, 1])
+        go.optimize_thresholds([0, 1, 0, 1], [0.5] * 4)
+        go.cross_validate_thresholds([0, 1, 0, 1] * 5, [0.5] * 20)
+    files = {str(warning.message)[:12]: warning.filename for warning in told}
+    assert files == {"y_true and y": __file__, "every row ge": __file__}
+
+
+FUNCTIONS = [
+    thing
+    for name in set(ROOMS) - {"checking", "distributed"}
+    for thing in vars(room(name)).values()
+    if inspect.isfunction(thing) and thing.__name__ in room(name).__all__
+]
+
+
+@each("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_what_does_it_take(function: Any) -> None:
+    """Help names each argument, with a word on what it is."""
+    text = str(inspect.getdoc(function))
+    section = text.partition("\nParameters\n")[2].partition("\nReturns\n")[0]
+    named: dict[str, str] = {}
+    for names, words in re.findall(r"(?m)^(\w[\w, ]*?)(?: : .*)?\n((?: {4}.*\n|\n)+)", section):
+        named |= dict.fromkeys(names.split(", "), words.strip())
+    assert set(inspect.signature(function).parameters) <= set(named)
+    assert all(named.values())

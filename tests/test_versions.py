@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gbdt_objectives import _versions
+from tests.cases import each
 
 ROOT = Path(__file__).parents[1]
 LIBRARIES = sorted(_versions.FLOORS)
@@ -36,17 +37,18 @@ def check(library: str, how: str) -> None:
         _versions.check_loaded()
 
 
-how = pytest.mark.parametrize("how", ["installed", "loaded"])
+how = each("how", ["installed", "loaded"])
 
 
 @how
-@pytest.mark.parametrize(("library", "found"), [(k, v) for k in LIBRARIES for v in TOO_OLD[k]])
+@each(("library", "found"), [(k, v) for k in LIBRARIES for v in TOO_OLD[k]])
 def test_too_old(library: str, found: str, how: str, monkeypatch) -> None:
-    module = import_module(library)
-    monkeypatch.setattr(module, "__version__", found)
-    for _ in range(2):  # an error is no acceptance
-        with pytest.raises(ImportError) as caught:
-            check(library, how)
+    with monkeypatch.context() as patched:
+        patched.setattr(_versions, "_accepted", {})
+        patched.setattr(import_module(library), "__version__", found)
+        for _ in range(2):  # an error is no acceptance
+            with pytest.raises(ImportError) as caught:
+                check(library, how)
     assert str(caught.value) == (
         f"{library} {found} is installed, but gbdt_objectives needs {_versions.FLOORS[library]} "
         f"or newer: pip install --upgrade 'gbdt_objectives[{library}]'"
@@ -55,10 +57,12 @@ def test_too_old(library: str, found: str, how: str, monkeypatch) -> None:
 
 
 @how
-@pytest.mark.parametrize(("library", "found"), [(k, v) for k in LIBRARIES for v in NEW_ENOUGH[k]])
+@each(("library", "found"), [(k, v) for k in LIBRARIES for v in NEW_ENOUGH[k]])
 def test_new_enough(library: str, found: str, how: str, monkeypatch) -> None:
-    monkeypatch.setattr(import_module(library), "__version__", found)
-    check(library, how)
+    with monkeypatch.context() as patched:
+        patched.setattr(_versions, "_accepted", {})
+        patched.setattr(import_module(library), "__version__", found)
+        check(library, how)
 
 
 def test_order() -> None:

@@ -13,6 +13,7 @@ import multiprocessing as mp
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from typing import Any
 
 from xgboost.tracker import RabitTracker
@@ -25,6 +26,30 @@ DEADLINE = 60
 
 TIMEOUT = 30
 """Seconds after which XGBoost's collective gives a silent worker up."""
+
+IMPORTED = [
+    "distributed",
+    "lightgbm",
+    "sklearn.model_selection",
+    "xgboost.dask",
+    "gbdt_objectives.adapters.lightgbm",
+    "gbdt_objectives.adapters.xgboost",
+    "gbdt_objectives.distributed.dask",
+    "tests.distributed.faults",
+]
+"""What a process of a pool or cluster has from its start, as far as it is installed; not jax, which
+must not be forked."""
+
+
+def prepared() -> Any:
+    """A context that copies a process with all that is :data:`IMPORTED`; elsewhere, one that
+    imports it in each of them."""
+    if "forkserver" not in mp.get_all_start_methods():
+        return mp.get_context("spawn")
+    context = mp.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    forkserver.ensure_running()  # before Dask, which would name other modules
+    return context
 
 
 @dataclass
@@ -59,7 +84,7 @@ class Workers:
         self._start()
 
     def _start(self) -> None:
-        context = mp.get_context("spawn")
+        context = prepared()
         self._pairs = [context.Pipe() for _ in range(self.world)]
         self._processes = [
             context.Process(target=_serve, args=(there, rank), daemon=True)

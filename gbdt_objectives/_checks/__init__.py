@@ -5,5 +5,4 @@ Every function returns the argument in the form the maths wants, or raises ``Typ
 """
 
 from gbdt_objectives._checks.arrays import *
-from gbdt_objectives._checks.labels import *
-from gbdt_objectives._checks.numbers import *
+from gbdt_objectives._checks.values import *

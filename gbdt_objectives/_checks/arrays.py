@@ -1,4 +1,8 @@
-"""Checks of arrays: their kind, dtype, shape, values and weights; and how a message shows them."""
+"""Checks of arrays: their kind, dtype, shape, values and weights; and how a message shows them.
+
+What is on a device, such as an array of CuPy or PyTorch on a GPU, is worked on there (_places.py)
+or refused: only :func:`to_host` copies it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives._devices import refuse_device
 from gbdt_objectives._workers import several
 
 Array = NDArray[Any]
@@ -18,6 +21,11 @@ LARGEST_WEIGHT = 1e30  # the gradient of such a row, up to labels of 1e8, is sti
 LEAST_WEIGHT = 1e-100  # of the largest weight: products of two are still a float64
 
 LONGEST_SHOWN = 120  # characters of a user's value in a message
+
+HOST = (1, 3)  # DLPack's kinds of host memory: the processor's, and what is pinned for a GPU
+
+COPIES = {"cudf": "{}.to_numpy()", "cupy": "cupy.asnumpy({})", "torch": "{}.cpu()"}
+"""How users copy an array of a library to the host."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 6
@@ -75,6 +83,49 @@ def not_dask(name: str, values: object) -> None:
             "this machine: if it treats each row alone map it over the partitions, otherwise pass "
             ".compute(), as long as that fits; docs/large_data.md lists what takes Dask collections"
         )
+
+
+def on_device(values: object) -> bool:
+    """Whether it is an array that is not in the host's memory."""
+    if values is None or isinstance(values, np.ndarray):
+        return False
+    place = getattr(values, "__dlpack_device__", None)
+    if place is not None:
+        return place()[0] not in HOST
+    return hasattr(values, "__cuda_array_interface__")
+
+
+def refuse_device(name: str, values: object) -> None:
+    """Raise for an array on a device, which numpy could not read, or would copy unasked."""
+    if not on_device(values):
+        return
+    library = library_name(values)
+    copy = COPIES.get(library, "numpy.asarray({})").format(name)
+    raise TypeError(
+        f"{name} is on a device, found a {library}.{type(values).__name__}, but is needed in the "
+        f"host's memory: pass {copy}"
+    )
+
+
+def to_host(values: Any) -> Any:
+    """A numpy copy of an array on a device; anything else as it is."""
+    if not on_device(values):
+        return values
+    library = library_name(values)
+    if library == "cupy":
+        return values.get()
+    if library == "torch":
+        return values.detach().cpu().numpy()
+    if hasattr(values, "to_numpy"):  # cuDF's
+        return values.to_numpy()
+    if hasattr(values, "__array_namespace__"):
+        default = values.__array_namespace__().__array_namespace_info__().default_device()
+        values = values.to_device(default)
+    return np.asarray(values)
+
+
+def library_name(values: object) -> str:
+    return type(values).__module__.partition(".")[0]
 
 
 def in_memory(name: str, values: object) -> None:

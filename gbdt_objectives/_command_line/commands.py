@@ -22,8 +22,8 @@ import gbdt_objectives as go
 from gbdt_objectives import __version__, _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._command_line import files
-from gbdt_objectives._command_line.files import InputError, Table, Wanted
-from gbdt_objectives._order import SWAPPED
+from gbdt_objectives._command_line.files import InputError, Table
+from gbdt_objectives._mistakes import SWAPPED
 
 CALIBRATORS = {
     "intercept": "InterceptCalibrator",
@@ -182,8 +182,7 @@ def thresholds(o: SimpleNamespace) -> None:
       python -m gbdt_objectives thresholds oof.csv --label y --score p -o thresholds.json
     """
     files.check_output(o.output, o.force)
-    wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight, groups=o.groups)
-    table = files.read_table(o.file, o.delimiter, wanted)
+    table = read(o, label=o.y_true, score=o.score, weight=o.sample_weight, groups=o.groups)
     order = files.read_labels(o.labels)
     y = files.classes(table, "--label", o.y_true, order)
     s = files.numbers(table, "--score", o.score)
@@ -276,8 +275,7 @@ def kappa(o: SimpleNamespace) -> None:
         raise InputError(
             "give either --prediction, predicted classes, or --score and --thresholds together"
         )
-    wanted = columns_of(label=o.y_true, prediction=o.y_pred, score=o.score, weight=o.sample_weight)
-    table = files.read_table(o.file, o.delimiter, wanted)
+    table = read(o, label=o.y_true, prediction=o.y_pred, score=o.score, weight=o.sample_weight)
     order = files.read_labels(o.labels)
     if o.score is not None and o.thresholds is not None:
         classifier = read_saved(o.thresholds, ("ThresholdClassifier",))
@@ -378,8 +376,7 @@ def calibrate(o: SimpleNamespace) -> None:
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    wanted = columns_of(label=o.y_true, score=o.score, weight=o.sample_weight)
-    table = files.read_table(o.file, o.delimiter, wanted)
+    table = read(o, label=o.y_true, score=o.score, weight=o.sample_weight)
     y = files.numbers(table, "--label", o.y_true, "write 1 for the event and 0 for everything else")
     s = files.numbers(table, "--score", o.score)
     w = weights(table, o.sample_weight)
@@ -472,9 +469,10 @@ def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[s
     }
 
 
-def columns_of(**options: str | None) -> Wanted:
-    """Pairs of option and column, for the options that are given."""
-    return [(f"--{option}", name) for option, name in options.items() if name is not None]
+def read(o: SimpleNamespace, **options: str | None) -> Table:
+    """The columns that the options name, of those that are given."""
+    wanted = [(f"--{option}", name) for option, name in options.items() if name is not None]
+    return files.read_table(o.file, o.delimiter, wanted)
 
 
 def weights(table: Table, name: str | None) -> Array | None:
@@ -544,6 +542,6 @@ def plain(value: Any) -> Any:
 
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
-    from gbdt_objectives.calibration.table import table
+    from gbdt_objectives._values import table
 
     return table(**{name: np.atleast_1d(values) for name, values in columns.items()})

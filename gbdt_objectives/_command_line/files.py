@@ -202,15 +202,13 @@ def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
 
 def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str, Array]:
     pyarrow = _pyarrow()
+    with _open(path):  # raises if there is none
+        pass
     try:
         schema = pyarrow.parquet.read_schema(path)
         _check_names(path, schema.names, used, "")
         names = schema.names if others else list(used)
         table = pyarrow.parquet.read_table(path, columns=names)
-    except FileNotFoundError:
-        raise InputError(
-            f"{path} does not exist: give the path of a file, from {os.getcwd()}"
-        ) from None
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
     return {  # objects with None where a value is missing, so that integers stay integers

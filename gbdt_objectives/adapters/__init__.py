@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
-from gbdt_objectives._library import library_of
+from gbdt_objectives._boosters import library_of
 from gbdt_objectives._names import room
 from gbdt_objectives._values import plain
 

@@ -18,8 +18,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gbdt_objectives import _checks, _workers
+from gbdt_objectives._boosters import MARGIN_FLAG, Library, library_of
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, Library, library_of
+from gbdt_objectives._values import RowValues
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
@@ -27,10 +28,8 @@ from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
 from gbdt_objectives.objectives.base import Start
-from gbdt_objectives.objectives.row_values import RowValues
 
 Estimator = TypeVar("Estimator", bound=Any)
-Fit = TypeVar("Fit", bound=Callable[..., Any])
 METRICS = (Metric, XGBoostMetric, LightGBMMetric)
 
 OTHERS = ("_other_params", "kwargs")
@@ -217,12 +216,13 @@ class Fitting:
 
 
 def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimator]]:
-    """Make a subclass of a library's estimator one of ours, by methods with its signatures."""
+    """Make a subclass of a library's estimator one of ours, by methods with its signatures, which
+    scikit-learn inspects."""
 
     def extend(kind: type[Estimator]) -> type[Estimator]:
         library: Any = kind.__base__
 
-        @copy_signature(library.fit)
+        @wraps(library.fit)
         def fit(self: Any, X: Any, y: Any, *args: Any, **kwargs: Any) -> Any:
             return fitting(self, super(kind, self).fit, X, y, *args, **kwargs).fit()
 
@@ -232,7 +232,7 @@ def drop_in(fitting: type[Fitting]) -> Callable[[type[Estimator]], type[Estimato
             return kind
 
         def predicting(name: str, answer: Callable[[Any, Any], Any]) -> Any:
-            @copy_signature(getattr(library, name))
+            @wraps(getattr(library, name))
             def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
                 library_predict = getattr(super(kind, self), name)
                 p = fitting.class_probability(self, library_predict, X, *args, **kwargs)
@@ -265,12 +265,6 @@ def _by_keyword(
         return args, kwargs
     warnings.warn(f"Pass `{', '.join(names)}` as keyword args.", FutureWarning, stacklevel=4)
     return args[:2], {**dict(zip(names, args[2:], strict=True)), **kwargs}
-
-
-def copy_signature(library_fit: Any) -> Callable[[Fit], Fit]:
-    """Give a fit the signature and docstring of the library's, which scikit-learn inspects."""
-    decorator: Any = wraps(library_fit)
-    return decorator  # type: ignore[no-any-return]
 
 
 def name_arguments(fit: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:

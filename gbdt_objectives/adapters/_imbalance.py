@@ -10,10 +10,10 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
+from gbdt_objectives._boosters import MARGIN_FLAG, booster_kind
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, booster_kind
 from gbdt_objectives._links import LOGIT
+from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.likelihood import find_shift
 from gbdt_objectives.priors import LogOddsShift
 

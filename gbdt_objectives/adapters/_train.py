@@ -12,9 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _callers, _checks, _workers
-from gbdt_objectives._checks import Array
-from gbdt_objectives._devices import to_host
+from gbdt_objectives import _boosters, _checks, _workers
+from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._arguments import Request
 from gbdt_objectives.metrics import Metric
@@ -88,7 +87,7 @@ class StartedObjective:
             if self._bound is None:
                 y, w = _checks.label_weight(b) if native else (a, sample_weight)
                 if not _workers.workers():
-                    _callers.refuse_alone(self.objective.equations.name, _boosters.stack())
+                    _boosters.refuse_alone(self.objective.equations.name, _boosters.stack())
                 self._check_start(np.asarray(to_host(margin)))
                 self.objective = self.objective.measured(y, w)
                 if self.shifts:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import logit
 
 from gbdt_objectives import _checks
+from gbdt_objectives._boosters import booster_kind
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import booster_kind
 from gbdt_objectives.adapters._estimators import evaluation_arguments, set_temporarily
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.objectives import Objective

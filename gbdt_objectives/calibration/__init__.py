@@ -23,10 +23,7 @@ from gbdt_objectives.calibration.segments import (
     SegmentStatistics,
     calibration_ratio_by_segment,
 )
-from gbdt_objectives.calibration.significance import (
-    CalibrationErrorTest,
-    calibration_error_test,
-)
+from gbdt_objectives.calibration.significance import CalibrationErrorTest, calibration_error_test
 from gbdt_objectives.calibration.smoothing import empirical_probability
 
 __all__ = [

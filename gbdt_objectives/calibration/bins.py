@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import any_dask, total
+from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     check_no_columns,
@@ -23,7 +23,6 @@ from gbdt_objectives.calibration.rows import (
     read_sampled_rows,
     standing_rows,
 )
-from gbdt_objectives.calibration.table import table
 from gbdt_objectives.thresholds import ThresholdStatistics
 
 Strategy = Literal["quantile", "uniform", "events"]
@@ -47,12 +46,11 @@ class ReliabilityBins:
     frequency: Array
 
     def __repr__(self) -> str:
-        rows = table(weight=self.weight, probability=self.probability, frequency=self.frequency)
-        return f"ReliabilityBins: {len(self.weight)} bins\n{rows}"
+        return f"ReliabilityBins: {len(self.weight)} bins\n{table(**vars(self))}"
 
 
-@_names.arguments(bins="write n_bins=")
-@in_order
+@_mistakes.arguments(bins="write n_bins=")
+@_mistakes.in_order
 def reliability_bins(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -106,8 +104,8 @@ def reliability_bins(
     return ReliabilityBins(weight=weight, probability=p / weight, frequency=y / weight)
 
 
-@_names.arguments(bins="write n_bins=")
-@in_order
+@_mistakes.arguments(bins="write n_bins=")
+@_mistakes.in_order
 def expected_calibration_error(
     y_true: ArrayLike,
     probability: ArrayLike,

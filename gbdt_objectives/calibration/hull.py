@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot, from_zero
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._places import dot, from_zero
+from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import LabelledRows, group_ties, score_rows
 from gbdt_objectives.calibration.smoothing import empirical_probability
-from gbdt_objectives.calibration.table import table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,13 +45,8 @@ class ROCConvexHull:
     auc: float
 
     def __repr__(self) -> str:
-        rows = table(
-            low=self.low,
-            high=self.high,
-            positive=self.positive,
-            negative=self.negative,
-            probability=self.probability(),
-        )
+        columns = {name: values for name, values in vars(self).items() if name != "auc"}
+        rows = table(**columns, probability=self.probability())
         areas = f"AUC {self.auc:.4f}, under the hull {self.hull_auc:.4f}"
         return f"ROCConvexHull: {len(self.low)} segments, {areas}\n{rows}"
 

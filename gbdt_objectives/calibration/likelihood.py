@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gbdt_objectives._blocks import blocks, dot
 from gbdt_objectives._checks import Array
+from gbdt_objectives._places import blocks, dot
 
 Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""

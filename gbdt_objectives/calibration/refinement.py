@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, group_numbers
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._places import dot
+from gbdt_objectives._values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import group_ties, probability_rows
-from gbdt_objectives.calibration.table import table
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import total
+from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     label_1_columns,
@@ -187,14 +187,11 @@ def brier_score(
     0.39
     """
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    return dot(rows.w, row_terms(rows, scale_by_half)) / float(rows.w.sum())
-
-
-def row_terms(rows: LabelledRows, scale_by_half: bool) -> Array:
     if rows.p.ndim == 1:
         error = 2 * (rows.p - rows.y) ** 2
     else:
         d = rows.p.copy()
         d[np.arange(len(d)), rows.y] -= 1
         error = np.einsum("ij,ij->i", d, d)
-    return error / 2 if _checks.flag("scale_by_half", scale_by_half) else error
+    unit = 2 if _checks.flag("scale_by_half", scale_by_half) else 1
+    return dot(rows.w, error / unit) / float(rows.w.sum())

@@ -18,8 +18,9 @@ from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.calibration.bins import (
     Strategy,
@@ -33,7 +34,6 @@ from gbdt_objectives.calibration.rows import (
     read_sampled_rows,
     standing_rows,
 )
-from gbdt_objectives.calibration.table import table
 
 SIMILAR = 15  # the number of groups of similar predictions
 
@@ -99,10 +99,9 @@ def calibration_ratio_by_segment(
 
         R = sum v p / sum v y,   v = w for label 1, w / negative_keep_rate for label 0
 
-    The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``).
-    They stay sound with few events; without any the ratio is inf, above a finite lower limit.
-
-    Dask Series or Arrays are taken too, with known categories if they are categorical.
+    The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``),
+    and stay sound with few events. Dask Series or Arrays are taken too, with known categories if
+    they are categorical.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import dot
 from gbdt_objectives._checks import Array, RandomState
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.rows import (
     LabelledRows,

@@ -85,21 +85,3 @@ def resolve_prior(prior: ArrayLike | str | None, class_weight: Array) -> Array:
         share: Array = class_weight / class_weight.sum()
         return share
     return np.full(K, 1 / K) if prior is None else _checks.distribution("prior", prior, K)
-
-
-def smooth_leaves(
-    leaf: Array, position: Array, w: Array | None, m: float, pi: Array
-) -> tuple[Array, ...]:
-    """For each tree (L+1, K): p in leaves 0 to L-1, and pi for any leaf without rows.
-
-    ``leaf`` (n, T), ``position`` of each row's class (n,), ``pi`` (K,).
-    """
-    K = len(pi)
-    probability = []
-    for column in leaf.T:
-        L = int(column.max()) + 1
-        counts = np.bincount(column * K + position, w, minlength=(L + 1) * K)
-        counts = counts.reshape(L + 1, K).astype(np.float64)
-        counts[~counts.any(axis=1)] = pi  # its m-estimate is pi for any m
-        probability.append(empirical_probability(counts, m=m, prior=pi))
-    return tuple(probability)

@@ -61,12 +61,9 @@ def check_objective(
     - **calls**: shape, dtype and byte order of what is returned; inputs are left alone; no
       state between calls; order of rows; pickling and deep copies.
     - **scale**: a note if hessians are small beside ``min_child_weight`` and the like.
-    - **workers**, for an Objective: mean loss and gradient of two workers, each with some of the
-      rows, are those of one machine with all of them.
-    - **link**, for an Objective: rows that are all of one label, or of a share of label 1, are best
-      predicted as that by the declared link, not by another one.
-    - **predictions**, for an Objective: those of ``train`` and the drop-in estimator of each
-      library that is installed are what the link makes of their margins.
+    - **workers**, **link** and **predictions**, for an Objective: two workers find the mean loss
+      and gradient of one machine; the declared link predicts rows of one label best as that; and
+      models of each library that is installed predict what the link makes of their margins.
 
     Parameters
     ----------

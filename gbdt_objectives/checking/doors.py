@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gbdt_objectives._boosters import LIBRARIES, MARGIN_FLAG, Library
 from gbdt_objectives._checks import Array
-from gbdt_objectives._library import MARGIN_FLAG, Library
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT, Link, softmax
 from gbdt_objectives.checking.probe import OTHER_MARGINS, ROWS, Failure, Probe, Skipped
 from gbdt_objectives.objectives import Objective
-
-LIBRARIES: tuple[Library, ...] = ("xgboost", "lightgbm")
 
 ROUNDS = 3
 

@@ -13,10 +13,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
-from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.estimators import _base
@@ -30,7 +29,7 @@ ROUND_OFF = 1e-9
 """Weighted means of labels, as in scikit-learn's isotonic regression, can exceed 1 by this much."""
 
 
-@_names.arguments(
+@_mistakes.arguments(
     base_estimator="write estimator=",
     method="write calibrator=, for instance LogitCalibrator() for 'sigmoid' and "
     "ROCConvexHullCalibrator() for 'isotonic'",
@@ -96,7 +95,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     _: KW_ONLY
     cv: Any = FOLDS
 
-    @in_order
+    @_mistakes.in_order
     def fit(
         self,
         X: Any,

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, score_rows
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (

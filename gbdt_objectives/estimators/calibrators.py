@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
-from gbdt_objectives._callers import users_level
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
@@ -150,7 +150,9 @@ class ROCConvexHullCalibrator(Calibrator):
 
     where n_i is the weight of label i in the segment. It is linear between segments, and constant
     beyond the first and the last. With ``m=0`` it is scikit-learn's
-    ``IsotonicRegression(out_of_bounds="clip")``.
+    ``IsotonicRegression(out_of_bounds="clip")``. With fewer than hundreds of positives the hull
+    follows chance, and without smoothing it maps scores below those of all positives to exactly 0:
+    use ``LogitCalibrator`` for few rows.
 
     Parameters
     ----------
@@ -167,11 +169,6 @@ class ROCConvexHullCalibrator(Calibrator):
     ----------
     scores_, probabilities_ : ndarray of shape (S,)
         The ends of the segments, in ascending order, and the probability at each.
-
-    Notes
-    -----
-    With fewer than hundreds of positives the hull follows chance, and without smoothing it maps
-    scores below those of all positives to exactly 0: use ``LogitCalibrator`` for few rows.
 
     References
     ----------

@@ -14,11 +14,10 @@ from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives._boosters import booster_kind
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import held_out_once, last_split
-from gbdt_objectives._library import booster_kind
-from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data
@@ -33,7 +32,7 @@ AVERAGES = ("probability", "log_odds")
 HELD_OUT_FOLDS = 5  # one fold of this many is held out of the sampled rows for early stopping
 
 
-@_names.arguments(
+@_mistakes.arguments(
     base_estimator="write estimator=",
     n_estimators="write n_bags=",
     sampling_strategy="write negative_keep_rate=, the share of the negatives to keep",
@@ -53,12 +52,16 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     where p_bk is the probability of class k by bag b of B, d_b the shift of its log-odds, and d the
     mean of the d_b (``correction="prior"``; otherwise they are 0). ``docs/rare_events.md`` compares
     the corrections and averages, and says how to serve the model without this package.
+    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
+    ``predict_proba`` with a threshold of your own.
 
     Parameters
     ----------
     estimator : classifier
         With ``predict_proba``. X is passed on unchanged, y as class positions 0..K-1. Where its
-        ``random_state`` is None, each bag sets its own.
+        ``random_state`` is None, each bag sets its own. No correction undoes it if the classifier
+        itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
+        ``sampling_strategy``); it is refused where its parameters show this.
     negative_keep_rate : float or mapping
         Two classes: the fraction of negatives, the rows of ``classes_[0]``, that is kept, in
         (0, 1]; if labels are not numbers, that class must be the more frequent one. Any number of
@@ -94,13 +97,6 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
         ``correction="prior"``.
     n_features_in_, feature_names_in_
 
-    Notes
-    -----
-    ``predict`` decides at a true probability of 1/2, which rare events seldom reach: compare
-    ``predict_proba`` with a threshold of your own. No correction here undoes it if the classifier
-    itself weighs or resamples the classes (``class_weight``, ``scale_pos_weight``,
-    ``sampling_strategy``); it is refused where its parameters show this.
-
     References
     ----------
     King & Zeng (2001), Political Analysis 9(2), sections 4.1 and 4.2.
@@ -127,7 +123,7 @@ class DownsampledClassifier(_base.ProbabilityClassifier):
     cv: Any = None
     random_state: RandomState = None
 
-    @in_order
+    @_mistakes.in_order
     def fit(
         self,
         X: Any,

@@ -14,10 +14,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from gbdt_objectives import _checks
+from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import Array, positions
-from gbdt_objectives._library import library_of
-from gbdt_objectives._order import in_order
-from gbdt_objectives.calibration.smoothing import resolve_prior, smooth_leaves
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives.calibration.smoothing import empirical_probability, resolve_prior
 from gbdt_objectives.estimators._base import (
     ProbabilityClassifier,
     check_features,
@@ -72,9 +72,9 @@ def leaf_probability(
         p_k = (n_k + m pi_k) / (|leaf| + m)
 
     where n_k is the weight of class k in the leaf. The splits stay as they are. It is meant for
-    trees that each predict the class: one tree, a random forest, a booster of few rounds; the later
-    trees of a booster only correct earlier ones (``docs/probabilities.md`` says what to do then).
-    Count on rows that the trees were not trained on if their leaves are pure.
+    trees that each predict the class: one tree, a random forest, a booster of few rounds; for
+    others see ``docs/probabilities.md``. Count on rows that the trees were not trained on if their
+    leaves are pure.
 
     Parameters
     ----------
@@ -139,8 +139,14 @@ def leaf_probability(
     position = positions("y", target, classes).astype(np.intp)
     K = len(classes)
     pi = resolve_prior(prior, np.bincount(position, w, minlength=K))
-    probabilities = smooth_leaves(leaf, position, w, K if m is None else m, pi)
-    return LeafProbability(model, classes, probabilities)
+    probabilities = []
+    for column in leaf.T:
+        L = int(column.max()) + 1
+        counts = np.bincount(column * K + position, w, minlength=(L + 1) * K)
+        counts = counts.reshape(L + 1, K).astype(np.float64)
+        counts[~counts.any(axis=1)] = pi  # of leaves without rows; its m-estimate is pi for any m
+        probabilities.append(empirical_probability(counts, m=K if m is None else m, prior=pi))
+    return LeafProbability(model, classes, tuple(probabilities))
 
 
 def _leaf_indices(model: Any, X: Any) -> Array:

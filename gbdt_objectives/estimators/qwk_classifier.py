@@ -15,12 +15,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _names, metrics
-from gbdt_objectives._callers import users_level
+from gbdt_objectives import _checks, _mistakes, metrics
+from gbdt_objectives._boosters import booster_kind, users_level
 from gbdt_objectives._checks import Array, check_order, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_equally_often
-from gbdt_objectives._library import booster_kind
-from gbdt_objectives._order import in_order
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
@@ -37,7 +35,7 @@ from gbdt_objectives.thresholds.rows import (
 STRETCH_ROWS = 5_000  # number of rows from which the stretch is estimated: two moments need no more
 
 
-@_names.arguments(thresholds="the algorithm that places them is method=")
+@_mistakes.arguments(thresholds="the algorithm that places them is method=")
 @dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
@@ -130,7 +128,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     n_jobs: int | None = None
     verbose: bool = False
 
-    @in_order
+    @_mistakes.in_order
     def fit(
         self,
         X: Any,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gbdt_objectives import _json
-from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
+from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import check_weights_count_rows, column_classes, weigh_rows
 from gbdt_objectives.estimators._base import check_given

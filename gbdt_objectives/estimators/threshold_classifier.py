@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives import _checks, _json, _names
+from gbdt_objectives import _checks, _json, _mistakes
 from gbdt_objectives._checks import Array, check_order, shown
-from gbdt_objectives._order import in_order
 from gbdt_objectives.estimators._base import check_score, ordered_classes
 from gbdt_objectives.metrics import ClassMetric, threshold_metric
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds, optimize_thresholds
@@ -32,7 +31,7 @@ def read_metric(key: str, value: object) -> str:
     return value
 
 
-@_names.arguments(
+@_mistakes.arguments(
     thresholds="fit finds them; given ones are for apply_thresholds(score, thresholds, labels)"
 )
 @dataclass(eq=False, repr=False)
@@ -82,7 +81,7 @@ class ThresholdClassifier(ClassifierMixin, _json.SavedAsJSON, BaseEstimator):  #
     metric: MetricArgument = "qwk"
     target_prior: Mapping[Any, float] | None = None
 
-    @in_order
+    @_mistakes.in_order
     def fit(
         self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ThresholdClassifier:

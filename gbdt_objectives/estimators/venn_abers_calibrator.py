@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from gbdt_objectives._blocks import from_zero
 from gbdt_objectives._checks import Array
+from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators._base import check_score
@@ -31,7 +31,11 @@ class VennAbersCalibrator(Calibrator):
     where p_l is the isotonic regression, at the score, of the rows of ``fit`` and one more row of
     that score, label l and weight 1. Whatever the model and the population, one of p_0 and p_1 is
     calibrated; how far they are apart says how much the rows know. Unlike an isotonic fit, p is
-    never exactly 0 or 1.
+    never exactly 0 or 1. The further p_0 and p_1 are apart, the more it is drawn to 1/2: with few
+    positives it is too high.
+
+    Any finite score will do: only its order counts. Weights count rows, since the row that is
+    added has weight 1.
 
     Attributes
     ----------
@@ -40,12 +44,6 @@ class VennAbersCalibrator(Calibrator):
     lower_, upper_ : ndarray of shape (B+1,)
         p_0 and p_1 below, between and above these scores. At a score itself p_0 has the value
         above it and p_1 the value below it.
-
-    Notes
-    -----
-    Any finite score will do: only its order counts. Weights count rows, since the row that is
-    added has weight 1. The further p_0 and p_1 are apart, the more p is drawn to 1/2: with few
-    positives it is too high.
 
     References
     ----------

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, group_numbers, shown
 from gbdt_objectives._folds import held_out_once
-from gbdt_objectives._order import in_order
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.metrics import ClassMetric
 from gbdt_objectives.thresholds import methods
@@ -97,8 +96,8 @@ def _listed(numbers: Array, width: int) -> str:
     return text if len(text) <= width else text[: width - 3].rpartition(" ")[0] + " ..."
 
 
-@_names.arguments(n_splits="write cv=", folds="write cv=")
-@in_order
+@_mistakes.arguments(n_splits="write cv=", folds="write cv=")
+@_mistakes.in_order
 def cross_validate_thresholds(
     y_true: ArrayLike,
     score: ArrayLike,
@@ -208,7 +207,9 @@ def cross_validate_thresholds(
                     f"sample_weight is 0 in all {side} rows of fold {f}: use fewer folds, or a "
                     "splitter that shuffles"
                 )
-        fold = part_of(rows, train, len(y))
+        times = np.bincount(train, minlength=len(y))[rows.order]  # a split may repeat rows
+        at = np.repeat(np.arange(len(times)), times)
+        fold = rows.take(at, None if rows.weight is None else rows.weight[at])
         for i, name in enumerate(chosen):
             cuts = methods.fit_thresholds(name, fold, target)
             predicted[i, test] = np.searchsorted(cuts, s[test], side="right")
@@ -244,13 +245,6 @@ def cross_validate_thresholds(
         thresholds=thresholds,
         interval=interval,
     )
-
-
-def part_of(rows: ScoredRows, numbers: Array, n: int) -> ScoredRows:
-    """The rows of these numbers, of n, as often as each occurs."""
-    times = np.bincount(numbers, minlength=n)[rows.order]
-    at = np.repeat(np.arange(len(times)), times)
-    return rows.take(at, None if rows.weight is None else rows.weight[at])
 
 
 def score_classes(

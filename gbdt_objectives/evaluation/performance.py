@@ -1,12 +1,8 @@
 """How good an estimator is on new rows, and how certain that is: nested cross-validation.
 
-Symbols: n rows in K folds, drawn R times; M a metric, C the (weighted) counts [true, predicted]
-of all held-out rows of all repeats. To first order about C, M is a mean over the rows of
-g[y, p] = dM/dC, a loss like any other. In one repeat, for fold k:
-
-    e_out  mean loss of the rows of fold k, by the model trained on the other folds
-    e_in   mean loss of the rows of the other folds, by models trained without fold k as well
-    e_cv   mean loss of the same rows, by the models of ordinary cross-validation
+Symbols: n rows in K folds, drawn R times; e_out, e_in and e_cv as docs/theory/performance.md
+defines them; M a metric, C the (weighted) counts [true, predicted] of all held-out rows of all
+repeats. To first order about C, M is a mean over the rows of a loss, g[y, p] = dM/dC.
 """
 
 from __future__ import annotations
@@ -25,10 +21,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import held_out_once
-from gbdt_objectives._order import in_order
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.evaluation.cross_validation import score_classes
 from gbdt_objectives.metrics import ClassMetric
@@ -118,8 +113,8 @@ class PerformanceDifference:
         )
 
 
-@_names.arguments(scoring="write metric=")
-@in_order
+@_mistakes.arguments(scoring="write metric=")
+@_mistakes.in_order
 def estimate_performance(
     estimator: Any,
     X: Any,
@@ -214,8 +209,8 @@ def estimate_performance(
     return _summary(rows, judged, level)
 
 
-@_names.arguments(scoring="write metric=")
-@in_order
+@_mistakes.arguments(scoring="write metric=")
+@_mistakes.in_order
 def compare_performance(
     first: Any,
     second: Any,
@@ -242,10 +237,8 @@ def compare_performance(
     ----------
     first, second : estimator
         With ``fit`` and ``predict`` of classes; they are cloned.
-    X, y, metric, cv, n_repeats, labels, sample_weight, groups
-        As in :func:`estimate_performance`.
-    confidence_level, random_state, n_jobs, verbose
-        As in :func:`estimate_performance`.
+    X, y, metric, ...
+        The rest means the same as in :func:`estimate_performance`.
 
     Returns
     -------

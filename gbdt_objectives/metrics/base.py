@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _callers, _checks, _workers
-from gbdt_objectives._devices import to_host
+from gbdt_objectives import _boosters, _checks, _workers
 from gbdt_objectives._links import Link
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._rows import Rows
 
 InputSpace = Literal["margin", "probability", "label"]
@@ -54,11 +53,11 @@ class Metric:
         self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         stack = _boosters.stack()
-        _callers.refuse_metric(self.name, y_pred, stack)
+        _boosters.refuse_metric(self.name, y_pred, stack)
         if _workers.workers():
-            _callers.refuse_wrapped_metric(self.name, stack)
-        _callers.refuse_direction(self.name, self.greater_is_better, stack)
-        if _callers.caller_of(stack) is not None:  # not a function of the user's between
+            _boosters.refuse_wrapped_metric(self.name, stack)
+        _boosters.refuse_direction(self.name, self.greater_is_better, stack)
+        if _boosters.caller_of(stack) is not None:  # not a function of the user's between
             refuse_predictions(self, stack)
         self._refuse_unclear(y_true, y_pred)
         return self.score(y_true, y_pred, sample_weight)
@@ -177,12 +176,13 @@ class RenderedMetric:
 
     def _evaluate(self, a: Any, b: Any, sample_weight: ArrayLike | None) -> float:
         stack = _boosters.stack()
-        _callers.refuse_rendering(self.metric.name, self.library, stack, reduces=_workers.workers())
+        sums = _workers.workers()
+        _boosters.refuse_rendering(self.metric.name, self.library, stack, reduces=sums)
         if hasattr(b, "get_label"):
             y_pred, (y_true, sample_weight) = a, _checks.label_weight(b)
         else:
             y_true, y_pred = a, b
-        y_true, y_pred, sample_weight = map(to_host, (y_true, y_pred, sample_weight))
+        y_true, y_pred, sample_weight = map(_checks.to_host, (y_true, y_pred, sample_weight))
         if np.shape(y_pred) == (0, 0):  # XGBoost 3.4, on a worker without rows
             y_pred = np.reshape(y_pred, 0)
         refuse_predictions(self.metric, stack)
@@ -225,7 +225,7 @@ class XGBoostMetric(RenderedMetric):
 
     def __call__(self, a: Any, b: Any, sample_weight: ArrayLike | None = None) -> Any:
         stack, metric = _boosters.stack(), self.metric
-        _callers.refuse_direction(metric.name, metric.greater_is_better, stack)
+        _boosters.refuse_direction(metric.name, metric.greater_is_better, stack)
         value = self._evaluate(a, b, sample_weight)
         return (self.metric.name, value) if hasattr(b, "get_label") else value
 

@@ -39,13 +39,8 @@ class ClassProbabilityMetric(MeanMetric):
         p = self._read_columns(y_pred)
         _checks.same_length("y_pred", p, "the labels", len(y))
         K = p.shape[1]
-        wrong = (y < 0) | (y >= K)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"y_true must be a class 0 to {K - 1}, as y_pred has {K} columns, found {y[row]} "
-                f"at row {row}: {ENCODE}"
-            )
+        rule = f"must be a class 0 to {K - 1}, as y_pred has {K} columns"
+        _checks.each("y_true", y, (y >= 0) & (y < K), rule, ENCODE)
         return counted_rows(y, p, sample_weight)
 
     def sums(self, rows: Rows) -> Any:

@@ -520,6 +520,8 @@ def f_beta_metric(beta: float) -> ClassMetric:
 
         (1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)
 
+    It equals scikit-learn's ``fbeta_score(zero_division=nan)``, NaN without any positive.
+
     Parameters
     ----------
     beta : float
@@ -538,10 +540,6 @@ def f_beta_metric(beta: float) -> ClassMetric:
     References
     ----------
     van Rijsbergen (1979), Information Retrieval, chapter 7.
-
-    Notes
-    -----
-    It equals scikit-learn's ``fbeta_score(zero_division=nan)``, NaN without any positive.
 
     Examples
     --------
@@ -590,6 +588,10 @@ def threshold_metric(
 ) -> ClassMetric:
     """A metric of ordered classes, by name, and where it cuts scores.
 
+    For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
+    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
+    without any positive, true or predicted, which scikit-learn calls 0.
+
     Parameters
     ----------
     metric : str or Metric
@@ -612,12 +614,6 @@ def threshold_metric(
     ------
     ValueError
         A word that names no metric; a range or thresholds as in :func:`qwk_metric`.
-
-    Notes
-    -----
-    For classes they equal scikit-learn's. But a metric that is 0/0 is NaN, with scikit-learn's
-    UndefinedMetricWarning, and stops boosters: Matthews' coefficient of one true class, and F-beta
-    without any positive, true or predicted, which scikit-learn calls 0.
 
     References
     ----------

@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
-from gbdt_objectives._blocks import EXPRESSION_BYTES, dot
-from gbdt_objectives._callers import users_level
+from gbdt_objectives import _checks, _mistakes
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, check_order, positions, whole_numbers
 from gbdt_objectives._links import IDENTITY, Link
 from gbdt_objectives._parts import check_column, vectors
+from gbdt_objectives._places import EXPRESSION_BYTES, dot
 from gbdt_objectives._rows import FLOAT64, Rows
 from gbdt_objectives.metrics.base import Metric
 from gbdt_objectives.objectives import qwk_objective
 
 
-@_names.arguments(weights="leave it out, costs are squared; of rows it is sample_weight=")
+@_mistakes.arguments(weights="leave it out, costs are squared; of rows it is sample_weight=")
 def quadratic_weighted_kappa(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -173,7 +173,7 @@ class ExtendedQWKMetric(Metric):
         return 1 - total / n
 
 
-@_names.arguments(
+@_mistakes.arguments(
     labels="write y_true= for the label of each row, target_prior={label: probability} for classes"
 )
 def extended_qwk_metric(

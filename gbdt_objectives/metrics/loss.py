@@ -61,14 +61,10 @@ class WeightedLoglossMetric(MeanMetric):
     def read(self, y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> Rows:
         rows = super().read(y_true, y_pred, sample_weight)
         _checks.binary_labels("y_true", rows.y)
-        wrong = (rows.f < 0) | (rows.f > 1)
-        if self.input_space == "probability" and wrong.any():
-            p = np.asarray(y_pred)
-            row = int(np.flatnonzero((p < 0) | (p > 1))[0])
-            raise ValueError(
-                f"y_pred must be probabilities in [0, 1], found {p[row]} at row {row}: "
-                'for log-odds use input_space="margin"'
-            )
+        if self.input_space == "probability" and not ((rows.f >= 0) & (rows.f <= 1)).all():
+            p, remedy = np.asarray(y_pred), 'for log-odds use input_space="margin"'
+            rule = "must be probabilities in [0, 1]"
+            _checks.each("y_pred", p, (p >= 0) & (p <= 1), rule, remedy)
         return rows
 
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
@@ -103,12 +99,8 @@ def weighted_logloss_metric(
     Returns
     -------
     Metric
-        ``name`` "weighted_logloss", smaller is better.
-
-    See Also
-    --------
-    gbdt_objectives.calibration.normalized_entropy : the logloss as a share of the base rate's. On
-        one set of rows the divisor is constant, so that training stops at the same round.
+        ``name`` "weighted_logloss", smaller is better. For ``calibration.normalized_entropy``, the
+        same divided by a constant of the rows, training stops at the same round.
 
     Raises
     ------

@@ -267,7 +267,10 @@ def objective_from_loss(
     loss : callable
         ``loss(y_true, margin, sample_weight) -> scalar``, the *total* over the rows, in operations
         that jax can trace; arguments as in :func:`objective`, float64. The loss applies the
-        weights. Rows may depend on each other, as in a correlation.
+        weights. Rows may depend on each other, as in a correlation. It must be a pure function:
+        numbers that it reads from elsewhere are those of the first call. Arrays that jax.numpy
+        makes outside of it are float32; use Python's or numpy's numbers. Where it has no
+        derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
     hessian : {"exact", "constant"} or callable
         "exact" is the second derivative by each margin; it needs a loss that is a sum over rows,
         and convex in each margin. "constant" is the weight of the row, for any loss. A function
@@ -295,12 +298,6 @@ def objective_from_loss(
         gradient that is not finite; hessian="exact" where it is negative or rows are coupled.
     RuntimeError
         In a process that was forked after jax was used, as it would hang.
-
-    Notes
-    -----
-    The loss must be a pure function: numbers that it reads from elsewhere are those of the first
-    call. Arrays that jax.numpy makes outside of it are float32; use Python's or numpy's numbers.
-    Where a loss has no derivative, jax chooses one (that of ``jnp.abs`` is 0 at 0).
 
     Examples
     --------

@@ -18,16 +18,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _callers, _checks, _versions, _workers
-from gbdt_objectives._blocks import EXPRESSION_BYTES
-from gbdt_objectives._checks import Array
-from gbdt_objectives._devices import to_host
+from gbdt_objectives import _boosters, _checks, _versions, _workers
+from gbdt_objectives._checks import Array, to_host
 from gbdt_objectives._domain import Domain
 from gbdt_objectives._links import IDENTITY, Link
-from gbdt_objectives._order import in_order
-from gbdt_objectives._places import HOST, Place, place_of
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._places import EXPRESSION_BYTES, HOST, Place, place_of
 from gbdt_objectives._rows import Rows, check_labels, check_margins
-from gbdt_objectives.objectives.row_values import RowValues, read_row_values
+from gbdt_objectives._values import RowValues, read_row_values
 
 FLOAT32 = np.dtype(np.float32)
 HessianKind = Literal["exact", "constant", "upper_bound", "bounded", "undeclared"]
@@ -383,7 +381,7 @@ class Objective:
             y, f, w = a, b, sample_weight
         _versions.check_loaded()
         stack = _boosters.stack()
-        _callers.refuse_objective(self.equations.name, self.equations.link, stack)
+        _boosters.refuse_objective(self.equations.name, self.equations.link, stack)
         with self._together(stack):
             rows = read_rows(self, y, f, w)
             several = _workers.together_now() and self.equations.needs_labels
@@ -424,7 +422,7 @@ class Objective:
         """Join the other workers, if a booster that several train is what calls."""
         if not _workers.workers():
             if self.equations.reduce is None:
-                _callers.refuse_alone(self.equations.name, stack or _boosters.stack())
+                _boosters.refuse_alone(self.equations.name, stack or _boosters.stack())
             return nullcontext()
         if _workers.together_now() or not _boosters.is_called(stack or _boosters.stack()):
             return nullcontext()

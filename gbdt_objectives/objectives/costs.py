@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Values
+from gbdt_objectives._places import blocks
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.coupled import LabelRange, constant_labels
 
@@ -266,16 +266,13 @@ class MatrixClasses(Values):
 
     def check(self, name: str, values: Array) -> None:
         _checks.finite(name, values)
-        super().check(name, values)
-
-    @property
-    def _rule_and_remedy(self) -> tuple[str, str]:
         K, low, high = len(self.values), self.values[0], self.values[-1]
-        return (
-            f"must be one of the {K} classes of the cost matrix, {low:g} to {high:g}",
+        rule = f"must be one of the {K} classes of the cost matrix, {low:g} to {high:g}"
+        remedy = (
             "pass label_range=(lowest, highest) if it is for others, or a matrix with a row and "
-            "column for each",
+            "column for each"
         )
+        _checks.each(name, values, self._find(values), rule, remedy)
 
 
 def label_weights(rows: Rows) -> Array:

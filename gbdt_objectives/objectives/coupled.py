@@ -39,6 +39,9 @@ class RatioOfSums(Loss):
     def _needs_range(self) -> bool:
         return self.clip and self.label_range is None
 
+    def clipped(self, p: Any, xp: Any) -> Any:
+        return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
+
     def totals(self, rows: Rows) -> Totals:
         """n, F, G of everybody's rows."""
         raise NotImplementedError

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Classes
 from gbdt_objectives._links import Link, score
@@ -143,12 +143,7 @@ class MulticlassFocalLoss(Loss):
         from scipy.optimize import root
 
         counted = np.array(class_totals(rows, self.n_classes))
-        occurs = counted > 0
-        if occurs.sum() < 2:
-            raise ValueError(
-                f"y_true has one class only, found label {int(np.argmax(occurs))} in all rows that "
-                "count: at least two must occur"
-            )
+        occurs = logloss.occurring(counted)
         counted[~occurs] = ABSENT * counted[occurs].min()
         target = np.log(counted)
         target -= target.mean()
@@ -245,7 +240,7 @@ def focal_loss(x: Any, g: float, xp: Any) -> Any:
     return xp.exp(g * (x - t)) * t
 
 
-@_names.arguments(num_class="write n_classes=")
+@_mistakes.arguments(num_class="write n_classes=")
 def focal_objective(
     gamma: float, alpha: float | Sequence[float] | None = None, *, n_classes: int = 2
 ) -> Objective:
@@ -286,17 +281,14 @@ def focal_objective(
     -------
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. Labels are 0 to K-1.
+        The intercept is the constant margin of least loss; K > 2 classes have one each, with the
+        sum 0. A class without training rows counts there as a millionth of the rarest other.
 
     Raises
     ------
     TypeError, ValueError
         If gamma < 0, alpha is outside (0, 1), or not one number > 0 for each of K > 2 classes;
         while training, if a label is not one of 0 to K-1.
-
-    Notes
-    -----
-    The intercept is the constant margin of least loss; K > 2 classes have one each, with the sum 0.
-    A class without training rows counts there as a millionth of the rarest other.
 
     References
     ----------

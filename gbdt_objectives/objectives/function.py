@@ -159,7 +159,9 @@ def objective(
         and the loss get by keyword: ``function(y_true, margin, sample_weight, cost=cost)``.
         ``{"cost": cost}``, of shape (n, ...), is for ``train``, ``cv`` and a ``fit`` on all rows;
         ``["cost"]`` names what drop-in estimators get as ``fit(X, y, cost=cost)``, which
-        scikit-learn's cross-validation splits.
+        scikit-learn's cross-validation splits. Values are copied, and belong to the rows by
+        position: another number is refused, another order cannot be noticed, except that pandas
+        objects given to ``fit`` must have the index of X. Evaluation sets need none.
 
     Returns
     -------
@@ -172,12 +174,6 @@ def objective(
         If ``function`` or ``loss`` cannot be called with these arguments, or ``rows`` does not hold
         finite numbers for the training rows; while training, if a gradient is not finite or of
         another shape, or a hessian is negative or zero everywhere.
-
-    Notes
-    -----
-    ``rows`` are copied, and belong to the training rows by position. Another number of rows is
-    refused; another order cannot be noticed, except that pandas objects given to ``fit`` must have
-    the index of X. Evaluation sets need none.
 
     Examples
     --------

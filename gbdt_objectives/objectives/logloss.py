@@ -19,8 +19,8 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import LOGIT
 from gbdt_objectives._rows import Rows, checked_block
+from gbdt_objectives._values import RowValues
 from gbdt_objectives.objectives.base import Both, Loss, Named, Objective, Start
-from gbdt_objectives.objectives.row_values import RowValues
 
 NAME = "negative_keep_rate"
 Hessian = Literal["exact", "bounded"]
@@ -152,6 +152,17 @@ def class_totals(rows: Rows, K: int) -> list[float]:
     return found
 
 
+def occurring(W: Array) -> Array:
+    """A mask of the classes that have rows that count; there must be two."""
+    present: Array = W > 0
+    if present.sum() < 2:
+        raise ValueError(
+            f"y_true has one class only, found label {int(np.argmax(W))} in all rows that count: "
+            "at least two classes must occur"
+        )
+    return present
+
+
 def largest_exponent(z: Any, xp: Any) -> float:
     return LARGEST_EXPONENT[xp.finfo(z.dtype).bits // 8]
 
@@ -210,7 +221,8 @@ def weighted_logloss_objective(
         hessian   w c sigma(z) (1 - sigma(z))   "exact"
                   w c |sigma(z) - y| / 2        "bounded"
 
-    The margin z is the log-odds in the full population, before sampling.
+    The margin z is the log-odds in the full population, before sampling. It is that of
+    :func:`offset_logloss_objective` too, which has no large weights and is better at low rates.
 
     Parameters
     ----------
@@ -230,10 +242,6 @@ def weighted_logloss_objective(
     ------
     ValueError
         If the rate is not in (0, 1]; while training, if a label is not 0 or 1.
-
-    See Also
-    --------
-    offset_logloss_objective : The same margin without large weights, and better at low rates.
 
     References
     ----------
@@ -269,7 +277,11 @@ def offset_logloss_objective(
     negative_keep_rate : float in (0, 1], or array-like of shape (n,)
         r, the fraction of the negatives that was kept in the training data; or the rate of each of
         the n *training* rows: ``rates[rows]`` after ``rows = negative_downsample(y, rates)``. The
-        rate of a positive is not 1, but that at which a negative in its place would be kept.
+        rate of a positive is not 1, but that at which a negative in its place would be kept. Rates
+        by row are copied, and belong to the rows in their order: in cross-validation each fold
+        needs ``objective.take(positions)``, as ``cv`` makes it. They may depend on the features,
+        not on the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their
+        negatives were sampled, weigh these by 1/r and measure ``weighted_logloss_metric(1)``.
     hessian : {"exact", "bounded"}
         As in :func:`weighted_logloss_objective`. "bounded" gains nothing here.
 
@@ -284,13 +296,6 @@ def offset_logloss_objective(
     ValueError
         If a rate is not in (0, 1]; while training, if a label is not 0 or 1, there is not one
         rate for each row, or exactly the positives have the rate 1.
-
-    Notes
-    -----
-    Rates by row are copied, and belong to the training rows in their order: in cross-validation
-    each fold needs ``objective.take(positions)``, as ``cv`` makes it. They may depend on the
-    features, not on the label (see :func:`pilot_keep_rates`). Evaluation sets need none: if their
-    negatives were sampled, give these weights of 1/r and measure ``weighted_logloss_metric(1)``.
 
     References
     ----------

@@ -23,14 +23,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
-from gbdt_objectives._blocks import dot
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import Classes, Domain
 from gbdt_objectives._links import Link, score
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.base import Both, HessianKind, Loss, Objective
-from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, softplus
+from gbdt_objectives.objectives.logloss import LARGEST_EXPONENT, class_totals, occurring, softplus
 
 FAR = 40.0
 """Limit of margins and thresholds: exp(-f) exp(theta) is a float32, and one exp a row serves."""
@@ -127,7 +127,7 @@ class OrdinalLogitLoss(Loss):
         those of least loss if they are refitted and the rows have margins."""
         if self.thresholds == "fixed":
             W = np.array(class_totals(rows, self.n_classes))
-            present = present_classes(W)
+            present = occurring(W)
             theta = with_absent(log_odds(W[present]), present)
         elif self.thresholds == "refit" and rows.f is not None:
             exactly = replace(rows, f=rows.f.astype(np.float64), memo={})
@@ -236,7 +236,7 @@ def likeliest_thresholds(rows: Rows, n_classes: int) -> Array:
     parts, total = place(rows), rows.total
     dtype = np.result_type(rows.f.dtype, np.float32)
     W = total(weights_of(parts, n_classes))
-    present = present_classes(W)
+    present = occurring(W)
     every, W = renumbered(parts, present), W[present]
     large = thin(every, SAMPLE)
     small = thin(large, SAMPLE // 4)
@@ -417,17 +417,6 @@ def weights_of(parts: Sequence[Part], n_classes: int) -> Array:
     return W
 
 
-def present_classes(W: Array) -> Array:
-    """A mask of the classes that have rows that count; there must be two."""
-    present: Array = W > 0
-    if present.sum() < 2:
-        raise ValueError(
-            f"y_true has one class only, found {int(np.argmax(W))} in all rows that count: at "
-            "least two classes must occur"
-        )
-    return present
-
-
 def with_absent(theta: Array, present: Array) -> Array:
     """Thresholds of all classes, from those between the classes that are present.
 
@@ -453,7 +442,7 @@ def weighted_sum(values: Array, w: Array | None) -> float:
     return float(values.sum()) if w is None else dot(values, w)
 
 
-@_names.arguments(
+@_mistakes.arguments(
     labels="write n_classes=, for labels 0 to n_classes - 1", num_class="write n_classes="
 )
 def ordinal_logit_objective(
@@ -470,7 +459,8 @@ def ordinal_logit_objective(
         hessian   w (F_u (1 - F_u) + F_l (1 - F_l))
 
     with F_l = 0 for the lowest class and F_u = 1 for the highest. The margin f is one latent score
-    for all classes: large where high classes are likely.
+    for all classes: large where high classes are likely. Boosting starts at 0, as thresholds carry
+    the location of the scores.
 
     Parameters
     ----------
@@ -480,26 +470,21 @@ def ordinal_logit_objective(
         "refit": the thresholds of least loss at the margins of each call, for which the hessian is
         an upper bound of the second derivative. "fixed": the log-odds of the classes below, from
         the training labels; they are too close where features tell classes apart. Numbers: the
-        thresholds themselves, increasing.
+        thresholds themselves, increasing. "refit" costs about twice as much as the others
+        (``benchmarks/README.md``); ``experiments/ordinal_data`` says what its probabilities gain.
 
     Returns
     -------
     Objective
         Usable as ``obj=`` and ``objective=`` in all four booster interfaces. After training,
-        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K).
+        ``fitted(y_train, margin_train).class_probability(margin)`` gives probabilities (n, K). That
+        of a class without training rows is 0: the loss of other rows that have it is infinite.
 
     Raises
     ------
     ValueError, TypeError
         ``n_classes`` below 2 or no int, thresholds of another number or not increasing. While
         training: labels other than 0 to K-1, one class only.
-
-    Notes
-    -----
-    Boosting starts at 0, as thresholds carry the location of the scores. The probability of a class
-    without training rows is 0, so that the loss of other rows that have it is infinite. "refit"
-    costs about twice as much as fixed thresholds (``benchmarks/README.md``);
-    ``experiments/ordinal_data`` says what its probabilities gain.
 
     References
     ----------

@@ -16,11 +16,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
-from gbdt_objectives._blocks import dot
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array
 from gbdt_objectives._domain import REAL
 from gbdt_objectives._parts import vectors
+from gbdt_objectives._places import dot
 from gbdt_objectives._rows import Rows, checked_block
 from gbdt_objectives._workers import Reduce
 from gbdt_objectives.objectives import coupled
@@ -63,9 +63,6 @@ class QWKLoss(RatioOfSums):
             spread=b if self.spread is None else self.spread,
             label_range=(found.low, found.high) if self._needs_range else self.label_range,
         )
-
-    def clipped(self, p: Any, xp: Any) -> Any:
-        return xp.clip(p, *self.label_range) if self.clip else p  # type: ignore[misc]
 
     def terms(self, y: Any, p: Any, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, 2F and 2D = sum w (p-a)^2."""
@@ -157,7 +154,7 @@ LABELS = (
 """What is meant by labels=, one of two."""
 
 
-@_names.arguments(labels=LABELS)
+@_mistakes.arguments(labels=LABELS)
 def qwk_objective(
     y_true: ArrayLike | None = None,
     *,
@@ -195,8 +192,8 @@ def qwk_objective(
     sample_weight : array-like of shape (n,), optional
         Weights of these rows; pass them if the booster gets weights.
     target_prior : mapping of label to probability, optional
-        The label distribution where the model will be used, if it differs from
-        training. It changes ``center`` and ``spread`` only, as published.
+        The label distribution where the model will be used, if it differs from training. It changes
+        ``center`` and ``spread`` only, as published.
     center, spread : float, optional
         a and b, in label units and squared label units.
     label_range : (float, float), optional

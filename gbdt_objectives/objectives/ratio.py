@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._domain import BINARY, Domain
 from gbdt_objectives._links import IDENTITY, LOGIT, Link, read_link
@@ -97,13 +97,9 @@ class RatioLoss(RatioOfSums):
         unit = 0.5 * expected.variance / float(expected(at, at)[0][0])
         return replace(self, denominator=expected, intercept=start, unit=unit)
 
-    def clipped(self, p: Array) -> Array:
-        own: Array = read_only(p.clip(*self.label_range) if self.clip else p)  # type: ignore[misc]
-        return own
-
     def terms(self, y: Array, p: Array, xp: Any) -> tuple[Any, ...]:
         """Terms that add up to n, F and G."""
-        y, p = read_only(y), self.clipped(p)
+        y, p = read_only(y), read_only(self.clipped(p, xp))
         assert self.denominator is not None
         values = []
         for function in (self.numerator, self.denominator):
@@ -126,14 +122,14 @@ class RatioLoss(RatioOfSums):
     def gradient_hessian(self, y: Array, p: Array, totals: Totals, xp: Any) -> Both:
         """Gradient c' - R d', scaled, and hessian 1."""
         n, F, G = totals
-        y, p = read_only(y), self.clipped(p)
+        y, p = read_only(y), read_only(self.clipped(p, xp))
         c_slope = costs.evaluate(self.numerator, y, p)[1]
         d_slope = costs.evaluate(self.denominator, y, p)[1]  # type: ignore[arg-type]
         factor = self.unit if self.scale == "residual" else n / G
         return (c_slope - F / G * d_slope) * factor, 1.0
 
 
-@_names.arguments(labels=LABELS)
+@_mistakes.arguments(labels=LABELS)
 def kappa_objective(
     cost: str | ArrayLike | RowFunction,
     y_true: ArrayLike | None = None,
@@ -157,14 +153,16 @@ def kappa_objective(
         hessian   w
 
     with pi the distribution of the labels, ' the derivative by p, and u a constant unit, 1 for the
-    squared cost. If all p are classes, kappa~ is the metric. ``docs/theory/coupled.md`` derives it.
+    squared cost. If all p are classes, kappa~ is the metric, :func:`kappa_cost_metric`.
+    ``docs/theory/coupled.md`` derives it.
 
     Parameters
     ----------
     cost : "squared", "absolute", array-like of shape (K, K) or callable
         c, the cost of a disagreement.
 
-        - "squared", (p-y)^2 / 2: quadratic weighted kappa.
+        - "squared", (p-y)^2 / 2: quadratic weighted kappa. :func:`qwk_objective` takes fewer
+          passes for it, and any number of labels.
         - "absolute", abs(p-y): linear weighted kappa.
         - ``matrix[i, j]`` >= 0: the cost of predicting class j where i is true, 0 on the diagonal,
           as in :func:`kappa_cost_metric`; the classes are the K integers of ``label_range``, or 0
@@ -199,11 +197,6 @@ def kappa_objective(
     ----------
     Cohen (1968), Psychological Bulletin 70(4), for weighted kappa. Fritsch & Butland (1984), SIAM
     Journal on Scientific and Statistical Computing 5(2), for the interpolation.
-
-    See Also
-    --------
-    qwk_objective : The squared cost in fewer passes, and for any number of labels.
-    kappa_cost_metric : The metric, whose best thresholds ``optimize_thresholds`` finds.
 
     Examples
     --------

@@ -2,8 +2,9 @@
 
 Conventions of this folder
 --------------------------
-A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figure, and
-leaves ``ax_`` and ``figure_``. Colours are told apart with any kind of colour vision.
+A display holds what it shows, and ``plot`` draws it, on ``ax`` or on a new figure, and leaves
+``ax_`` and ``figure_``. Without matplotlib that raises an ImportError. Colours are told apart with
+any kind of colour vision.
 """
 
 from gbdt_objectives._names import room

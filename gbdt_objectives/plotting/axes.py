@@ -32,7 +32,8 @@ class MadeFromPredictions(type):
 
 
 class Display(metaclass=MadeFromPredictions):
-    """Base class of the displays; what a subclass draws is its ``_draw``."""
+    """Base class of the displays; what a subclass draws is its ``_draw``. Once drawn it has the
+    axes, ``ax_``, and their figure, ``figure_``."""
 
     ax_: Axes
     figure_: Figure | SubFigure

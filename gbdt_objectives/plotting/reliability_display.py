@@ -166,8 +166,6 @@ class ReliabilityDisplay(Display):
         ValueError, TypeError
             One class only, probabilities outside [0, 1], lengths that differ, no model or more than
             7, bad arguments or weights, an ``ax`` that is not Axes.
-        ImportError
-            If matplotlib is missing.
 
         References
         ----------
@@ -339,16 +337,11 @@ def _split(ax: Axes) -> Axes:
 
 def _limits(curves: list[ReliabilityCurve], scale: Scale) -> tuple[float, float]:
     """From the lowest point, or from 0, to the highest point or confidence limit."""
-    points = np.concatenate([[*_shown(curve), *curve.bins.frequency] for curve in curves])
+    # an isotonic curve may begin with many rows of all scales without label 1
+    seen = [c.bins.probability[(c.bins.frequency > 0) | (not c.isotonic)] for c in curves]
+    points = np.concatenate([*seen, *(curve.bins.frequency for curve in curves)])
     high = max(points.max(), *(0.0 if curve.isotonic else curve.high.max() for curve in curves))
     return (max(points[points > 0].min() / 2, TINIEST) if scale == "log" else 0.0), float(high)
-
-
-def _shown(curve: ReliabilityCurve) -> Array:
-    """The predictions for which there must be room: an isotonic curve may begin with many rows
-    of all scales without label 1."""
-    p, frequency = curve.bins.probability, curve.bins.frequency
-    return p[frequency > 0] if curve.isotonic else p
 
 
 def _draw_bins(

@@ -38,11 +38,6 @@ class ROCHullDisplay(Display):
     kind : {"curve", "map"}
         What to draw.
 
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib Axes, Figure
-        The axes drawn on, and their figure, after ``plot``.
-
     Examples
     --------
     >>> import matplotlib
@@ -86,8 +81,6 @@ class ROCHullDisplay(Display):
         ------
         ValueError, TypeError
             Rows that ``roc_convex_hull`` refuses; an unknown kind; an ``ax`` that is not Axes.
-        ImportError
-            If matplotlib is missing.
         """
         from sklearn.metrics import roc_curve
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
-from gbdt_objectives._order import in_order
+from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._values import carried_labels
 from gbdt_objectives.plotting import axes
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, POINTS, Display
@@ -54,13 +54,6 @@ class ThresholdDisplay(Display):
         The checked rows, as :meth:`from_predictions` makes them, and sorted thresholds.
     kind : {"histogram", "profile", "hull"}
         What to draw.
-
-    Attributes
-    ----------
-    thresholds, labels, kind
-        What is shown, all classes in ascending order, and how it is shown.
-    ax_, figure_ : matplotlib Axes, Figure
-        The axes drawn on, and their figure, after ``plot``.
 
     Examples
     --------
@@ -120,8 +113,6 @@ class ThresholdDisplay(Display):
         ValueError, TypeError
             Rows that ``optimize_thresholds`` refuses; thresholds that are not sorted, or
             not one fewer than the classes; an unknown kind; an ``ax`` that is not Axes.
-        ImportError
-            If matplotlib is missing.
         """
         _checks.choice("kind", kind, tuple(KINDS))
         _checks.choice("method", method, ("exact", "plugin", "nelder-mead"))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives.priors.shift import read_prior
 
@@ -138,8 +139,14 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-    return _estimate_and_test(*arguments).estimate
+    return prior_shift_test(
+        probability,
+        train_prior,
+        out_of_fold=out_of_fold,
+        confidence_level=confidence_level,
+        tol=tol,
+        max_iter=max_iter,
+    ).estimate
 
 
 def prior_shift_test(
@@ -184,34 +191,6 @@ def prior_shift_test(
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)
     """
-    arguments = probability, train_prior, out_of_fold, confidence_level, tol, max_iter
-    return _estimate_and_test(*arguments)
-
-
-Moment = Callable[[Array], tuple[Array, Array]]
-"""Maps a prior (K,) to what is 0 at the estimate, (K-1,), and the covariance of that."""
-
-
-class Found(NamedTuple):
-    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation."""
-
-    pi: Array
-    covariance: Array
-    n_iter: int
-    converged: bool
-    statistic: float
-    moment: Moment
-
-
-def _estimate_and_test(
-    probability: ArrayLike,
-    train_prior: ArrayLike | None,
-    out_of_fold: tuple[ArrayLike, ArrayLike] | None,
-    confidence_level: float,
-    tol: float,
-    max_iter: int,
-) -> PriorShiftTest:
-    """The estimate and the test; warnings point at the public function's caller."""
     from scipy.special import chdtrc, ndtri
 
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
@@ -267,6 +246,21 @@ def _estimate_and_test(
     )
 
 
+Moment = Callable[[Array], tuple[Array, Array]]
+"""Maps a prior (K,) to what is 0 at the estimate, (K-1,), and the covariance of that."""
+
+
+class Found(NamedTuple):
+    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation."""
+
+    pi: Array
+    covariance: Array
+    n_iter: int
+    converged: bool
+    statistic: float
+    moment: Moment
+
+
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
     if collapsed:
         message = (
@@ -282,7 +276,7 @@ def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
         )
     else:
         return
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=users_level())
 
 
 def invert_test(

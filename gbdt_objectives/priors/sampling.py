@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gbdt_objectives import _checks, _names
+from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, RandomState, is_dask, shown
-from gbdt_objectives._order import in_order
 from gbdt_objectives._parts import map_parts, total
-from gbdt_objectives.priors.keys import uniform_of_key
 from gbdt_objectives.priors.shift import read_prior, read_sampling_rate
 
 BLOCK = 131_072  # rows handled at a time: their random numbers, 1 MB, stay in the cache
+INCREMENT = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64
 
 
-@_names.arguments(
+@_mistakes.arguments(
     seed="write random_state=",
     rate="write negative_keep_rate=",
     ratio="write negative_keep_rate=, for k negatives per positive k * positives / negatives",
@@ -81,13 +82,9 @@ def negative_downsample(
     return sample_rows(labels, {0: kept, 1: 1.0}, random_state, hint)
 
 
-@_names.arguments(seed="write random_state=, a whole number")
+@_mistakes.arguments(seed="write random_state=, a whole number")
 def negative_downsample_by_key(
-    y: ArrayLike,
-    key: ArrayLike,
-    negative_keep_rate: float | ArrayLike,
-    *,
-    random_state: int = 0,
+    y: ArrayLike, key: ArrayLike, negative_keep_rate: float | ArrayLike, *, random_state: int = 0
 ) -> NDArray[np.int64]:
     """Positions of every positive and of the negatives whose key's hash is low.
 
@@ -170,7 +167,69 @@ def kept_by_key(
     return kept
 
 
-@in_order
+def uniform_of_key(key: ArrayLike, seed: int) -> Array:
+    """A number in [0, 1) for each key, float64 (n,), that depends on it and the seed alone.
+
+    ::
+
+        integer   k mod 2^64, two's complement
+        string    the 8-byte BLAKE2b digest (RFC 7693) of its UTF-8 bytes, little-endian
+        bytes     the 8-byte BLAKE2b digest of the bytes, little-endian
+        uniform   (mix(mix(k + INCREMENT) ^ mix(seed)) >> 11) / 2^53
+    """
+    start = mix(np.array([seed & (2**64 - 1)], np.uint64))
+    uniform: Array = (mix(mix(key_bits(key) + INCREMENT) ^ start) >> np.uint64(11)) * 2.0**-53
+    return uniform
+
+
+def mix(z: Array) -> Array:
+    """SplitMix64's output function, as in Vigna's splitmix64.c: a permutation of 64 bits."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = z ^ (z >> np.uint64(31))
+    return mixed
+
+
+def key_bits(key: ArrayLike) -> Array:
+    """Integers, strings or bytes as uint64 (n,)."""
+    values = _checks.as_array("key", key)
+    if values.ndim != 1:
+        raise ValueError(
+            f"key must be one-dimensional, found shape {values.shape}: join several columns "
+            "into one string"
+        )
+    if values.dtype.kind in "iu":
+        bits: Array = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+        return bits.view(np.uint64)
+    if values.dtype.kind not in "OUST":
+        raise TypeError(
+            f"key must hold integers or strings, found dtype {values.dtype}: convert it with "
+            ".astype(str), or whole numbers without missing ones with .astype('int64')"
+        )
+    return np.fromiter(map(bits_of_object, values.tolist()), np.uint64, len(values))
+
+
+def bits_of_object(key: Any) -> int:
+    if isinstance(key, str):
+        return digest(key.encode("utf-8", "surrogatepass"))
+    if isinstance(key, bytes):
+        return digest(key)
+    if isinstance(key, numbers.Integral) and not isinstance(key, bool):
+        number = int(key)
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(f"key must be integers of 64 bits, found {number}: make them strings")
+        return number & (2**64 - 1)
+    raise TypeError(
+        f"key must hold integers or strings, none missing, found {shown(key)}: give rows without a "
+        "key one of their own, and convert others with .astype(str)"
+    )
+
+
+def digest(key: bytes) -> int:
+    return int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
+
+
+@_mistakes.in_order
 def pilot_keep_rates(
     y_true: ArrayLike,
     probability: ArrayLike,
@@ -189,17 +248,15 @@ def pilot_keep_rates(
     more of those that are hard to tell from events. Sample with :func:`negative_downsample` and
     train with ``offset_logloss_objective(rates[rows])``; the model needs no rates in use.
 
-    ``probability`` must come from a model that was not trained on these rows
-    (``cross_val_predict``, or one trained on other rows). A pilot that has seen them gives
-    events a higher probability than like negatives, and the final model is biased.
-
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Labels 0 and 1, both occurring.
     probability : array-like of shape (n,)
-        The pilot's probability of label 1, for every row. Only ratios count; correct those of a
-        pilot that was itself trained on a sample (:func:`correct_probability`).
+        The pilot's probability of label 1, for every row, out of fold (``cross_val_predict``): one
+        trained on these rows gives events a higher probability than like negatives, and the final
+        model is biased. Only ratios count; correct those of a pilot that was itself trained on a
+        sample (:func:`correct_probability`).
     negative_keep_rate : float in (0, 1]
         The mean rate over the negatives: k P / N for k negatives per positive.
     floor : float in (0, 1], optional
@@ -469,10 +526,9 @@ def prior_weights(
     If negatives were kept at the rate r, a negative weighs 1/r times a positive.
     The alternative, usually no worse, is to correct afterwards (:func:`correct_probability`).
 
-    Boosters compare sums of weighted hessians with fixed numbers (``min_child_weight``, ``lambda``,
-    ``min_sum_hessian_in_leaf``). For rare events "mean" makes hessians small and so regularises far
-    more: lower these parameters with it, by tau/s. "positive" hardly changes their strength.
-    ``docs/theory/log_odds.md`` has the figures.
+    For rare events "mean" makes weighted hessians small, and boosters regularise far more: lower
+    ``min_child_weight``, ``lambda`` or ``min_sum_hessian_in_leaf`` with it, by tau/s. "positive"
+    hardly changes their strength (``docs/theory/log_odds.md``).
 
     A Dask Series or Array is taken too: its weights are one like it, computed lazily.
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
 
 P = ParamSpec("P")
@@ -336,10 +336,8 @@ def correct_margin(
     ----------
     margin : array-like of shape (n,) or (n, K), or float
         z_s: log-odds of label 1, or log-probabilities up to a constant per row.
-    shift : float or array-like of shape (K,), optional
-        d in log-odds, any finite number, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
-        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`; d may be any finite number.
 
     Returns
     -------
@@ -394,10 +392,8 @@ def correct_threshold(
     ----------
     threshold : float or array-like of shape (m,)
         t in [0, 1], for probabilities in the population.
-    shift : float, optional
-        d in log-odds, for two classes, given as in :func:`correct_probability`.
-    negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior : optional
-        Sampling rates or priors, instead of ``shift``: as in :func:`log_odds_shift`.
+    shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
+        As in :func:`correct_probability`, for two classes.
 
     Returns
     -------

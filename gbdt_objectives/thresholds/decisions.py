@@ -99,21 +99,17 @@ def decide(
             f"{shown(order.tolist())}"
         )
     w = _checks.weights("sample_weight", sample_weight, n)
-    classes: Array = order[best_classes(P, w, target)]
-    return classes
 
-
-def best_classes(P: Array, w: Array | None, metric: RatioMetric) -> Array:
-    """Positions (n,) of least F/G, whose weights of [true, predicted] are expected ones."""
-
-    def counts(c: Array) -> Array:
-        chosen = np.eye(P.shape[1])[c]  # (n, K): [true, predicted] weights in one product
+    def expected_counts(c: Array) -> Array:
+        chosen = np.eye(K)[c]  # (n, K): [true, predicted] weights in one product
         return P.T @ (chosen if w is None else chosen * w[:, None])
 
-    return least_ratio(
+    best = least_ratio(
         P.sum(axis=0) if w is None else w @ P,
-        metric,
+        target,
         solve=lambda costs: (P @ costs).argmin(axis=1),
-        counts=counts,
-        single=lambda k: np.full(len(P), k),
+        counts=expected_counts,
+        single=lambda k: np.full(n, k),
     )
+    classes: Array = order[best]
+    return classes

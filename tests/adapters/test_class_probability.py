@@ -20,7 +20,7 @@ from gbdt_objectives.objectives import Objective
 from tests.adapters.classes import MeanLoss, Scaled, Softmax, SoftmaxLoss, Steps, StepsLoss
 from tests.adapters.library import LGB, XGB, Library, both
 from tests.adapters.test_estimators import booster, fit, history, make
-from tests.adapters.test_scores import OBJECTIVES, every, labels
+from tests.adapters.test_predicted_scores import OBJECTIVES, every, labels
 
 pytestmark = [
     pytest.mark.slow,

@@ -28,6 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
+from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
@@ -738,7 +739,7 @@ def test_ensembles_and_pipelines(lib: Library, ordinal) -> None:
 
 
 @both
-@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
+@each("classifier", [False, True], ids=["regressor", "classifier"])
 def test_scikit_learn_sees_the_fit_of_the_library(lib: Library, classifier: bool, ordinal) -> None:
     model, plain = make(lib, classifier), make(lib, classifier, plain=True)
     assert has_fit_parameter(model, "sample_weight")
@@ -983,7 +984,7 @@ def test_ready_to_use_without_a_warning(lib: Library, ordinal, rare) -> None:
 
 
 @both
-@pytest.mark.parametrize("classifier", [False, True], ids=["regressor", "classifier"])
+@each("classifier", [False, True], ids=["regressor", "classifier"])
 def test_parameters_that_a_custom_objective_ignores_are_refused(
     lib: Library, classifier: bool, ordinal, rare
 ) -> None:

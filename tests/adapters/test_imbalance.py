@@ -425,3 +425,19 @@ def test_misuse_of_samples(lib: Library, rare):
         go.adapters.imbalance_shift(three, X, y)
     with pytest.raises(TypeError, match="Booster of xgboost or lightgbm"):
         go.adapters.imbalance_shift(LinearRegression().fit(X, y), X, y)
+
+
+def test_a_models_imbalance_corrects_by_position() -> None:
+    X, y = np.eye(40), np.resize([0, 0, 0, 1], 40)
+    params = {"objective": "binary", "scale_pos_weight": 3.0, "verbose": -1}
+    shifts = [
+        go.adapters.imbalance_shift(lgb.train(params, lgb.Dataset(X, y), 1)),
+        go.adapters.imbalance_shift(
+            xgb.train(
+                {"objective": "binary:logistic", "scale_pos_weight": 3.0}, xgb.DMatrix(X, y), 1
+            )
+        ),
+    ]
+    for shift in shifts:
+        assert go.priors.correct_margin([0.0], shift)[0] == pytest.approx(-np.log(3))
+        assert go.correct_probability([0.5], shift)[0] == pytest.approx(0.25)

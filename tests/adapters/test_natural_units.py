@@ -19,6 +19,7 @@ from gbdt_objectives.adapters import lightgbm as ours_lgb, xgboost as ours_xgb
 from gbdt_objectives.metrics import loss_metric
 from gbdt_objectives.objectives import LOG as LOG_LINK, Interval, Loss
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each
 
 N = 600
 ROUNDS = 12
@@ -383,8 +384,8 @@ def earlier_model(lib: Library, name: str, rounds: int = 5):
 
 
 @both
-@pytest.mark.parametrize("earlier", list(EARLIER))
-@pytest.mark.parametrize("following", list(NEXT))
+@each("earlier", list(EARLIER))
+@each("following", list(NEXT))
 def test_training_goes_on_at_the_margins_of_any_model(
     lib: Library, earlier: str, following: str, tmp_path
 ) -> None:
@@ -488,7 +489,7 @@ def fit_ways(lib: Library, objective: Any, y: Any, earlier: Any) -> dict[str, An
     return ways
 
 
-@pytest.mark.parametrize("model", NOT_MODELS, ids=lambda model: type(model).__name__)
+@each("model", NOT_MODELS, ids=lambda model: type(model).__name__)
 def test_models_that_are_not_models_are_refused(model: Any) -> None:
     """LightGBM would ignore them, and the intercept with them."""
     for way in fit_ways(LGB, LOG, COUNTS, model).values():

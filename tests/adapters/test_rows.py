@@ -35,6 +35,7 @@ import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from gbdt_objectives.objectives import REAL, Loss
 from tests.adapters.library import LGB, XGB, Library, both, needs_routing
+from tests.cases import each
 
 N = 600
 RNG = np.random.default_rng(0)
@@ -225,9 +226,15 @@ def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
 
 
 @needs_routing
-@function_and_loss
-@both
-@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize(
+    ("lib", "routed", "objective", "reference"),
+    [  # all pairs
+        (XGB, False, NAMED, REFERENCE),
+        (XGB, True, OWN, OWN_REFERENCE),
+        (LGB, True, NAMED, REFERENCE),
+        (LGB, False, OWN, OWN_REFERENCE),
+    ],
+)
 def test_scikit_learn_splits_what_fit_gets(
     lib: Library, routed: bool, objective: Any, reference: Any
 ) -> None:
@@ -253,8 +260,9 @@ def test_scikit_learn_splits_what_fit_gets(
 
 
 @needs_routing
-@function_and_loss
-@both
+@pytest.mark.parametrize(
+    ("lib", "objective", "reference"), [(XGB, NAMED, REFERENCE), (LGB, OWN, OWN_REFERENCE)]
+)
 def test_metadata_routing_takes_requests(lib: Library, objective: Any, reference: Any) -> None:
     folds = KFold(3)
     expected = cross_val_score(regressor(lib, reference), X, Y, cv=folds)
@@ -383,7 +391,7 @@ NO_VALUES = "costly needs cost of each row.*rows={'cost': cost}"
 
 
 @both
-@pytest.mark.parametrize(
+@each(
     ("objective", "message"),
     [(go.objective(costly, rows={"cost": COST[:-1]}), OTHER_LENGTH), (NAMED, NO_VALUES)],
 )

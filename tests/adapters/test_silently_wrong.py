@@ -20,6 +20,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The argument 'eval_set' is deprecated", "ignore:Overriding the parameters"
@@ -127,15 +128,16 @@ raise SystemExit(os.waitstatus_to_exitcode(ended[1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_a_child_forked_while_another_thread_trains_can_train() -> None:
     ran = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
 
 
-@pytest.mark.parametrize("free_raw_data", [True, False])
-@pytest.mark.parametrize("params", [{"min_data_in_leaf": 5}, {"max_bin": 31}], ids=str)
-@pytest.mark.parametrize("kind", ["whole", "subset", "subset of constructed", "constructed"])
+@each("free_raw_data", [True, False])
+@each("params", [{"min_data_in_leaf": 5}, {"max_bin": 31}], ids=str)
+@each("kind", ["whole", "subset", "subset of constructed", "constructed"])
 def test_lightgbm_params_that_differ_from_the_dataset_lose_no_intercept(
     kind: str, params: dict[str, Any], free_raw_data: bool, ordinal
 ) -> None:
@@ -612,6 +614,7 @@ def free_ports(n: int) -> list[str]:
     return free[:n]
 
 
+@pytest.mark.slow
 def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
     """Two real workers, each of which would see the sums of its own rows only."""
     ports = free_ports(8)
@@ -639,7 +642,7 @@ def test_distributed_lightgbm_refuses_on_the_first_call() -> None:
 
 
 @both
-@pytest.mark.parametrize("victim", ["labels", "weights"])
+@each("victim", ["labels", "weights"])
 def test_a_gradient_function_that_writes_into_its_arguments_raises(
     lib: Library, victim: str, ordinal
 ) -> None:
@@ -715,8 +718,8 @@ def test_labels_of_any_unit_have_their_centre_and_spread_and_train_alike(
     np.testing.assert_allclose(lib.predict(small, X) / unit, lib.predict(plain, X), atol=2e-3)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n", [3, 20_000])
+@each("weighted", [False, True])
+@each("n", [3, 20_000])
 def test_margins_of_1e20_without_clipping_give_finite_gradients(n: int, weighted: bool) -> None:
     y = np.resize([0.0, 1.0, 2.0], n)
     w = np.resize([1.0, 3.0], n) if weighted else None
@@ -729,7 +732,7 @@ def test_margins_of_1e20_without_clipping_give_finite_gradients(n: int, weighted
         assert np.isfinite(obj.loss(y, margin, w))
 
 
-@pytest.mark.parametrize(
+@each(
     "given",
     [
         {"center": 2.0},

@@ -13,6 +13,7 @@ import xgboost as xgb
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as lightgbm_adapter, xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 TRAIN, TEST = slice(0, 400), slice(400, 600)
@@ -36,7 +37,7 @@ def held_out(X, y) -> dict[str, Any]:
 # --- names of metrics
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "remedy"),
     [
         ("qwk", r"pass qwk_metric\(\.\.\.\)"),
@@ -417,7 +418,7 @@ def own_gradient(margin: Any, data: Any) -> tuple[Any, Any]:
 
 
 @both
-@pytest.mark.parametrize("name", ["train", "cv"])
+@each("name", ["train", "cv"])
 def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, ordinal) -> None:
     X, y, _ = ordinal
     module = xgboost_adapter if lib is XGB else lightgbm_adapter
@@ -438,7 +439,7 @@ def test_an_objective_in_the_wrong_place_says_what_to_write(lib: Library, name, 
 
 
 @both
-@pytest.mark.parametrize("objective", [None, go.qwk_objective()], ids=["own", "ours"])
+@each("objective", [None, go.qwk_objective()], ids=["own", "ours"])
 def test_fit_without_labels_is_the_librarys_error(lib: Library, objective, ordinal) -> None:
     X, _, _ = ordinal
     own = None if lib is LGB else "reg:squarederror"

@@ -16,6 +16,7 @@ from sklearn.utils.fixes import parse_version
 import gbdt_objectives as go
 from gbdt_objectives.adapters import xgboost as xgboost_adapter
 from tests.adapters.library import LGB, XGB, Library, both
+from tests.cases import each
 
 start_warning = pytest.mark.filterwarnings("ignore:boosting starts at")
 ROUNDED = 2e-6
@@ -433,7 +434,7 @@ def test_harmless_parameters_are_not_refused(lib: Library, ordinal) -> None:
 
 
 @both
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@each("bad", [float("nan"), float("inf")])
 def test_labels_that_are_not_finite(lib: Library, bad: float, ordinal) -> None:
     X, y, _ = ordinal
     y = y.astype(float)

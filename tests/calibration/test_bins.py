@@ -8,6 +8,7 @@ from sklearn.calibration import calibration_curve
 
 import gbdt_objectives as go
 from tests.calibration.reference import expected_calibration_error
+from tests.cases import each
 
 
 def simulated(seed, n=600):
@@ -16,8 +17,8 @@ def simulated(seed, n=600):
     return (rng.random(n) < p**1.5).astype(int), p, rng.exponential(size=n)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_bins", [1, 4, 15])
+@each("weighted", [False, True])
+@each("n_bins", [1, 4, 15])
 def test_equal_width_is_the_definition(n_bins, weighted) -> None:
     y, p, w = simulated(0)
     w = w if weighted else np.ones(600)
@@ -140,7 +141,7 @@ def test_several_classes_is_about_the_predicted_one() -> None:
     assert go.calibration.expected_calibration_error([0], [[0.5, 0.5]]) == 0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"n_bins": 0}, "n_bins must be a whole number >= 1, found 0"),
@@ -150,9 +151,7 @@ def test_several_classes_is_about_the_predicted_one() -> None:
         ({"strategy": "mass"}, "strategy must be one of 'quantile', 'uniform', 'events'"),
     ],
 )
-@pytest.mark.parametrize(
-    "function", [go.calibration.expected_calibration_error, go.calibration.reliability_bins]
-)
+@each("function", [go.calibration.expected_calibration_error, go.calibration.reliability_bins])
 def test_bad_bins(function, options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         function([0, 1], [0.1, 0.2], **options)

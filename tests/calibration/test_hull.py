@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import gbdt_objectives as go
 from tests.calibration.reference import area, pooled, roc_points, upper_hull
+from tests.cases import each
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
 
@@ -217,7 +218,7 @@ def test_weights_that_are_lost_in_sums(y, w) -> None:
     np.testing.assert_allclose(mapped(hull, score), fit, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-95, 1e-60, 1e15, 1e29])
+@each("scale", [1e-95, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter(scale) -> None:
     y, score, w = simulated(3, 300, True, True)
     one = go.calibration.roc_convex_hull(y, score, sample_weight=w)
@@ -246,7 +247,7 @@ def test_extremes() -> None:
     assert (equal.auc, equal.probability().tolist()) == (0.5, [0.5])
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "message"),
     [
         (([1, 1], [0.1, 0.2]), {}, "y_true holds the single class 1"),

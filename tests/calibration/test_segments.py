@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.stats import binomtest, norm
 
 import gbdt_objectives as go
+from tests.cases import each
 
 
 def simulated(seed, n=3000):
@@ -19,7 +20,7 @@ def simulated(seed, n=3000):
     return y, p, rng.exponential(size=n), rng.choice(["a", "b", "c"], n)
 
 
-@pytest.mark.parametrize("events", [0, 1, 7, 40])
+@each("events", [0, 1, 7, 40])
 def test_a_constant_prediction_has_wilsons_limits(events) -> None:
     y = np.arange(40) < events
     found = go.calibration.calibration_ratio_by_segment(
@@ -239,7 +240,7 @@ def test_rows_of_no_weight_do_not_count() -> None:
     np.testing.assert_allclose(found.low, alone.low, rtol=1e-9)  # roots, of sums with zeros
 
 
-@pytest.mark.parametrize(
+@each(
     ("segments", "options", "message"),
     [
         ("country", {}, "segments must be one of 'prediction', found 'country'"),
@@ -265,7 +266,7 @@ def test_bad_arguments(segments, options, message) -> None:
         go.calibration.calibration_ratio_by_segment([0, 1, 0], [0.1, 0.2, 0.3], segments, **options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "p", "message"),
     [
         ([0, 1], [[0.5, 0.5], [0.5, 0.5]], r"probability must be \(n,\)"),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
+from tests.cases import each
 
 
 def test_published_figures() -> None:
@@ -49,7 +50,7 @@ def test_shapes_and_limits() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("counts", "options", "message"),
     [
         ([1, -2], {}, "counts must not be negative, found -2"),

@@ -14,6 +14,7 @@ from scipy.special import expit
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
 from gbdt_objectives.checking import ObjectiveError
+from tests.cases import each
 
 Array = np.ndarray[Any, Any]
 
@@ -226,19 +227,30 @@ def gaussian_of_small_hessian(y, f, w=None):
 LABELS = np.random.default_rng(3).normal(1, 2, 60)
 
 
-@pytest.mark.parametrize("kind", [None, "undeclared"])
-@pytest.mark.parametrize("loss", [None, gaussian_loss])
-@pytest.mark.parametrize("make", [lambda f: f, go.objective])
+@pytest.mark.parametrize(
+    ("kind", "loss", "make"),
+    [  # all pairs
+        (None, None, lambda f: f),
+        (None, gaussian_loss, go.objective),
+        ("undeclared", None, go.objective),
+        ("undeclared", gaussian_loss, lambda f: f),
+    ],
+)
 def test_an_expected_hessian_passes_with_a_note(kind, loss, make) -> None:
     options = {"n_classes": 2, "margins": (-3, 3), "loss": loss, "hessian_kind": kind}
     report = check_objective(make(gaussian), LABELS, **options)
     note = next(f for f in report.findings if f.check == "hessian")
     assert note.status == "note"
     assert re.search("Fisher.* downhill", note.message)
+
+
+@pytest.mark.parametrize("loss", [None, gaussian_loss])
+def test_an_expected_hessian_is_not_what_it_is_not(loss) -> None:
+    options = {"n_classes": 2, "margins": (-3, 3), "loss": loss}
     with pytest.raises(ObjectiveError, match="it is not the second derivative"):
-        check_objective(gaussian, LABELS, **{**options, "hessian_kind": "exact"})
+        check_objective(gaussian, LABELS, **options, hessian_kind="exact")
     with pytest.raises(ObjectiveError, match="it is declared an upper bound, but"):
-        check_objective(gaussian, LABELS, **{**options, "hessian_kind": "upper_bound"})
+        check_objective(gaussian, LABELS, **options, hessian_kind="upper_bound")
 
 
 def test_steps_that_go_uphill_still_fail() -> None:
@@ -314,7 +326,7 @@ def test_a_list_of_two_is_taken() -> None:
     np.testing.assert_array_equal(scores[0], scores[1])
 
 
-@pytest.mark.parametrize("number", [1.0, 2, np.float64(1), np.array(1.0)])
+@each("number", [1.0, 2, np.float64(1), np.array(1.0)])
 def test_a_hessian_of_one_number_is_explained(number) -> None:
     def squares(y, f, w=None):
         return ones(w, f) * (f - y), number

@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives.estimators import BetaCalibrator, LogitCalibrator
+from tests.cases import each
 
 betacal = pytest.importorskip("betacal")
 
@@ -58,8 +59,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-@pytest.mark.parametrize("seed", range(3))
+@each("case", CASES.values(), ids=CASES)
+@each("seed", range(3))
 def test_coefficients_are_not_negative(case, seed) -> None:
     a, b, c = case
     p, y = rows(seed, 1000, a, b, c)

@@ -10,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from gbdt_objectives.estimators import SplineCalibrator, VennAbersCalibrator, choose_calibrator
 from gbdt_objectives.estimators.calibrator_choice import clearly_less
+from tests.cases import each
 
 
 def rows(n, distort, seed=0):
@@ -69,7 +70,7 @@ def test_certain_and_wrong_leaves_what_knows_the_order_only() -> None:
     assert not isinstance(choice.calibrator, SplineCalibrator)
 
 
-@pytest.mark.parametrize(
+@each(
     ("p", "y", "w", "error", "message"),
     [
         ([0.1, 0.2, 0.3], [0, 0, 1], None, ValueError, "single row of one label.*name a calib"),

@@ -30,9 +30,10 @@ from gbdt_objectives.estimators import (
     SplineCalibrator,
     VennAbersCalibrator,
 )
+from tests.cases import each
 
 DESCENDING = [1, 1, 0, 1, 1, 0, 1, 1, 0, 0]  # labels of the worked example, best score first
-CALIBRATORS = pytest.mark.parametrize(
+CALIBRATORS = each(
     "calibrator",
     [
         ROCConvexHullCalibrator(),
@@ -71,7 +72,7 @@ def score_of(calibrator, probability):
 # --- ROCConvexHullCalibrator ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "expected", "error"),
     [
         ({}, [1, 1, *[2 / 3] * 6, 0, 0], 2 / 15),
@@ -99,7 +100,7 @@ def test_smoothing_can_reverse_the_order_and_be_told_not_to() -> None:
     np.testing.assert_allclose(rising, [top, top, 1 / 5], rtol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_without_smoothing_it_is_isotonic_regression(seed) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 400))
@@ -193,8 +194,8 @@ def test_certain_probabilities_stay() -> None:
 # --- LogitCalibrator ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("space", ["probability", "margin"])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("space", ["probability", "margin"])
+@each("weighted", [False, True])
 def test_is_the_maximum_of_the_likelihood(rows, space, weighted) -> None:
     p, y = rows
     z = logit(p)
@@ -224,7 +225,7 @@ def test_scale_and_place_of_the_score_do_not_matter(rows) -> None:
         np.testing.assert_allclose(moved, found, rtol=1e-6)  # digits lost in adding the place
 
 
-@pytest.mark.parametrize("scale", [1e-305, 1e-300, 1e-170, 1e170, 1e300, 1e307])
+@each("scale", [1e-305, 1e-300, 1e-170, 1e170, 1e300, 1e307])
 def test_scores_of_any_scale(rows, scale) -> None:
     p, y = rows
     z = logit(p)
@@ -332,7 +333,7 @@ def test_weight_is_repetition(calibrator, rows) -> None:
 
 
 @CALIBRATORS
-@pytest.mark.parametrize("scale", [1e-90, 1e-60, 1e15, 1e29])
+@each("scale", [1e-90, 1e-60, 1e15, 1e29])
 def test_the_unit_of_weights_does_not_matter_without_smoothing(calibrator, rows, scale) -> None:
     if isinstance(calibrator, SplineCalibrator | VennAbersCalibrator):
         pytest.skip("weights are in rows: the more of them, the less is smoothed")
@@ -420,9 +421,7 @@ CLASS = {
 }
 
 
-@pytest.mark.parametrize(
-    "good", [HULL, INTERCEPT, LOGIT, BETA, SPLINE, VENN], ids=lambda good: good["format"]
-)
+@each("good", [HULL, INTERCEPT, LOGIT, BETA, SPLINE, VENN], ids=lambda good: good["format"])
 def test_foreign_json_is_refused(good) -> None:
     name = good["format"].split(".")[1].split("/")[0]
     read = CLASS[name].from_json
@@ -446,7 +445,7 @@ def test_foreign_json_is_refused(good) -> None:
         CLASS[name]().to_json()
 
 
-@pytest.mark.parametrize(
+@each(
     ("good", "change", "message"),
     [
         (HULL, {"m": -1}, "m must not be negative, found -1"),
@@ -493,7 +492,7 @@ def test_changed_json_is_refused(good, change, message) -> None:
 
 
 @CALIBRATORS
-@pytest.mark.parametrize(
+@each(
     ("score", "y", "w", "error", "message"),
     [
         ([0.1, 0.2], [1, 1], None, ValueError, "single class 1"),
@@ -522,9 +521,7 @@ def test_bad_input(calibrator, score, y, w, error, message) -> None:
         unfitted.predict([0.5])
 
 
-@pytest.mark.parametrize(
-    "kind", [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator]
-)
+@each("kind", [InterceptCalibrator, LogitCalibrator, BetaCalibrator, SplineCalibrator])
 def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
     with pytest.raises(ValueError, match="score must be in \\[0, 1\\], found 1.2 at row 1"):
         kind().fit([0.1, 1.2], [0, 1])
@@ -534,7 +531,7 @@ def test_probabilities_outside_the_unit_interval(kind, rows) -> None:
         kind(input_space="logit").fit(*rows)
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "error", "message"),
     [
         ({"m": -1}, ValueError, "m must not be negative, found -1"),

@@ -37,6 +37,7 @@ from gbdt_objectives.calibration import empirical_probability
 from gbdt_objectives.estimators import ProbabilityEstimationTree, leaf_probability
 from gbdt_objectives.estimators.probability_tree import _leaf_indices as leaf_indices
 from tests.calibration.reference import half_squared_error
+from tests.cases import each
 
 
 def made(n, seed=0):
@@ -90,8 +91,8 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("weighted", [False, True])
+@each("name", MODELS)
+@each("weighted", [False, True])
 def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
     fit, T = MODELS[name]
     model = fit(*data)
@@ -115,7 +116,7 @@ def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:
     np.testing.assert_array_equal(found.classes_, np.arange(K))
 
 
-@pytest.mark.parametrize("name", MODELS)
+@each("name", MODELS)
 def test_leaves_are_those_that_predict(data, new, name) -> None:
     """Rows in the same leaves have the same prediction, and each model has several."""
     model = MODELS[name][0](*data)
@@ -217,7 +218,7 @@ def test_hybrid_of_boosted_leaves_and_logistic_regression(data) -> None:
     assert entropy[hybrid] < entropy[average] - 0.02
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "message"),
     [
         ({"m": -1}, ValueError, "m must not be negative, found -1"),
@@ -264,7 +265,7 @@ LEAVES = np.repeat([[0.0], [1.0], [2.0]], [60, 15, 25], axis=0)
 LABELS = np.repeat([1, 0, 1, 0, 1, 0], [20, 40, 10, 5, 20, 5])  # the worked tree
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "expected"),
     [
         ({"m": 0}, [1 / 3, 2 / 3, 4 / 5]),
@@ -365,8 +366,8 @@ TREES = {
 }
 
 
-@pytest.mark.parametrize("name", TREES)
-@pytest.mark.parametrize("holes", [False, True])
+@each("name", TREES)
+@each("holes", [False, True])
 def test_rows_go_where_the_tree_sends_them(data, new, name, holes) -> None:
     X, query = data[0], new[0]
     version = parse_version(sklearn.__version__)

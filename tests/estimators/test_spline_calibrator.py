@@ -15,6 +15,7 @@ from gbdt_objectives.estimators import (
     SplineCalibrator,
     spline_calibrator as maths,
 )
+from tests.cases import each
 
 
 def rows(n=3000, seed=0, bend=1.0):
@@ -136,7 +137,7 @@ def test_clusters_and_outliers() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each("seed", range(30))
 def test_a_maximum_is_found(seed) -> None:
     """For heavy tails, ties, weights of any size and rare labels."""
     rng = np.random.default_rng(seed)

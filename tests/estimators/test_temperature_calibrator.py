@@ -14,8 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from gbdt_objectives.estimators import LogitCalibrator, TemperatureCalibrator
+from tests.cases import each
 
-BOTH = pytest.mark.parametrize("bias", [False, True])
+BOTH = each("bias", [False, True])
 
 
 def made(n=1500, K=4, seed=0, temperature=0.5):
@@ -111,7 +112,7 @@ def test_weight_is_repetition(bias) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("K", [2, 3, 4])
+@each("K", [2, 3, 4])
 def test_perfect_separation_is_fitted_to_laplaces_targets(bias, K) -> None:
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(K), 5)
@@ -219,7 +220,7 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"temperature": 0}, "temperature must be above 0, found 0"),
@@ -245,7 +246,7 @@ THREE = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]
 
 
 @BOTH
-@pytest.mark.parametrize(
+@each(
     ("p", "y", "w", "error", "message"),
     [
         (THREE, [0, 1], None, ValueError, "probability has 3 rows, but the labels have 2"),

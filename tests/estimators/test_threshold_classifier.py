@@ -17,6 +17,7 @@ from sklearn.utils.fixes import parse_version
 
 from gbdt_objectives import ThresholdClassifier, optimize_thresholds, quadratic_weighted_kappa
 from gbdt_objectives.metrics import cost_metric
+from tests.cases import each
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def test_is_optimize_thresholds(rows, method) -> None:
     assert classifier.score(score, y) == pytest.approx(quadratic_weighted_kappa(y, column))
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "method"),
     [
         ("qwk", "plugin"),
@@ -104,7 +105,7 @@ CHECKS = [
 
 
 @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.6"), reason="no tags")
-@pytest.mark.parametrize("check", CHECKS)
+@each("check", CHECKS)
 def test_scikit_learn_checks(check) -> None:
     """Those that can be run on one column: check_estimator itself skips such estimators."""
     with warnings.catch_warnings():
@@ -125,7 +126,7 @@ def test_scikit_learn(rows) -> None:
     assert search.fit(score[:, None], y).best_score_ > 0.2
 
 
-@pytest.mark.parametrize(
+@each(
     "labels",
     [None, [2, 3, 4, 5], np.array([2, 3, 4, 5], np.int8), ["fünf", 'a"b', "c", "d"],
      np.array(["x", "yy", "z", "w"], object), [0.5, 1.0, 2.5, 7.0], [7, 5, 3, 1]],
@@ -161,7 +162,7 @@ GOOD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         (json.dumps(GOOD)[:-9], "not complete JSON.*truncated"),
@@ -209,7 +210,7 @@ def test_json_refuses_what_it_cannot_hold(rows) -> None:
         ThresholdClassifier.from_json(b"{}")
 
 
-@pytest.mark.parametrize(
+@each(
     ("parameters", "score", "y", "error", "message"),
     [
         ({"method": "best"}, [0, 1], [0, 1], ValueError, "method must be one of.*found 'best'"),
@@ -232,7 +233,7 @@ def test_bad_input(parameters, score, y, error, message) -> None:
         classifier.predict([0.0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "message"),
     [
         (([0.1, 0.2], [0, 1, 2, 3]), {}, "score has 2 rows, but the labels have 4"),

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from gbdt_objectives import cross_validate_thresholds, optimize_thresholds
 from gbdt_objectives.metrics import threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds
+from tests.cases import each
 
 
 @pytest.fixture
@@ -206,7 +207,7 @@ def test_a_function_as_metric(rows) -> None:
     assert 0.2 < found.score[0] < 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"method": "best"}, "method must be one of 'plugin'.*found 'best'"),
@@ -243,28 +244,6 @@ def test_falling_scores_are_refused_with_a_hint(rows) -> None:
     y, score = rows
     with pytest.raises(ValueError, match="score falls as the class rises.*pass -score"):
         cross_validate_thresholds(y, -score)
-
-
-def test_splits_given_as_masks_are_refused():
-    y = np.arange(6) % 2
-    mask = np.arange(6) < 3
-    with pytest.raises(ValueError, match="splits as masks: give row numbers"):
-        cross_validate_thresholds(y, y + 0.1, cv=[(mask, ~mask), (~mask, mask)])
-
-
-@pytest.mark.parametrize(
-    ("splits", "message"),
-    [
-        ([([-3, -2, -1], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])], "row numbers outside 0 to 5"),
-        ([([0, 1, 2], [3, 4, 6]), ([3, 4, 5], [0, 1, 2])], "row numbers outside 0 to 5"),
-        ([([0, 1], [2, 3, 4, 5]), ([2, 3], [0, 1]), ([0, 1], [])], "holds out no row"),
-    ],
-)
-def test_unusable_row_numbers_are_refused(splits, message):
-    y = np.arange(6) % 2
-    cv = [tuple(np.array(part, int) for part in split) for split in splits]
-    with pytest.raises(ValueError, match=message):
-        cross_validate_thresholds(y, y + 0.1, cv=cv)
 
 
 def test_target_prior_weighs_all_rows():

@@ -27,6 +27,7 @@ from gbdt_objectives import QWKClassifier, qwk_metric
 from gbdt_objectives.evaluation import compare_performance, estimate_performance
 from gbdt_objectives.evaluation.performance import nested_error, row_losses, variance_of_mean
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, threshold_metric
+from tests.cases import each
 
 TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
 
@@ -138,7 +139,7 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize("name", METRICS)
+@each("name", METRICS)
 def test_row_losses_are_the_jackknifes(name) -> None:
     """(n - 1) times what a row adds, Efron (1982), The jackknife, section 3."""
     X, y = given_data(2000)
@@ -388,7 +389,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@each("case", BAD)
 def test_bad_input(case) -> None:
     X, y = data()
     change, error, message = BAD[case]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xgboost as xgb
 
+from tests.distributed import faults
 from tests.matrix.entries import CASES, ENTRIES, FEATURE, PARAMS, ROUNDS, F, W, compare
 from tests.matrix.tables import (
     ROUNDS as TO_THE_END,
@@ -32,23 +33,19 @@ from xgboost import dask as xgb_dask  # noqa: E402
 
 from gbdt_objectives.distributed import dask as ours  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("matrix_dask")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=60
-        ) as cluster,
-        distributed.Client(cluster) as joined,
-    ):
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as joined:
+        joined.wait_for_workers(2, timeout=faults.DEADLINE)
         yield joined
 
 
 def halves(client: Any, *arrays: Any) -> list[Any]:
-    """Dask arrays of two chunks, one on each worker."""
-    workers = sorted(client.nthreads())
+    """Dask arrays of two chunks, one on each of two workers."""
+    workers = sorted(client.nthreads())[:2]
     found = []
     for values in arrays:
         parts = [

@@ -19,9 +19,10 @@ from sklearn.metrics import log_loss
 
 import gbdt_objectives as go
 from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xgboost
+from tests.cases import each
 from tests.matrix.tables import BY_NAME, patch_train, poisson, right_or_refused
 from tests.matrix.test_metrics import logloss
-from tests.test_callers import BOOSTER, same
+from tests.test_boosters import BOOSTER, same
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The argument 'eval_set' is deprecated", "ignore:boosting starts at"
@@ -74,8 +75,8 @@ RENDERED: dict[str, tuple[Callable[..., Any], Any, Callable[..., float]]] = {
 }
 
 
-@pytest.mark.parametrize("rounds", [None, 5])
-@pytest.mark.parametrize("name", RENDERED)
+@each("rounds", [None, 5])
+@each("name", RENDERED)
 def test_2_a_rendering_under_a_built_in_objective(name: str, rounds: int | None, noisy) -> None:
     X, y = noisy
     report, metric, truth = RENDERED[name]
@@ -114,6 +115,7 @@ def test_3_a_classifier_refuses_a_score(make, patched, objective, noisy, monkeyp
         make(objective).fit(*noisy)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning")  # of mlflow
 def test_3_a_classifier_refuses_a_score_under_mlflow(noisy, tmp_path, monkeypatch) -> None:
     mlflow = pytest.importorskip("mlflow")
@@ -148,7 +150,7 @@ def asks(name: str) -> Callable[[go.Objective], Callable[[Array, Array], Any]]:
     }[name]
 
 
-@pytest.mark.parametrize("entry", ["gradient_hessian", "bind", "measured", "mean_loss"])
+@each("entry", ["gradient_hessian", "bind", "measured", "mean_loss"])
 def test_4_an_entry_point_in_the_users_own_function_of_distributed_lightgbm(entry) -> None:
     library: dict[str, Any] = {"__name__": "lightgbm.basic"}
     exec(BOOSTER, library)
@@ -221,7 +223,7 @@ def test_10_rows_of_weight_0_set_no_label_range(predictions) -> None:
 # --- the order of a function's arguments
 
 
-@pytest.mark.parametrize(
+@each(
     "function",
     [
         lambda y_pred, y_true, w: (y_pred - y_true, 1.0),
@@ -248,7 +250,7 @@ OTHER_PREDICTIONS: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("params", "metric"), OTHER_PREDICTIONS, ids=repr)
+@each(("params", "metric"), OTHER_PREDICTIONS, ids=repr)
 def test_2_a_rendering_under_an_objective_whose_predictions_are_no_margins(
     params, metric, noisy
 ) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gbdt_objectives import _boosters, _callers
+from gbdt_objectives import _boosters
+from tests.cases import each
 from tests.matrix.tables import DOORS, GROUP, ROWS, WEIGHT, Door, Row, patch_train, right_or_refused
 
 
@@ -47,11 +48,11 @@ def test_what_the_booster_says_of_itself_is_enough_where_it_can_tell(
     door, tmp_path, monkeypatch
 ) -> None:
     """Frames of ``fit`` are a second line of defence."""
-    monkeypatch.setattr(_callers, "refuse_objective", _boosters.refuse_transform)
+    monkeypatch.setattr(_boosters, "refuse_objective", _boosters.refuse_transform)
     check_all(door, tmp_path)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=repr)
+@each("row", ROWS, ids=repr)
 def test_the_truth_of_the_table_is_the_least_loss(row: Row) -> None:
     best = row.best(row.y, WEIGHT, GROUP)
     least = row.mean_loss(row.y, best[GROUP], WEIGHT)

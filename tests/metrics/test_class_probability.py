@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier, XGBRegressor
+from tests.cases import each
 
 METRICS = [go.metrics.class_logloss_metric, go.metrics.ranked_probability_score_metric]
 
@@ -97,8 +98,8 @@ def test_ranked_score_knows_the_order_and_logloss_does_not():
         assert (metric([0], near) < metric([0], far)) is differs
 
 
-@pytest.mark.parametrize("make", METRICS)
-@pytest.mark.parametrize(
+@each("make", METRICS)
+@each(
     ("arguments", "y", "p", "message"),
     [
         ({}, [0, 1], [0.2, 0.3], r"must be \(n, K\), a column per class, found shape \(2,\): for"),

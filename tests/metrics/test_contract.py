@@ -17,9 +17,10 @@ from sklearn.model_selection import cross_val_score
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import IDENTITY
+from tests.cases import each
 from tests.contract import METRICS, MetricCase
 
-every_metric = pytest.mark.parametrize("case", METRICS, ids=repr)
+every_metric = each("case", METRICS, ids=repr)
 UNWEIGHTED = ("qwk-measured", "f-beta-cut", "weighted-logloss", "class_logloss-margin", "loss-qwk")
 """A metric of each kind that boosters report without weights, too."""
 
@@ -41,9 +42,7 @@ def test_scale_of_the_weights_does_not_matter(case: MetricCase) -> None:
     assert case.metric(y, p, np.full(60, 0.1)) == pytest.approx(case.metric(y, p), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in METRICS if case.metric.input_space == "margin"], ids=repr
-)
+@each("case", [case for case in METRICS if case.metric.input_space == "margin"], ids=repr)
 def test_float32_rows_lose_only_their_rounding(case: MetricCase) -> None:
     narrow = [values.astype(np.float32) for values in case.rows(5000)]
     wide = [values.astype(np.float64) for values in narrow]

@@ -13,6 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 
 import gbdt_objectives as go
 from gbdt_objectives import quadratic_weighted_kappa
+from tests.cases import each
 
 classes = st.integers(1, 60).flatmap(
     lambda n: st.tuples(
@@ -47,7 +48,7 @@ def test_definition_by_confusion_counts() -> None:
     assert quadratic_weighted_kappa(y, p) == pytest.approx(1 - (W * O).sum() / (W * E).sum())
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64, bool])
+@each("dtype", [np.int8, np.uint8, np.int64, np.float32, np.float64, bool])
 def test_any_dtype_of_whole_numbers(dtype) -> None:
     y, p = np.array([0, 1, 1, 0, 1], dtype), np.array([0, 1, 0, 1, 1], dtype)
     assert quadratic_weighted_kappa(y, p) == pytest.approx(1 / 6)
@@ -87,7 +88,7 @@ def test_undefined_is_nan_with_a_warning_as_in_scikit_learn() -> None:
     assert math.isnan(value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "error", "message"),
     [
         (([0, 1], [0.5, 1]), {}, ValueError, "y_pred must hold classes, found 0.5 at row 0"),
@@ -128,7 +129,7 @@ def test_metric_cuts_at_thresholds() -> None:
     assert always_two(y, score) == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "message"),
     [
         (((0, 0),), {}, "single value 0"),

@@ -8,10 +8,11 @@ from scipy.special import expit
 from sklearn.metrics import log_loss, mean_squared_error
 
 import gbdt_objectives as go
+from tests.cases import each
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("rate", [1.0, 0.1])
+@each("weighted", [False, True])
+@each("rate", [1.0, 0.1])
 def test_equals_scikit_learn_with_negatives_weighted_back(weighted: bool, rate: float) -> None:
     rng = np.random.default_rng(0)
     y, z, w = rng.integers(0, 2, 300), rng.normal(0, 3, 300), rng.random(300)

@@ -19,13 +19,13 @@ from sklearn.base import clone
 
 import gbdt_objectives as go
 from gbdt_objectives import _rows
-from gbdt_objectives._blocks import blocks
 from gbdt_objectives._domain import REAL, Interval, Values
 from gbdt_objectives._links import IDENTITY, LOG, LOGIT
+from gbdt_objectives._places import blocks
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
 from gbdt_objectives.objectives import base
-from tests.contract import Array, ObjectiveCase
+from tests.contract import OPTIONS, Array, ObjectiveCase
 
 NAN, INF = float("nan"), float("inf")
 
@@ -425,10 +425,15 @@ CHECKS = [
 ]
 
 
+LATER = {*OPTIONS, "kappa-matrix-unmeasured"} - {"kappa-matrix"}
+"""What the inner loop leaves to the whole run: cases of a loss of which another case is checked. Of
+a matrix, the check of the measured one takes seconds."""
+
+
 def marked(case: ObjectiveCase) -> Any:
-    """The parameter of a test, which the inner loop leaves out where jax compiles."""
-    marks = [pytest.mark.slow] if case.name.startswith("user-loss") else []
-    return pytest.param(case, id=case.name, marks=marks)
+    """The parameter of a test; the inner loop leaves out options, and where jax compiles."""
+    slow = case.name.startswith("user-loss") or case.name in LATER
+    return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if slow else [])
 
 
 def cell(check: Callable[[ObjectiveCase], None], case: ObjectiveCase) -> Any:

@@ -138,12 +138,10 @@ def test_rows_that_are_coupled() -> None:
 @pytest.mark.parametrize(
     ("loss", "hessian", "kind", "options"),
     [
-        (logistic, "exact", None, {}),
         (naive_logistic, "exact", None, {}),
         (cross_entropy, "exact", None, {"n_classes": 3}),
-        (cross_entropy, quarter, None, {"n_classes": 3}),
+        (cross_entropy, quarter, "upper_bound", {"n_classes": 3}),
         (log_squared_error, "constant", None, {"y_true": np.arange(4.0)}),
-        (logistic, quarter, "upper_bound", {}),
         (logistic, half_of_the_error, "bounded", {}),
     ],
 )
@@ -179,8 +177,6 @@ def sum_of_weights_forgotten(y, z, w):
     [
         (weights_squared, {}, "weights", "multiplied by the weights twice"),
         (weights_ignored, {}, "weights", "weights_ignored ignores sample_weight"),
-        (shape_of_weights_used, {}, "weights", "shape_of_weights_used ignores sample_weight"),
-        (sum_of_weights_forgotten, {}, "weights", "sum_of_weights_forgotten ignores sample_w"),
         (weights_outside_the_mean, {"hessian": "constant"}, "weights", "not that of w copies"),
         (poisson, {"hessian": ones}, "hessian", "declared an upper bound, but"),
         (poisson, {"hessian": ones, "hessian_kind": "bounded"}, "step of a leaf", "passes the"),
@@ -191,6 +187,12 @@ def test_the_checker_names_what_is_wrong(loss, options, check, message) -> None:
         go.check_objective(go.objective_from_loss(loss, **options), margins=(-3, 3))
     failed = [f for f in raised.value.report.findings if f.status == "FAILED"]
     assert message in next(f.message for f in failed if f.check == check)
+
+
+@pytest.mark.parametrize("loss", [shape_of_weights_used, sum_of_weights_forgotten])
+def test_weights_that_do_not_reach_the_loss_are_noticed(loss) -> None:
+    with pytest.raises(ValueError, match=f"{loss.__name__} ignores sample_weight"):
+        go.objective_from_loss(loss)(*rows(20))
 
 
 def test_a_second_derivative_that_rounding_makes_negative_is_0() -> None:

@@ -6,7 +6,6 @@ what a loss must declare and return.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ import gbdt_objectives as go
 from gbdt_objectives._domain import BINARY
 from gbdt_objectives._links import softmax
 from gbdt_objectives.objectives import LOG, REAL, Loss, Objective
+from tests.cases import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:boosting starts at")
 
@@ -107,7 +107,7 @@ IN_TRAINING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "y", "weight", "message"),
     [row[1:] for row in IN_TRAINING],
     ids=[row[0] for row in IN_TRAINING],
@@ -149,41 +149,6 @@ def test_negative_weights_in_training() -> None:
         xgb.train({}, xgb.DMatrix(X, GOOD, weight=weight), 2, obj=QWK)
 
 
-def test_wrapping_what_is_no_gradient_function() -> None:
-    with pytest.raises(TypeError, match="function must be callable, found str"):
-        go.objective("reg:squarederror")
-    with pytest.raises(TypeError, match=re.escape("(y_true, margin, sample_weight), found (y, p)")):
-        go.objective(lambda y, p: (p - y, p))
-    with pytest.raises(TypeError, match="already an objective"):
-        go.objective(QWK)
-    with pytest.raises(TypeError, match="loss must be callable"):
-        go.objective(squared_error, loss=3)
-    with pytest.raises(ValueError, match="intercept must be finite"):
-        go.objective(squared_error, intercept=NAN)
-    with pytest.raises(NotImplementedError, match="no loss"):
-        USER.loss([0, 1], [0, 0])
-
-
-def softmax_gradient(y_true, margin, sample_weight):
-    p = np.exp(margin - margin.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    w = np.ones(len(y_true)) if sample_weight is None else sample_weight
-    gradient = (p - np.eye(margin.shape[1])[y_true.astype(int)]) * w[:, None]
-    return gradient, np.maximum(2 * p * (1 - p), 1e-6) * w[:, None]
-
-
-def test_a_users_multi_class_function_trains_as_the_built_in_one() -> None:
-    y = np.digitize(X[:, 0], [0.3, 0.7])
-    data, obj = xgb.DMatrix(X, y), go.objective(softmax_gradient)
-    params = {"num_class": 3, "max_depth": 2, "base_score": 0.5}
-    ours = xgb.train(params, data, 5, obj=obj).predict(data, output_margin=True)
-    built_in = xgb.train({**params, "objective": "multi:softprob"}, data, 5)
-    # float32 margins; XGBoost computes its own softmax in float32
-    np.testing.assert_allclose(ours, built_in.predict(data, output_margin=True), atol=1e-4)
-    booster = lgb.train({"objective": obj, "num_class": 3, "verbose": -1}, lgb.Dataset(X, y), 20)
-    assert (booster.predict(X).argmax(axis=1) == y).mean() > 0.95
-
-
 # Losses of users: each slip is named, with what to write.
 
 
@@ -220,7 +185,7 @@ class NoGradient(Loss):
     hessian = "exact"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "call", "message"),
     [
         (OneTerm, "gradient_hessian", r"must give a tuple, found .*: write \(term,\)"),
@@ -239,7 +204,7 @@ def declaring(**attributes: Any) -> type[Loss]:
     return type("Declared", (HalfSquared,), attributes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "message"),
     [
         ({"labels": "real"}, "labels of DeclaredObjective must be a Domain, found 'real'"),
@@ -309,7 +274,7 @@ def test_the_margin_may_be_returned_as_the_hessian(dtype) -> None:
     np.testing.assert_array_equal(hessian, [1, 2, 3])
 
 
-@pytest.mark.parametrize(
+@each(
     ("returned", "message"),
     [
         (lambda y, f: ((f - y) * np.nan, f), "the gradient of BadObjective must be finite, found"),

@@ -18,10 +18,11 @@ import pytest
 import xgboost as xgb
 
 import gbdt_objectives as go
-from gbdt_objectives import _devices, _places
+from gbdt_objectives import _checks, _places
 from gbdt_objectives._places import place_of
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import _float64
+from tests.cases import each
 
 pytest.importorskip("numpy", "2", reason="with numpy 1 array-api-strict cannot move arrays")
 strict = pytest.importorskip("array_api_strict")
@@ -120,9 +121,9 @@ def assert_close(found: Any, expected: Any, name: str, dtype: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=bound, atol=least)
 
 
-@pytest.mark.parametrize("dtype", BOUND)
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
-@pytest.mark.parametrize("name", TAKEN)
+@each("dtype", BOUND)
+@each("weighted", [False, True], ids=["", "weights"])
+@each("name", TAKEN)
 @pytest.mark.filterwarnings("ignore:boosting starts")
 def test_as_numpy(name, weighted, dtype, library) -> None:
     objective, labels = TAKEN[name]
@@ -161,7 +162,7 @@ def test_several_margins_a_row(dtype) -> None:
     assert objective.loss(*there) == pytest.approx(objective.loss(y, f, w), rel=BOUND[dtype])
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@each("name", TAKEN)
 def test_called_with_a_dataset_whose_labels_are_there(name) -> None:
     objective, labels = TAKEN[name]
     y, f, w = rows(labels, "float32")
@@ -172,7 +173,7 @@ def test_called_with_a_dataset_whose_labels_are_there(name) -> None:
                 assert_close(received(ours), numpys, name, "float32")
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@each("name", TAKEN)
 def test_bound_to_labels_there(name) -> None:
     """Margins are sent there; a start is added; the user's own arrays are not handed out."""
     objective, labels = TAKEN[name]
@@ -228,8 +229,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", ["qwk", "weighted", "offset by row", "focal"])
-@pytest.mark.parametrize("bad", BAD)
+@each("name", ["qwk", "weighted", "offset by row", "focal"])
+@each("bad", BAD)
 def test_errors_as_on_numpy(name, bad) -> None:
     objective, labels = TAKEN[name]
     given = BAD[bad](*rows(labels, "float64"))
@@ -266,7 +267,7 @@ def test_what_two_places_hold_is_refused() -> None:
             objective.bind(send(y))(send(f, other))
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@each("name", REFUSED)
 def test_refused_where_numpy_is_needed(name) -> None:
     objective = REFUSED[name]
     y, f = np.resize([0.0, 1.0, 2.0], 12), np.zeros((12, 3) if objective.outputs == 3 else 12)
@@ -344,10 +345,10 @@ def test_what_cupy_and_torch_users_pass_instead() -> None:
     for library, remedy in (("cupy", "cupy.asnumpy(y_true)"), ("torch", "y_true.cpu()")):
         array = type("ndarray", (), {"__module__": library, "__dlpack_device__": lambda x: (2, 0)})
         with pytest.raises(TypeError, match=re.escape(f"pass {remedy}")):
-            _devices.refuse_device("y_true", array())
+            _checks.refuse_device("y_true", array())
     for library, copy in (("cupy", "get"), ("cudf", "to_numpy")):
         there = {"__module__": library, "__dlpack_device__": lambda x: (2, 0), copy: lambda x: 5}
-        assert _devices.to_host(type("array", (), there)()) == 5
+        assert _checks.to_host(type("array", (), there)()) == 5
 
 
 def test_a_training_takes_gradients_of_labels_bound_there() -> None:

@@ -16,6 +16,7 @@ from scipy.special import expit, log_softmax, softmax
 import gbdt_objectives as go
 from gbdt_objectives.adapters.lightgbm import LGBMClassifier
 from gbdt_objectives.adapters.xgboost import XGBClassifier
+from tests.cases import each
 
 GAMMAS = [0.0, 0.5, 2.0, 5.0]
 
@@ -110,7 +111,7 @@ def test_gamma_0_is_softmax_cross_entropy(K) -> None:
     np.testing.assert_allclose(obj.class_probability(z), np.exp(log_p), rtol=1e-11)
 
 
-@pytest.mark.parametrize("gamma", GAMMAS)
+@each("gamma", GAMMAS)
 def test_a_class_out_of_reach_leaves_two(gamma) -> None:
     rng = np.random.default_rng(1)
     y, z = rng.integers(0, 2, 30), rng.normal(0, 3, (30, 2))
@@ -140,7 +141,7 @@ def test_margins_far_beyond_float32s_exponents() -> None:
             np.testing.assert_allclose(g.sum(axis=1), 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
+@each("gamma", [0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
 def test_the_rate_from_which_the_bound_follows(gamma) -> None:
     """Rate, d/dz of log(positive part / negative part) of a leaf's gradient, in 0 to 1 + gamma.
 
@@ -309,8 +310,8 @@ def test_the_intercept_is_the_constant_of_least_loss(alpha) -> None:
     assert probability == pytest.approx(w[y == 1].sum() / w.sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.5, 2.0, 5.0, 20.0])
-@pytest.mark.parametrize("alpha", [None, (0.1, 1.0, 2.0, 0.5)])
+@each("gamma", [0.0, 0.5, 2.0, 5.0, 20.0])
+@each("alpha", [None, (0.1, 1.0, 2.0, 0.5)])
 def test_the_intercept_of_classes_is_the_constant_of_least_loss(gamma, alpha) -> None:
     y = np.repeat(range(4), [90_000, 9_000, 990, 10])
     w = 1 + np.arange(len(y)) % 3.0
@@ -403,7 +404,7 @@ def test_gamma_0_trains_as_the_libraries_softmax() -> None:
     assert found[0] == pytest.approx(found[1], rel=0.02)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ((-0.1,), ValueError, "gamma must be at least 0, found -0.1"),

@@ -13,15 +13,16 @@ from hypothesis import given, strategies as st
 from scipy.special import expit
 
 import gbdt_objectives as go
-from gbdt_objectives.objectives.row_values import RowValues
+from gbdt_objectives._values import RowValues
+from tests.cases import each
 
 FACTORIES = [go.weighted_logloss_objective, go.offset_logloss_objective]
-every_factory = pytest.mark.parametrize("factory", FACTORIES, ids=lambda f: f.__name__)
+every_factory = each("factory", FACTORIES, ids=lambda f: f.__name__)
 CLOSE = 1e-13  # log r by math or by numpy, whose last digit depends on the processor
 
 
 @every_factory
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@each("precision", [np.float32, np.float64])
 @pytest.mark.filterwarnings("error")
 def test_stable_at_extreme_margins(factory, precision) -> None:
     z = np.array([-1e4, -1e4, 1e4, 1e4], precision)
@@ -84,7 +85,7 @@ def test_rate_one_is_plain_logloss(factory) -> None:
 
 
 @every_factory
-@pytest.mark.parametrize(
+@each(
     ("rate", "error", "message"),
     [
         (0, ValueError, r"negative_keep_rate must be in \(0, 1\], found 0"),
@@ -178,11 +179,11 @@ def test_rates_by_row_make_a_value() -> None:
     assert "6 rows" in repr(obj)
     assert obj.rows == 6
     assert go.offset_logloss_objective(0.02).rows is None
-    for each in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
+    for again in (obj, pickle.loads(pickle.dumps(obj)), copy.copy(obj), obj.measured(LABELS)):
         with pytest.raises(ValueError, match="read-only"):
-            offsets(each).values[0] = 1
+            offsets(again).values[0] = 1
         with pytest.raises(AttributeError, match="cannot be changed"):
-            offsets(each).values = RATES
+            offsets(again).values = RATES
 
 
 def test_pandas_rates_count_by_position() -> None:
@@ -191,7 +192,7 @@ def test_pandas_rates_count_by_position() -> None:
     assert go.offset_logloss_objective(series) == go.offset_logloss_objective(RATES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rates", "error", "message"),
     [
         ([0.1, 0], ValueError, r"negative_keep_rate must be in \(0, 1\], found 0.0 at row 1"),

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import gbdt_objectives as go
+from tests.cases import each
 from tests.contract import own_sums, sums_of_all, with_fields
 
 
@@ -198,7 +199,7 @@ def test_a_start_near_the_centre_does_not_warn(ordinal) -> None:
 NAN, INF = float("nan"), float("inf")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"y_true": []}, ValueError, "y_true is empty"),

@@ -63,7 +63,7 @@ STRANGERS = [
         30,
     ),
 ]
-each = pytest.mark.parametrize("stranger", STRANGERS, ids=repr)
+every = pytest.mark.parametrize("stranger", STRANGERS, ids=repr)
 XGB_PARAMS = {"max_depth": 3, "eta": 0.3, "nthread": 1, "seed": 0}
 LGB_PARAMS = {"num_leaves": 7, "verbose": -1, "num_threads": 1, "seed": 0, "deterministic": True}
 CLOSE = 1e-5
@@ -84,7 +84,7 @@ def lines_of_code(path: str) -> int:
     return sum(bool(line.strip()) and k not in prose for k, line in enumerate(text.splitlines(), 1))
 
 
-@each
+@every
 def test_it_is_short(stranger: Stranger) -> None:
     assert lines_of_code(stranger.module.__file__) <= stranger.most_lines
 
@@ -141,7 +141,7 @@ def trained_by(stranger: Stranger, door: str, tmp_path: Path) -> tuple[np.ndarra
     return booster.predict(X), booster.predict(X, raw_score=True)
 
 
-@each
+@every
 @pytest.mark.parametrize(
     "door", ["xgboost.train", "xgboost.regressor", "lightgbm.train", "lightgbm.regressor"]
 )
@@ -149,7 +149,7 @@ def test_models_predict_in_natural_units(stranger: Stranger, door: str, tmp_path
     check_predictions(stranger, *trained_by(stranger, door, tmp_path))
 
 
-@each
+@every
 def test_the_estimators_train_what_train_trains(stranger: Stranger, tmp_path: Path) -> None:
     for library in ("xgboost", "lightgbm"):
         train, regressor = (
@@ -159,7 +159,7 @@ def test_the_estimators_train_what_train_trains(stranger: Stranger, tmp_path: Pa
         np.testing.assert_allclose(regressor, train, rtol=CLOSE)
 
 
-@each
+@every
 def test_early_stopping_keeps_the_best_round(stranger: Stranger) -> None:
     y, objective = stranger.y, stranger.make()
     metric = go.loss_metric(objective)
@@ -183,7 +183,7 @@ def test_early_stopping_keeps_the_best_round(stranger: Stranger) -> None:
     assert loss == pytest.approx(model.best_score["v"]["loss"], rel=1e-6)
 
 
-@each
+@every
 def test_cross_validation(stranger: Stranger) -> None:
     y, objective = stranger.y, stranger.make()
     metric = go.loss_metric(objective)
@@ -201,7 +201,7 @@ def test_cross_validation(stranger: Stranger) -> None:
         assert losses[-1] < losses[0] < constant + 0.05 * abs(constant)
 
 
-@each
+@every
 def test_training_goes_on(stranger: Stranger) -> None:
     """Ten rounds after ten are twenty."""
     y, objective = stranger.y, stranger.make()
@@ -216,7 +216,7 @@ def test_training_goes_on(stranger: Stranger) -> None:
     np.testing.assert_allclose(gone_on.predict(X), twenty.predict(X), rtol=CLOSE)
 
 
-@each
+@every
 def test_arrays_on_a_device(stranger: Stranger, monkeypatch) -> None:
     strict = pytest.importorskip("array_api_strict")
     pytest.importorskip("numpy", "2", reason="with numpy 1 array-api-strict cannot move arrays")
@@ -251,8 +251,9 @@ def of_a_worker(rank: int, world: int, number: int) -> tuple[list[str], float, l
     return booster.get_dump(), booster.predict(xgb.DMatrix(X)).mean().item(), log["v"]["loss"]
 
 
+@pytest.mark.slow  # the workers start for it alone in the inner loop
 @pytest.mark.xdist_group("workers")
-@each
+@every
 def test_two_workers_train_the_model_of_one(stranger: Stranger, pair: Workers) -> None:
     number = STRANGERS.index(stranger)
     dump, mean, losses = of_a_worker(0, 1, number)

@@ -350,12 +350,12 @@ def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
 
     X, y = rows(3000)
     model = lgb.LGBMClassifier(n_estimators=60, n_jobs=1, verbose=-1).fit(X, y)
+    samples = [rows(1000) for _ in range(800)]
+    p = model.predict_proba(np.concatenate([X for X, _ in samples]))[:, 1].reshape(400, 2, 1000)
     rejected, trusting = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for _ in range(400):
-            (X_held, y_held), (X_new, _) = rows(1000), rows(1000)
-            held, new = (model.predict_proba(Z)[:, 1] for Z in (X_held, X_new))
+        for (held, new), (_, y_held) in zip(p, samples[::2], strict=True):
             rejected.append(prior_shift_test(new, out_of_fold=(y_held, held)).p_value < 0.05)
             trusting.append(prior_shift_test(new, y.mean()).p_value < 0.05)
     assert 0.02 < np.mean(rejected) < 0.08

@@ -1,19 +1,37 @@
-"""Sampling by label: rates, seeds, memory, imbalanced-learn, and SMOTE, which cannot be undone."""
+"""Sampling by label: rates, seeds, memory, imbalanced-learn, and SMOTE, which cannot be undone;
+prior_weights: King & Zeng's formula, what it does to a model."""
 
 from __future__ import annotations
 
 import tracemalloc
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, strategies as st
 from lightgbm import LGBMClassifier
-from scipy.special import expit
+from scipy.special import expit, logit
+from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from gbdt_objectives import correct_probability, log_odds_shift, negative_downsample
-from gbdt_objectives.priors import measured_keep_rates, pilot_keep_rates, resample_classes
+from gbdt_objectives import (
+    correct_probability,
+    log_odds_shift,
+    negative_downsample,
+    weighted_logloss_objective,
+)
+from gbdt_objectives.priors import (
+    measured_keep_rates,
+    negative_downsample_by_key,
+    pilot_keep_rates,
+    prior_weights,
+    resample_classes,
+)
+from gbdt_objectives.priors.sampling import INCREMENT, digest, mix, uniform_of_key
+from tests.cases import each
 
 n = 300_000  # more than two blocks
 RARE = (np.arange(n) % 100 == 0).astype(int)
@@ -26,8 +44,8 @@ def within_five_deviations(count: int, rows: int, rate: float) -> bool:
 # negative_downsample
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.02, 0.5])
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.float32, np.bool_])
+@each("rate", [0.001, 0.02, 0.5])
+@each("dtype", [np.int64, np.int8, np.float32, np.bool_])
 def test_all_positives_and_a_fraction_of_the_negatives(rate, dtype) -> None:
     y = RARE.astype(dtype)
     rows = negative_downsample(y, rate, random_state=0)
@@ -111,7 +129,7 @@ def test_rates_and_labels_of_pandas_count_by_position() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("rates", "error", "message"),
     [
         ([0.1] * 3, ValueError, "negative_keep_rate has 3 rows, but the labels have 4"),
@@ -179,7 +197,7 @@ def test_equal_probabilities_give_one_rate() -> None:
     np.testing.assert_array_equal(pilot_keep_rates([0, 0, 1], [0, 0, 0.3], 0.2, floor=0.2), 0.2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "message"),
     [
         ({"floor": 0.6}, ValueError, "floor is 0.6, above negative_keep_rate 0.5"),
@@ -231,7 +249,7 @@ def test_a_source_moves_on(source) -> None:
     assert not np.array_equal(first, second)
 
 
-@pytest.mark.parametrize("bad", ["0", 1.0, True, np.random])
+@each("bad", ["0", 1.0, True, np.random])
 def test_bad_seeds(bad) -> None:
     with pytest.raises(TypeError, match="random_state must be an int, a numpy Generator"):
         negative_downsample(RARE, 0.02, random_state=bad)
@@ -391,25 +409,25 @@ def test_no_shift_corrects_smote(seed) -> None:
 # bad input
 
 
-@pytest.mark.parametrize("bad", [0, -0.1, 1.5, np.nan])
+@each("bad", [0, -0.1, 1.5, np.nan])
 def test_bad_rate(bad) -> None:
     with pytest.raises(ValueError, match="rate must be"):
         negative_downsample(RARE, bad, random_state=0)
 
 
-@pytest.mark.parametrize("bad", [0, -0.1, np.nan, np.inf])
+@each("bad", [0, -0.1, np.nan, np.inf])
 def test_bad_rates(bad) -> None:
     with pytest.raises(ValueError, match=r"class_keep_rates\[0\] must be"):
         resample_classes(RARE, {0: bad, 1: 1}, random_state=0)
 
 
-@pytest.mark.parametrize("bad", [0.1, [0.1, 1], {}, None])
+@each("bad", [0.1, [0.1, 1], {}, None])
 def test_rates_that_are_no_mapping(bad) -> None:
     with pytest.raises(TypeError, match="class_keep_rates must be a mapping"):
         resample_classes(RARE, bad, random_state=0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("y", "message"),
     [
         ([0, 1, 2], r"y must hold the labels \[0, 1\], found 2 at row 2: encode the rare event"),
@@ -449,7 +467,7 @@ def test_labels_and_rates_that_do_not_match(y, message) -> None:
         resample_classes(y, {0: 0.9, 1: 1}, random_state=0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("full", "sampled", "message"),
     [
         ([0, 1, 1], [1, 1], "y_sampled has no row of the label 0, y_full has 1"),
@@ -490,3 +508,325 @@ def test_boosters_memorise_copies_and_linear_models_do_not() -> None:
         ratio[type(model)] = correct_probability(p, shift).mean() / y_test.mean()
     assert ratio[LGBMClassifier] < 0.75
     assert 0.9 < ratio[LogisticRegression] < 1.1  # binomial deviation 3 %
+
+
+@given(
+    positives=st.integers(1, 50),
+    negatives=st.integers(1, 50),
+    tau=st.floats(1e-6, 1 - 1e-6),
+)
+def test_king_and_zeng(positives, negatives, tau) -> None:
+    y = np.repeat([1, 0], [positives, negatives])
+    s = positives / len(y)
+    w = prior_weights(y, tau)
+    np.testing.assert_allclose(w, np.where(y == 1, tau / s, (1 - tau) / (1 - s)), rtol=1e-12)
+    assert w.mean() == pytest.approx(1, rel=1e-12)
+    assert np.average(y, weights=w) == pytest.approx(tau, rel=1e-9)
+    by_positive = prior_weights(y, tau, normalize="positive")
+    np.testing.assert_allclose(by_positive, w / w[0], rtol=1e-12)
+    # a negative weighs 1/w, the inverse of the rate at which it was kept
+    shift = log_odds_shift(train_prior=s, target_prior=tau)
+    assert by_positive[-1] == pytest.approx(np.exp(-shift), rel=1e-9)
+
+
+def test_negatives_kept_at_a_tenth_weigh_ten() -> None:
+    """Not s/tau, as the short form has it, which is 9.9 here."""
+    y = np.repeat([1, 0], [10, 99])  # of 990 negatives
+    assert prior_weights(y, 0.01, normalize="positive")[-1] == pytest.approx(10, rel=1e-12)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], [0, 1, 2], [-1.5, 0.0, 7.0]])
+def test_several_labels(names) -> None:
+    y = np.array(names)[[0, 0, 0, 1, 1, 2]]
+    tau = dict(zip(names[::-1], [0.1, 0.2, 0.7], strict=True))
+    w = prior_weights(y, tau)
+    np.testing.assert_allclose(w, [0.7 / 3 * 6] * 3 + [0.2 / 2 * 6] * 2 + [0.1 * 6], rtol=1e-14)
+    np.testing.assert_allclose(prior_weights(y, tau | {names[0]: 0.7}), w)
+
+
+def test_a_mapping_of_two_labels_is_the_float() -> None:
+    y = [0, 1, 1, 0, 0]
+    for normalize in ("mean", "positive"):
+        np.testing.assert_array_equal(
+            prior_weights(y, 0.25, normalize=normalize),
+            prior_weights(y, {1: 0.25, 0: 0.75}, normalize=normalize),
+        )
+    assert (prior_weights(y, {0: 0.75, 1: 0.25, 2: 0}) == prior_weights(y, 0.25)).all()
+    printed = prior_weights(y, {0: 0.7500004, 1: 0.2500004})  # rounded, allowed to 1e-6
+    assert printed.mean() == pytest.approx(1, rel=1e-12)
+
+
+def test_weighted_logistic_regression_is_that_of_all_rows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200_000, 2))
+    true = expit(X @ [1.0, -0.5] - 4)
+    y = (rng.random(len(X)) < true).astype(int)
+    rows = negative_downsample(y, 0.1, random_state=rng)
+    model = LogisticRegression(C=np.inf)
+    model.fit(X[rows], y[rows], sample_weight=prior_weights(y[rows], y.mean()))
+    p = model.predict_proba(X)[:, 1]
+    assert np.abs(p / true - 1).mean() < 0.06  # 5,000 positives: 2 % in the odds, and noise
+    assert p.mean() == pytest.approx(y.mean(), rel=0.03)
+
+
+# bad input
+
+
+@each(
+    ("target_prior", "message"),
+    [
+        (0, "target_prior must be above 0 and below 1, found 0.0"),
+        (1.0, "target_prior must be above 0 and below 1, found 1.0"),
+        (np.nan, "target_prior must be finite"),
+        ({0: 0.5, 1: 0.4}, "target_prior must sum to 1, found 0.9"),
+        ({0: 1.0, 1: 0.0}, "target_prior must be above 0 for labels that occur .* for 1"),
+        ({0: 1.5, 1: -0.5}, "target_prior must hold probabilities >= 0, found -0.5 for 1"),
+        ({0: 0.9, 1: 0.2, 2: -0.1}, "target_prior must hold probabilities >= 0, found -0.1 for 2"),
+        ({0: 0.5, 1: np.nan}, r"target_prior\[1\] must be finite"),
+        ({0: 1.0}, "label 1 occurs in y but not in target_prior"),
+        ({0: 0.5, 1: 0.3, 2: 0.2}, "target_prior gives 2 the probability 0.2, but no row of y"),
+    ],
+)
+def test_bad_priors(target_prior, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        prior_weights([0, 1, 0], target_prior)
+
+
+@each("target_prior", ["0.1", None, True, [0.9, 0.1]])
+def test_priors_of_the_wrong_kind(target_prior) -> None:
+    with pytest.raises(TypeError, match="target_prior must be a number"):
+        prior_weights([0, 1, 0], target_prior)
+
+
+def test_an_empty_prior() -> None:
+    with pytest.raises(TypeError, match="target_prior must be a mapping {label: probability}"):
+        prior_weights([0, 1, 0], {})
+
+
+@each("y", [[0, 0], [1, 1], [0, 1, 2], [-1, 1], [0, 1, np.nan], ["0", "1"]], ids=str)
+def test_labels_that_are_not_binary(y) -> None:
+    with pytest.raises(ValueError, match="y must hold the labels 0 and 1 with a float target_"):
+        prior_weights(y, 0.1)
+
+
+def test_positive_needs_a_positive() -> None:
+    with pytest.raises(ValueError, match="y must hold the labels 0 and 1 with normalize='pos"):
+        prior_weights(["a", "b"], {"a": 0.5, "b": 0.5}, normalize="positive")
+
+
+@pytest.mark.parametrize("y", [[], [[0, 1]], 1])
+def test_bad_shapes(y) -> None:
+    with pytest.raises(ValueError, match="y must be one-dimensional and not empty"):
+        prior_weights(y, 0.1)
+
+
+def test_bad_normalization() -> None:
+    with pytest.raises(ValueError, match="normalize must be one of 'mean', 'positive'"):
+        prior_weights([0, 1], 0.1, normalize="sum")
+
+
+@pytest.mark.parametrize(
+    ("normalize", "expected"),
+    [(None, 0.3 * 0.7), ("mean", 0.01 * 0.99), ("positive", 0.3 * 0.99)],
+)
+def test_mean_hessian_at_the_start_is_that_of_the_docstring(normalize, expected) -> None:
+    """Mean 1 is the strongest regularisation: hessians of .0099 per row, against .21."""
+    s, tau = 0.3, 0.01
+    y = np.repeat([0, 1], [700, 300])
+    w = None if normalize is None else prior_weights(y, tau, normalize=normalize)
+    objective = weighted_logloss_objective(1)
+    start = objective.measured(y, w).intercept
+    assert start == pytest.approx(logit(s if w is None else tau))
+    _, hessian = objective.gradient_hessian(y, np.full(1000, start), w)
+    assert hessian.mean() == pytest.approx(expected)
+
+
+N = 100_000
+
+
+def test_published_outputs_of_splitmix64() -> None:
+    """The first outputs of splitmix64.c from the state 0."""
+    state = np.arange(1, 6, dtype=np.uint64) * INCREMENT
+    assert [hex(int(z)) for z in mix(state)] == [
+        "0xe220a8397b1dcdaf",
+        "0x6e789e6aa1b965f4",
+        "0x6c45d188009454f",
+        "0xf88bb8a8724c81ec",
+        "0x1b39896a51a8749b",
+    ]
+
+
+def splitmix(z: int) -> int:
+    """The output function in Python's integers."""
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return z ^ (z >> 31)
+
+
+def kept_of(y: Any, key: Any, rate: Any, **options: Any) -> np.ndarray:
+    """Whether each row is kept, from the positions of those that are."""
+    positions = negative_downsample_by_key(y, key, rate, **options)
+    assert positions.dtype == np.int64
+    assert (np.diff(positions) > 0).all()
+    return np.isin(np.arange(len(y)), positions)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 + 5])
+def test_the_hash_as_documented(seed) -> None:
+    keys = [0, 1, 5, -1, -(2**63), 2**63 - 1]
+    words = ["", "a", "ü", "a\0", "user 17"]
+    expected = [
+        (splitmix(splitmix((k + 0x9E3779B97F4A7C15) % 2**64) ^ splitmix(seed)) >> 11) / 2**53
+        for k in keys
+    ]
+    assert uniform_of_key(keys, seed).tolist() == expected
+    numbers = [int.from_bytes(blake2b(w.encode(), digest_size=8).digest(), "little") for w in words]
+    of_numbers = uniform_of_key(np.array(numbers, np.uint64), seed).tolist()
+    assert uniform_of_key(np.array(words, object), seed).tolist() == of_numbers
+    assert uniform_of_key([w.encode() for w in ("x", "yy")], seed).tolist() == [
+        uniform_of_key(["x"], seed)[0],
+        uniform_of_key(["yy"], seed)[0],
+    ]
+
+
+def test_the_hash_never_changes() -> None:
+    """Samples that were drawn stay what they were."""
+    found = (uniform_of_key([1, 2, 3], 0) * 1e6).astype(int)
+    assert found.tolist() == [862856, 898616, 838887]
+    found = (uniform_of_key(["a", "b"], 7) * 1e6).astype(int)
+    assert found.tolist() == [423696, 938388]
+    assert digest(b"abc") == 6455300059550759896
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        np.arange(N),
+        np.arange(N) * 2**20,
+        np.arange(N) * 10 + 3,
+        -np.arange(N),
+        np.array([f"user{i}" for i in range(N)], object),
+    ],
+    ids=["consecutive", "high bits", "tens", "negative", "strings"],
+)
+def test_hashes_are_uniform_and_seeds_independent(keys) -> None:
+    u, v = uniform_of_key(keys, 0), uniform_of_key(keys, 1)
+    assert 0 <= u.min() <= u.max() < 1
+    for table in (
+        np.histogram(u, 1_000, (0, 1))[0],
+        np.histogram2d(u, v, 30, [[0, 1], [0, 1]])[0].ravel(),
+        np.histogram2d(u[1:], u[:-1], 30, [[0, 1], [0, 1]])[0].ravel(),  # of neighbouring keys
+    ):
+        expected = table.sum() / len(table)
+        statistic = ((table - expected) ** 2 / expected).sum()
+        assert 1e-4 < chi2.sf(statistic, len(table) - 1) < 1 - 1e-4
+
+
+def labelled(n: int = N) -> tuple[np.ndarray, np.ndarray]:
+    return (np.arange(n) % 50 == 0).astype(int), np.arange(n) // 2
+
+
+def test_the_rate_is_kept_within_its_standard_error() -> None:
+    y, _ = labelled()
+    for rate in (0.001, 0.02, 0.5, 1.0):
+        kept = kept_of(y, np.arange(N), rate)
+        assert kept.dtype == bool
+        assert kept[y == 1].all()
+        found = measured_keep_rates(y, y[kept])[0]
+        m = (y == 0).sum()
+        assert abs(found - rate) <= 4 * (rate * (1 - rate) / m) ** 0.5
+
+
+def test_fate_depends_on_the_key_alone() -> None:
+    y, key = labelled()
+    rng = np.random.default_rng(0)
+    kept = kept_of(y, key, 0.3, random_state=4)
+    order = rng.permutation(N)
+    again = kept_of(y[order], key[order], 0.3, random_state=4)
+    np.testing.assert_array_equal(again, kept[order])
+    part = kept_of(y[5:900], key[5:900], 0.3, random_state=4)
+    np.testing.assert_array_equal(part, kept[5:900])
+    negative = (y == 0).reshape(-1, 2).all(axis=1)
+    pairs = kept.reshape(-1, 2)[negative]
+    assert (pairs[:, 0] == pairs[:, 1]).all()  # rows of one key
+    fewer = kept_of(y, key, 0.1, random_state=4)
+    assert (kept | ~fewer).all()
+    other = kept_of(y, key, 0.3, random_state=5)
+    assert 0.3 < (other != kept)[y == 0].mean() < 0.5  # 2 (.3) (.7)
+    rates = np.where(np.arange(N) < N // 2, 0.1, 0.3)
+    by_row = kept_of(y, key, rates, random_state=4)
+    np.testing.assert_array_equal(by_row, np.where(rates == 0.1, fewer, kept))
+
+
+@each(
+    "convert",
+    [
+        list,
+        pd.Series,
+        lambda k: k.astype(np.int32),
+        lambda k: k.astype(np.uint16),
+        lambda k: k.astype(">i8"),
+        lambda k: k.astype(object),
+        lambda k: pd.Series(k, dtype="Int64"),
+        lambda k: pd.Series(k, index=k[::-1]),
+    ],
+)
+def test_a_key_of_any_integer_type_is_the_same_key(convert) -> None:
+    y, key = labelled(2_000)
+    np.testing.assert_array_equal(
+        kept_of(pd.Series(y), convert(key), 0.3),
+        kept_of(y, key, 0.3),
+    )
+
+
+@each(
+    "convert",
+    [
+        list,
+        pd.Series,
+        lambda k: k.astype("U"),
+        lambda k: pd.Series(k, dtype="string"),
+        lambda k: pd.Series(k, dtype="category"),
+    ],
+)
+def test_a_string_of_any_type_is_the_same_key(convert) -> None:
+    y, key = labelled(2_000)
+    words = key.astype(str).astype(object)
+    kept = kept_of(y, words, 0.3)
+    np.testing.assert_array_equal(kept_of(y, convert(words), 0.3), kept)
+    assert (kept != kept_of(y, key, 0.3)).any()
+
+
+@each(
+    ("y", "key", "options", "error", "message"),
+    [
+        ([0, 1], [1.0, 2.0], {}, TypeError, "dtype float64: convert it with .astype(str)"),
+        ([0, 1], [True, False], {}, TypeError, "found dtype bool"),
+        ([0, 1], np.array(["2020", "2021"], "M8[Y]"), {}, TypeError, "dtype datetime64"),
+        ([0, 1], np.array(["a", None], object), {}, TypeError, "none missing, found None"),
+        ([0, 1], np.array([1, np.nan], object), {}, TypeError, "none missing, found nan"),
+        ([0, 1], pd.Series([1, None], dtype="Int64"), {}, TypeError, "key must hold integers"),
+        ([0, 1], [2**64, 1], {}, ValueError, "integers of 64 bits, found 18446744073709551616"),
+        ([0, 1], [[1], [2]], {}, ValueError, "one-dimensional, found shape (2, 1)"),
+        ([0, 1], [1], {}, ValueError, "key has 1 rows, but the labels have 2"),
+        ([0, 2], [1, 2], {}, ValueError, "must be 0 (negative) or 1 (positive), found 2"),
+        ([0, 0], [1, 2], {}, ValueError, "no row of the label 1"),
+        ([1, 1], [1, 2], {}, ValueError, "no row of the label 0"),
+        (["a", "b"], [1, 2], {}, TypeError, "y must be 0 (negative) or 1 (positive)"),
+        ([0, 1], [1, 2], {"negative_keep_rate": 0.0}, ValueError, "must be in (0, 1], found 0.0"),
+        ([0, 1], [1, 2], {"negative_keep_rate": 1e-9}, ValueError, "the sample has none: raise"),
+        ([0, 1], [1, 2], {"negative_keep_rate": [0.5]}, ValueError, "negative_keep_rate has 1"),
+        (
+            [0, 1],
+            [1, 2],
+            {"random_state": -1},
+            ValueError,
+            ">= 0, found -1",
+        ),
+        ([0, 1], [1, 2], {"random_state": 0.5}, TypeError, "random_state must be a whole number"),
+    ],
+)
+def test_bad_input(y, key, options, error, message) -> None:
+    with pytest.raises(error) as caught:
+        negative_downsample_by_key(y, key, **{"negative_keep_rate": 0.5} | options)
+    assert message in str(caught.value)

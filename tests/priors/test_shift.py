@@ -1,4 +1,4 @@
-"""The shift and its four uses: published vectors, invariants, extremes, bad input."""
+"""The shift and its four uses: published vectors, invariants, extremes, bad input; its type."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from scipy.special import expit, logit
 from sklearn.metrics import roc_auc_score
 
 from gbdt_objectives import correct_probability, log_odds_shift
-from gbdt_objectives._blocks import BLOCK_BYTES
+from gbdt_objectives._places import BLOCK_BYTES
 from gbdt_objectives.priors import (
     LogOddsShift,
     correct_margin,
     correct_threshold,
     measured_keep_rates,
 )
+from tests.cases import each
 
 EXACT = {"rel": 1e-14}  # a handful of roundings
 PRINTED = {"abs": 5e-11}  # half a unit of the last printed digit
@@ -38,7 +39,7 @@ shifts = st.floats(-8, 8)
 # published vectors
 
 
-@pytest.mark.parametrize(
+@each(
     ("p_s", "rates", "p", "tolerance"),
     [
         (0.5, {"negative_keep_rate": 0.1}, 1 / 11, EXACT),
@@ -82,8 +83,8 @@ def test_forward_is_the_negated_shift() -> None:
     assert correct_probability(0.05, shift=-shift) == pytest.approx(0.3448275862, **PRINTED)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shift", [-700.0, -81.0, -80.0, -1.5, 0.0, 2.0, 80.0, 81.0, 700.0])
+@each("dtype", [np.float32, np.float64])
+@each("shift", [-700.0, -81.0, -80.0, -1.5, 0.0, 2.0, 80.0, 81.0, 700.0])
 @pytest.mark.filterwarnings("error")
 def test_zero_and_one_stay_exactly(dtype, shift) -> None:
     ends = np.array([0, 1], dtype)
@@ -117,8 +118,8 @@ def test_sampled_prior_vector() -> None:
     assert sampled_prior(0.001, 0.01) == pytest.approx(s, rel=1e-12)
 
 
-@pytest.mark.parametrize("p_s", [0.01, 0.5, 0.99])
-@pytest.mark.parametrize(
+@each("p_s", [0.01, 0.5, 0.99])
+@each(
     ("tau", "w", "factor"),
     [(0.001, 0.01, 1.099), (0.0001, 0.0001 / 0.9999, 2.0), (0.005, 0.02, 1.245)],
     ids=["downsampled", "balanced", "experiment"],
@@ -216,8 +217,8 @@ def test_two_columns_are_the_binary_case(p, shift) -> None:
     np.testing.assert_array_equal(margin, np.column_stack([two[:, 0], two[:, 1] + shift]))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shift", [-30.0, -3.9, -0.3, 0.0, 0.3, 2.5, 30.0])
+@each("dtype", [np.float32, np.float64])
+@each("shift", [-30.0, -3.9, -0.3, 0.0, 0.3, 2.5, 30.0])
 def test_never_reverses_an_order(shift, dtype) -> None:
     """Neighbouring floats, where p / (p + (1-p) exp(-d)) as it stands does."""
     for start in (1e-6, 0.01, 0.3, 0.5, 0.9, 0.997):
@@ -277,7 +278,7 @@ def test_stable_at_margins_of_700(dtype) -> None:
         assert ((p >= 0) & (p <= 1)).all()
 
 
-@pytest.mark.parametrize("shift", [-700, -300.0, -60.0, -7.0, 7.0, 60.0, 300.0, 700.0])
+@each("shift", [-700, -300.0, -60.0, -7.0, 7.0, 60.0, 300.0, 700.0])
 def test_both_tails(shift) -> None:
     """p of 1e-300 and 1 - 2**-53, by exact arithmetic."""
     p_s = np.array([1e-300, 1e-12, 0.5, 1 - 2**-53])
@@ -289,7 +290,7 @@ def test_both_tails(shift) -> None:
     np.testing.assert_allclose(found[~normal], 0, atol=1e-307)
 
 
-@pytest.mark.parametrize("shift", [-100.0, -79.0, -3.0, 79.0, 100.0])
+@each("shift", [-100.0, -79.0, -3.0, 79.0, 100.0])
 def test_float32_is_as_good_as_it_can_be(shift) -> None:
     p_s = np.array([1e-30, 1e-6, 0.3, 0.999999], np.float32)
     expected = correct_probability(p_s.astype(np.float64), shift=shift)
@@ -299,7 +300,7 @@ def test_float32_is_as_good_as_it_can_be(shift) -> None:
     np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-37)
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "returned"),
     [
         (np.float32, np.float32),
@@ -318,8 +319,8 @@ def test_dtype_is_kept(given, returned) -> None:
         assert correct_margin(array, shift=shift).dtype == returned
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("level", [-1000.0, 1000.0])
+@each("dtype", [np.float32, np.float64])
+@each("level", [-1000.0, 1000.0])
 def test_only_differences_between_classes_count(dtype, level) -> None:
     p = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], dtype)
     np.testing.assert_array_equal(
@@ -357,20 +358,20 @@ def test_one_number_in_one_number_out() -> None:
 # bad input
 
 
-@pytest.mark.parametrize("bad", [0, -0.1, math.nan, math.inf])
-@pytest.mark.parametrize("name", ["negative_keep_rate", "positive_keep_rate"])
+@each("bad", [0, -0.1, math.nan, math.inf])
+@each("name", ["negative_keep_rate", "positive_keep_rate"])
 def test_bad_rates(name, bad) -> None:
     with pytest.raises(ValueError, match=f"{name} must be"):
         log_odds_shift(**{name: bad})
 
 
-@pytest.mark.parametrize("bad", ["0.1", True, None, [0.1]])
+@each("bad", ["0.1", True, None, [0.1]])
 def test_rates_that_are_no_numbers(bad) -> None:
     with pytest.raises(TypeError, match="positive_keep_rate must be a number"):
         log_odds_shift(negative_keep_rate=0.1, positive_keep_rate=[bad])
 
 
-@pytest.mark.parametrize(
+@each(
     ("bad", "message"),
     [
         ([0.1, 0], r"class_keep_rates\[1\] must be above 0"),
@@ -386,8 +387,8 @@ def test_bad_class_rates(bad, message) -> None:
         log_odds_shift(class_keep_rates=bad)
 
 
-@pytest.mark.parametrize("which", ["train_prior", "target_prior"])
-@pytest.mark.parametrize(
+@each("which", ["train_prior", "target_prior"])
+@each(
     ("bad", "message"),
     [
         (0.0, "must be above 0 and below 1, found 0.0"),
@@ -415,7 +416,7 @@ def test_priors_of_different_kinds(other) -> None:
         log_odds_shift(train_prior=[0.5, 0.5], target_prior=other)
 
 
-@pytest.mark.parametrize(
+@each(
     "descriptions",
     [
         {},
@@ -436,8 +437,8 @@ def test_half_a_description(name) -> None:
         log_odds_shift(**{name: 0.5})
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shift", [-1.0, 1.0, 200.0])
+@each("dtype", [np.float32, np.float64])
+@each("shift", [-1.0, 1.0, 200.0])
 def test_one_bad_probability_of_a_long_vector_is_found_in_every_block(dtype, shift) -> None:
     """First, middle and last of three blocks, at their first, a middle and their last row."""
     size = BLOCK_BYTES // np.dtype(dtype).itemsize
@@ -457,7 +458,7 @@ def test_one_bad_probability_of_a_long_vector_is_found_in_every_block(dtype, shi
         p[row] = 0.5
 
 
-@pytest.mark.parametrize("bad", [-0.01, 1.01, math.nan, math.inf])
+@each("bad", [-0.01, 1.01, math.nan, math.inf])
 def test_probabilities_outside_the_unit_interval(bad) -> None:
     with pytest.raises(ValueError, match="threshold must be in .0, 1., found"):
         correct_threshold(bad, shift=-1.0)
@@ -472,8 +473,8 @@ def test_rows_that_do_not_sum_to_one() -> None:
     np.testing.assert_allclose(correct_probability(off, shift=0.0).sum(), 1, rtol=1e-15)
 
 
-@pytest.mark.parametrize("correct", [correct_probability, correct_margin])
-@pytest.mark.parametrize(
+@each("correct", [correct_probability, correct_margin])
+@each(
     ("shape", "shift", "message"),
     [
         ((4, 3), -1.0, "has 3 columns, but shift is one number"),
@@ -577,7 +578,16 @@ def test_a_number_beyond_floats_is_refused() -> None:
         log_odds_shift(negative_keep_rate=10**400)
 
 
-# a rate is no shift
+def test_the_documented_signature_is_the_real_one() -> None:
+    for correct in (correct_probability, correct_margin, correct_threshold):
+        parameters = list(inspect.signature(correct).parameters.values())[1:]
+        assert [q.name for q in parameters] == [
+            "shift",
+            *inspect.signature(log_odds_shift).parameters,
+        ]
+        assert all(q.default is None for q in parameters)
+        assert all(q.kind is q.KEYWORD_ONLY for q in parameters[1:])
+        assert pickle.loads(pickle.dumps(correct)) is correct
 
 
 CORRECTIONS = [
@@ -588,8 +598,8 @@ CORRECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
-@pytest.mark.parametrize(
+@each(("correct", "value"), CORRECTIONS)
+@each(
     "number", [0.1, 1, -2.3, 3.0, np.float64(0.1), np.array(0.1), [0.1, 1.0], np.array([0.1, 1.0])]
 )
 def test_a_number_by_position_is_refused(correct, value, number) -> None:
@@ -603,8 +613,8 @@ def test_other_things_by_position_are_refused_too(thing) -> None:
         correct_probability(0.3, thing)
 
 
-@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
-@pytest.mark.parametrize(
+@each(("correct", "value"), CORRECTIONS)
+@each(
     "description",
     [
         {"negative_keep_rate": 0.1},
@@ -625,7 +635,7 @@ def test_rates_and_priors_by_name_are_their_shift(correct, value, description) -
         np.testing.assert_array_equal(correct(value, shift=float(shift)), expected)
 
 
-@pytest.mark.parametrize(("correct", "value"), CORRECTIONS)
+@each(("correct", "value"), CORRECTIONS)
 def test_exactly_one_description(correct, value) -> None:
     shift = log_odds_shift(negative_keep_rate=0.1)
     with pytest.raises(ValueError, match="exactly one description .* found none: pass the"):
@@ -673,7 +683,7 @@ def test_a_shift_of_two_classes_is_a_number() -> None:
         float(log_odds_shift(class_keep_rates=[0.1, 1]))
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "error", "message"),
     [
         ("abc", TypeError, "values must be a number, found str 'abc'"),
@@ -687,18 +697,6 @@ def test_a_shift_of_two_classes_is_a_number() -> None:
 def test_what_is_no_shift_cannot_be_made(values, error, message) -> None:
     with pytest.raises(error, match=message):
         LogOddsShift(values)
-
-
-def test_the_documented_signature_is_the_real_one() -> None:
-    for correct in (correct_probability, correct_margin, correct_threshold):
-        parameters = list(inspect.signature(correct).parameters.values())[1:]
-        assert [q.name for q in parameters] == [
-            "shift",
-            *inspect.signature(log_odds_shift).parameters,
-        ]
-        assert all(q.default is None for q in parameters)
-        assert all(q.kind is q.KEYWORD_ONLY for q in parameters[1:])
-        assert pickle.loads(pickle.dumps(correct)) is correct
 
 
 def test_rates_made_of_shifts_are_no_shifts() -> None:

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from gbdt_objectives import apply_thresholds
+
 
 def value(metric, y, p, w, K):
     """A metric of class positions, by its textbook definition; greater is better."""
@@ -59,3 +61,15 @@ def every_kappa(y, score, w, K):
     mu = w @ y / n
     var = w @ (y - mu) ** 2 / n
     return (1 - ((p - y) ** 2 @ w) / (((p - mu) ** 2 + var) @ w)).max()
+
+
+def sample(n=400, K=4, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    latent = rng.standard_normal(n)
+    y = np.searchsorted(np.linspace(-1, 1.2, K - 1), latent)
+    return y, latent + noise * rng.standard_normal(n)
+
+
+def kappa(y, score, thresholds, w=None):
+    w = np.ones(len(y)) if w is None else w
+    return value("qwk", y, apply_thresholds(score, thresholds), w, len(thresholds) + 1)

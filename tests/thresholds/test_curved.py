@@ -16,6 +16,7 @@ from gbdt_objectives import (
 from gbdt_objectives._splines import POOLS, natural_spline
 from gbdt_objectives.thresholds import curved
 from gbdt_objectives.thresholds.rows import read_scored_rows
+from tests.cases import each
 
 BENDS = {"none": lambda m: m, "exp": np.exp, "cube": lambda m: m**3 + m / 20}
 
@@ -49,7 +50,7 @@ def test_natural_spline_is_scipys() -> None:
     np.testing.assert_array_equal(natural_spline(q, knots[[0, -1]])[:, 1], q)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_calibrated_scores_keep_the_line(seed: int) -> None:
     y, m = draw(2000, seed)
     np.testing.assert_array_equal(

@@ -9,6 +9,7 @@ import pytest
 
 from gbdt_objectives import decide, optimize_thresholds
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
+from tests.cases import each
 
 COST = [[0, 1, 5], [2, 0, 1], [9, 3, 0]]
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall"]
@@ -52,7 +53,7 @@ def test_weight_is_repetition() -> None:
     )
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@each("metric", METRICS)
 def test_certain_rows_get_their_class(metric) -> None:
     y = np.random.default_rng(1).integers(0, 4, 50)
     np.testing.assert_array_equal(decide(np.eye(4)[y], metric), y)
@@ -79,7 +80,7 @@ def test_labels() -> None:
     np.testing.assert_array_equal(decide(P, threshold_metric("mae", (2, 4))), positions + 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"probability": [0.2, 0.8]}, ValueError, r"must be \(n, K\).*numpy.column_stack"),

@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 
 from gbdt_objectives.metrics import cost_metric, f_beta_metric, kappa_cost_metric, threshold_metric
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
+from tests.cases import each
 from tests.thresholds.reference import every_cut, value
 
 pytestmark = pytest.mark.filterwarnings("ignore:every row gets the class:UserWarning")
@@ -60,7 +61,7 @@ def test_equals_brute_force(name, K):
         assert reached == pytest.approx(best, abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "K"), CASES + MATTHEWS)
+@each(("name", "K"), CASES + MATTHEWS)
 def test_value_is_the_definition(name, K):
     ours, reference = pair(name, K)
     rng = np.random.default_rng(K)

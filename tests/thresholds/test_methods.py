@@ -1,4 +1,4 @@
-"""What thresholds of every method do where the outer classes are rare or the scores useless."""
+"""The plug-in and rounding, and which method a metric gets, the generic search."""
 
 from __future__ import annotations
 
@@ -7,12 +7,221 @@ import warnings
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-from gbdt_objectives import apply_thresholds, optimize_thresholds, quadratic_weighted_kappa
-from gbdt_objectives.metrics import qwk_metric
-from gbdt_objectives.thresholds import ThresholdStatistics
+from gbdt_objectives import apply_thresholds, optimize_thresholds
+from gbdt_objectives.metrics import (
+    cost_metric,
+    qwk_metric,
+)
+from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
 from gbdt_objectives.thresholds.methods import fit_thresholds, own_kappa
 from gbdt_objectives.thresholds.rows import read_scored_rows
+from tests.cases import each
+from tests.thresholds.reference import kappa, sample
+
+
+def test_plugin_is_equally_spaced_and_solves_its_equation():
+    y, score = sample(2_000, K=5)
+    thresholds = optimize_thresholds(y, score)
+    beta, alpha = np.polyfit(score, y, 1)
+    R = 1 - kappa(y, score, thresholds)
+    t = (np.arange(1, 5) - 0.5) * (1 - R) + R * y.mean()
+    np.testing.assert_allclose(thresholds, (t - alpha) / beta, rtol=0.02, atol=0.01)
+    np.testing.assert_allclose(np.diff(thresholds), np.diff(thresholds)[0])
+
+
+def test_plugin_of_a_perfect_score_is_rounding():
+    y = np.repeat(np.arange(4), 5)
+    np.testing.assert_allclose(optimize_thresholds(y, 2.0 * y + 1), [2, 4, 6])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plugin_fits_a_line_kept_within_the_labels(weighted):
+    """The same m as a general least-squares solver finds, so the same thresholds."""
+    from scipy.optimize import least_squares
+
+    rng = np.random.default_rng(0)
+    m = rng.normal(1.5, 1.5, 4_000)  # one row in three is beyond the labels
+    y = np.clip(np.rint(m.clip(0, 3) + rng.normal(0, 0.5, len(m))), 0, 3).astype(int)
+    w = rng.integers(1, 4, len(m)).astype(float) if weighted else np.ones(len(m))
+    score = 10 * m - 7
+
+    def residual(line):
+        return np.sqrt(w) * (np.clip(line[0] + line[1] * score, 0, 3) - y)
+
+    alpha, beta = least_squares(residual, [0.5, 0.05], x_scale=[1, 0.1]).x
+    thresholds = optimize_thresholds(y, score, sample_weight=w if weighted else None)
+    R = 1 - kappa(y, score, thresholds, w)
+    t = (np.arange(1, 4) - 0.5) * (1 - R) + R * np.average(y, weights=w)
+    # the last R was measured on slightly other thresholds than it gave
+    np.testing.assert_allclose(alpha + beta * thresholds, t, atol=2e-3)
+
+
+@pytest.mark.parametrize("top", [3.0, 5.0, 50.0])
+def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
+    """As those of a model trained with a clipping objective do."""
+    rng = np.random.default_rng(1)
+    m = rng.uniform(0, 3, 20_000)
+    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
+    at_the_end = m > 2.6
+    drifted = np.where(at_the_end, m + (top - 3) * rng.random(len(m)), m)
+    plain = kappa(y, m, optimize_thresholds(y, m))
+    # half the rows of the top class moved; a line through all rows loses 0.008 and 0.2
+    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
+
+
+@each(("rows", "place"), [(1, 1e6), (26, 1e3), (261, 1e3), (1305, 50.0), (None, 50.0), (1, -1e18)])
+def test_plugin_does_not_mind_clusters_far_out(rows, place):
+    """The line through all rows may lie within the labels, and yet be nobody's."""
+    rng = np.random.default_rng(0)
+    m = rng.uniform(0, 3, 20_000)
+    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
+    far = np.flatnonzero(m < 0.4 if place < 0 else m > 2.6)[:rows]
+    drifted = m.copy()
+    drifted[far] = place + rng.random(len(far))
+    plain = kappa(y, m, optimize_thresholds(y, m))
+    # a line through all rows reaches 0.0002 to 0.52, of 0.726
+    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
+
+
+def test_weights_that_rounding_loses_are_refused_as_one_class():
+    for w in ([4e-23, 4e-5], [1e-17, 1.0]):
+        with pytest.raises(ValueError, match="single class"):
+            optimize_thresholds([0, 1], [0, 1.0], sample_weight=w)
+
+
+def test_plugin_survives_a_score_with_hardly_any_signal():
+    rng = np.random.default_rng(2)
+    y, score = rng.integers(0, 3, 5_000), rng.standard_normal(5_000)
+    if np.corrcoef(y, score)[0, 1] < 0:
+        score = -score
+    thresholds = optimize_thresholds(y, score)
+    assert np.isfinite(thresholds).all()
+    assert (np.diff(thresholds) > 0).all()
+
+
+def test_plugin_refuses_falling_scores():
+    y, score = sample()
+    with pytest.raises(ValueError, match=r"score falls .* pass -score"):
+        optimize_thresholds(y, -score)
+
+
+def test_the_default_method_is_the_one_that_suits_the_metric():
+    y, score = sample()
+    for metric, method in [
+        ("qwk", "plugin"),
+        (qwk_metric(), "plugin"),
+        ("accuracy", "exact"),
+        (cost_metric(1 - np.eye(4)), "exact"),
+        (lambda y, p, w: (y == p).mean(), "nelder-mead"),
+    ]:
+        np.testing.assert_array_equal(
+            optimize_thresholds(y, score, metric=metric),
+            optimize_thresholds(y, score, metric=metric, method=method),
+        )
+
+
+def test_rounding_is_midway_between_the_labels():
+    y, score = sample()
+    found = optimize_thresholds(y, score, method="rounding")
+    assert found.tolist() == [0.5, 1.5, 2.5]
+    assert found.labels.tolist() == [0, 1, 2, 3]
+
+
+def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> None:
+    """Two groups of rows, of which the upper one's scores are three in the last digits."""
+    low, high = 0.27486794590950014, 0.7251320540905
+    score = np.repeat([low, high - 4e-16, high - 1e-16, high], [105, 6, 1, 88])
+    y = np.concatenate(
+        [np.repeat([0, 1], [96, 9]), [0, 0, 0, 1, 1, 1, 1], np.repeat([0, 1], [1, 87])]
+    )
+    (threshold,) = optimize_thresholds(y, score)
+    assert low + 0.1 < threshold < high - 0.1
+
+
+def test_search_with_a_function_equals_the_search_with_its_name():
+    y, score = sample()
+
+    def qwk(y_true, y_pred, sample_weight):
+        return cohen_kappa_score(y_true, y_pred, weights="quadratic", sample_weight=sample_weight)
+
+    w = np.random.default_rng(0).exponential(size=len(y))
+    for weight in (None, w):
+        np.testing.assert_allclose(
+            optimize_thresholds(
+                y, score, method="nelder-mead", metric=qwk, sample_weight=weight, n_starts=2
+            ),
+            optimize_thresholds(y, score, method="nelder-mead", sample_weight=weight, n_starts=2),
+            atol=0.02,
+        )
+
+
+def test_search_hands_the_function_labels():
+    y, score = sample()
+    words = np.array(["a", "b", "c", "d"])
+    seen = []
+
+    def accuracy(y_true, y_pred, sample_weight):
+        seen.append((set(y_true) | set(y_pred), sample_weight))
+        return accuracy_score(y_true, y_pred)
+
+    thresholds = optimize_thresholds(
+        words[y], score, method="nelder-mead", metric=accuracy, labels=words
+    )
+    assert set.union(*(s for s, _ in seen)) == set("abcd")
+    assert all(w is None for _, w in seen)
+    best = optimize_thresholds(y, score, method="exact", metric="accuracy")
+    reached = (apply_thresholds(score, thresholds) == words[y]).mean()
+    assert 0 <= (apply_thresholds(score, best) == y).mean() - reached < 0.03
+
+
+def test_search_takes_nan_as_worst():
+    y, score = sample(100)
+
+    def picky(y_true, y_pred, sample_weight):
+        constant = len(np.unique(y_pred)) == 1
+        return np.nan if constant else (y_true == y_pred).mean()
+
+    small = score / 1000  # the first start, at the half-integers, sees nan only
+    thresholds = optimize_thresholds(y, small, method="nelder-mead", metric=picky, n_starts=2)
+    assert (apply_thresholds(small, thresholds) == y).mean() > 0.45
+
+
+def test_more_starts_are_never_worse_and_repeatable():
+    y, score = sample(200)
+    score = 100 * score  # half-integers are far off this scale
+    found = [
+        kappa(y, score, optimize_thresholds(y, score, method="nelder-mead", n_starts=n))
+        for n in (1, 2, 6)
+    ]
+    assert found[0] <= found[1] <= found[2]
+    assert found[0] < found[2] - 0.01
+    a, b = (optimize_thresholds(y, score, method="nelder-mead", random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+    assert (np.diff(a) >= 0).all()
+
+
+@pytest.mark.parametrize("seed", [None, 3, np.random.default_rng(3), np.random.RandomState(3)])
+def test_seeds_of_any_kind(seed):
+    y, score = sample(60)
+    found = optimize_thresholds(y, score, method="nelder-mead", random_state=seed, n_starts=3)
+    assert (np.diff(found) >= 0).all()
+
+
+def test_search_hands_the_function_rows_in_the_order_given():
+    y, score = sample(80)
+    w = np.ones(80)
+    w[5] = 0
+    counted = np.delete(np.arange(80), 5)
+
+    def accuracy(y_true, y_pred, sample_weight):
+        np.testing.assert_array_equal(y_true, y[counted])
+        return (y_true == y_pred).mean()
+
+    found = optimize_thresholds(y, score, metric=accuracy, sample_weight=w, n_starts=1)
+    assert np.isfinite(found).all()
+
 
 LABELS = [0, 1, 2]
 SEARCHES = ["plugin", "curved", "exact", "nelder-mead"]
@@ -29,10 +238,6 @@ def draw_rare(
     return y, score**3 if seed % 2 else score
 
 
-def kappa(y: np.ndarray, score: np.ndarray, thresholds: np.ndarray) -> float:
-    return quadratic_weighted_kappa(y, apply_thresholds(score, thresholds), labels=LABELS)
-
-
 def test_rare_outer_classes_are_not_given_up() -> None:
     """60 cases; before there was a second start, plug-in gave up 10 of such, and curved 14."""
     rng = np.random.default_rng(24)
@@ -42,7 +247,7 @@ def test_rare_outer_classes_are_not_given_up() -> None:
         y, score = draw_rare(case, tails, correlation, 2500)
         new_y, new_score = draw_rare(1000 + case, tails, correlation, 20_000)
         for k, method in enumerate(("plugin", "curved", "exact")):
-            found = optimize_thresholds(y, score, method=method, labels=LABELS)
+            found = optimize_thresholds(y, score, method=method)
             own[case, k] = kappa(y, score, found)
             new[case, k] = kappa(new_y, new_score, found)
     for kappas in (own, new):

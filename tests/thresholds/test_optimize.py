@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, cohen_kappa_score
+from sklearn.metrics import accuracy_score
 
 from gbdt_objectives.metrics import (
     cost_metric,
@@ -14,28 +14,17 @@ from gbdt_objectives.metrics import (
     qwk_metric,
 )
 from gbdt_objectives.thresholds import apply_thresholds, optimize_thresholds
-from tests.thresholds.reference import value
+from tests.cases import each
+from tests.thresholds.reference import kappa, sample
 
 METHODS = ("exact", "plugin", "nelder-mead")
-
-
-def sample(n=400, K=4, seed=0, noise=1.0):
-    rng = np.random.default_rng(seed)
-    latent = rng.standard_normal(n)
-    y = np.searchsorted(np.linspace(-1, 1.2, K - 1), latent)
-    return y, latent + noise * rng.standard_normal(n)
-
-
-def kappa(y, score, thresholds, w=None):
-    w = np.ones(len(y)) if w is None else w
-    return value("qwk", y, apply_thresholds(score, thresholds), w, len(thresholds) + 1)
 
 
 # invariances
 
 
-@pytest.mark.parametrize("method", ["exact", "plugin"])
-@pytest.mark.parametrize(("scale", "shift"), [(1.0, 1e3), (1e-6, 0.0), (1e6, -7.0), (1e200, 0)])
+@each("method", ["exact", "plugin"])
+@each(("scale", "shift"), [(1.0, 1e3), (1e-6, 0.0), (1e6, -7.0), (1e200, 0)])
 def test_affine_scores_give_affine_thresholds(method, scale, shift):
     y, score = sample()
     thresholds = optimize_thresholds(y, score, method=method)
@@ -52,8 +41,8 @@ def test_exact_is_equivariant_under_any_rising_map(method):
     assert np.array_equal(before, after) == (method == "exact")
 
 
-@pytest.mark.parametrize("metric", ["qwk", "linear", "accuracy", "mae", "macro_recall"])
-@pytest.mark.parametrize("method", METHODS)
+@each("metric", ["qwk", "linear", "accuracy", "mae", "macro_recall"])
+@each("method", METHODS)
 def test_a_weight_is_a_repetition(method, metric):
     if method == "plugin" and metric != "qwk":
         pytest.skip("plugin is for qwk")
@@ -143,8 +132,8 @@ def test_more_than_127_classes():
 # the deployment distribution
 
 
-@pytest.mark.parametrize("method", ["exact", "plugin"])
-@pytest.mark.parametrize("weighted", [False, True])
+@each("method", ["exact", "plugin"])
+@each("weighted", [False, True])
 def test_label_prior_reweighs_the_rows(method, weighted):
     y, score = sample()
     w = np.random.default_rng(1).exponential(size=len(y)) if weighted else None
@@ -189,97 +178,6 @@ def test_label_prior_wins_at_deployment():
         assert kappa(y[rows], score[rows], aware) > kappa(y[rows], score[rows], naive) + 0.02
 
 
-# plug-in
-
-
-def test_plugin_is_equally_spaced_and_solves_its_equation():
-    y, score = sample(2_000, K=5)
-    thresholds = optimize_thresholds(y, score)
-    beta, alpha = np.polyfit(score, y, 1)
-    R = 1 - kappa(y, score, thresholds)
-    t = (np.arange(1, 5) - 0.5) * (1 - R) + R * y.mean()
-    np.testing.assert_allclose(thresholds, (t - alpha) / beta, rtol=0.02, atol=0.01)
-    np.testing.assert_allclose(np.diff(thresholds), np.diff(thresholds)[0])
-
-
-def test_plugin_of_a_perfect_score_is_rounding():
-    y = np.repeat(np.arange(4), 5)
-    np.testing.assert_allclose(optimize_thresholds(y, 2.0 * y + 1), [2, 4, 6])
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_plugin_fits_a_line_kept_within_the_labels(weighted):
-    """The same m as a general least-squares solver finds, so the same thresholds."""
-    from scipy.optimize import least_squares
-
-    rng = np.random.default_rng(0)
-    m = rng.normal(1.5, 1.5, 4_000)  # one row in three is beyond the labels
-    y = np.clip(np.rint(m.clip(0, 3) + rng.normal(0, 0.5, len(m))), 0, 3).astype(int)
-    w = rng.integers(1, 4, len(m)).astype(float) if weighted else np.ones(len(m))
-    score = 10 * m - 7
-
-    def residual(line):
-        return np.sqrt(w) * (np.clip(line[0] + line[1] * score, 0, 3) - y)
-
-    alpha, beta = least_squares(residual, [0.5, 0.05], x_scale=[1, 0.1]).x
-    thresholds = optimize_thresholds(y, score, sample_weight=w if weighted else None)
-    R = 1 - kappa(y, score, thresholds, w)
-    t = (np.arange(1, 4) - 0.5) * (1 - R) + R * np.average(y, weights=w)
-    # the last R was measured on slightly other thresholds than it gave
-    np.testing.assert_allclose(alpha + beta * thresholds, t, atol=2e-3)
-
-
-@pytest.mark.parametrize("top", [3.0, 5.0, 50.0])
-def test_plugin_does_not_mind_how_far_scores_drift_beyond_the_labels(top):
-    """As those of a model trained with a clipping objective do."""
-    rng = np.random.default_rng(1)
-    m = rng.uniform(0, 3, 20_000)
-    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
-    at_the_end = m > 2.6
-    drifted = np.where(at_the_end, m + (top - 3) * rng.random(len(m)), m)
-    plain = kappa(y, m, optimize_thresholds(y, m))
-    # half the rows of the top class moved; a line through all rows loses 0.008 and 0.2
-    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
-
-
-@pytest.mark.parametrize(
-    ("rows", "place"), [(1, 1e6), (26, 1e3), (261, 1e3), (1305, 50.0), (None, 50.0), (1, -1e18)]
-)
-def test_plugin_does_not_mind_clusters_far_out(rows, place):
-    """The line through all rows may lie within the labels, and yet be nobody's."""
-    rng = np.random.default_rng(0)
-    m = rng.uniform(0, 3, 20_000)
-    y = np.clip(np.rint(m + rng.normal(0, 0.7, len(m))), 0, 3).astype(int)
-    far = np.flatnonzero(m < 0.4 if place < 0 else m > 2.6)[:rows]
-    drifted = m.copy()
-    drifted[far] = place + rng.random(len(far))
-    plain = kappa(y, m, optimize_thresholds(y, m))
-    # a line through all rows reaches 0.0002 to 0.52, of 0.726
-    assert kappa(y, drifted, optimize_thresholds(y, drifted)) > plain - 0.002
-
-
-def test_weights_that_rounding_loses_are_refused_as_one_class():
-    for w in ([4e-23, 4e-5], [1e-17, 1.0]):
-        with pytest.raises(ValueError, match="single class"):
-            optimize_thresholds([0, 1], [0, 1.0], sample_weight=w)
-
-
-def test_plugin_survives_a_score_with_hardly_any_signal():
-    rng = np.random.default_rng(2)
-    y, score = rng.integers(0, 3, 5_000), rng.standard_normal(5_000)
-    if np.corrcoef(y, score)[0, 1] < 0:
-        score = -score
-    thresholds = optimize_thresholds(y, score)
-    assert np.isfinite(thresholds).all()
-    assert (np.diff(thresholds) > 0).all()
-
-
-def test_plugin_refuses_falling_scores():
-    y, score = sample()
-    with pytest.raises(ValueError, match=r"score falls .* pass -score"):
-        optimize_thresholds(y, -score)
-
-
 def test_simulated_table():
     """Facts, section 5, first row: 4 equal classes, correlation 0.5, 100 rows, 30 draws.
 
@@ -312,84 +210,6 @@ def test_simulated_table():
     assert mean["plugin"] < ceiling
 
 
-# search
-
-
-def test_search_with_a_function_equals_the_search_with_its_name():
-    y, score = sample()
-
-    def qwk(y_true, y_pred, sample_weight):
-        return cohen_kappa_score(y_true, y_pred, weights="quadratic", sample_weight=sample_weight)
-
-    w = np.random.default_rng(0).exponential(size=len(y))
-    for weight in (None, w):
-        np.testing.assert_allclose(
-            optimize_thresholds(
-                y, score, method="nelder-mead", metric=qwk, sample_weight=weight, n_starts=2
-            ),
-            optimize_thresholds(y, score, method="nelder-mead", sample_weight=weight, n_starts=2),
-            atol=0.02,
-        )
-
-
-def test_search_hands_the_function_labels():
-    y, score = sample()
-    words = np.array(["a", "b", "c", "d"])
-    seen = []
-
-    def accuracy(y_true, y_pred, sample_weight):
-        seen.append((set(y_true) | set(y_pred), sample_weight))
-        return accuracy_score(y_true, y_pred)
-
-    thresholds = optimize_thresholds(
-        words[y], score, method="nelder-mead", metric=accuracy, labels=words
-    )
-    assert set.union(*(s for s, _ in seen)) == set("abcd")
-    assert all(w is None for _, w in seen)
-    best = optimize_thresholds(y, score, method="exact", metric="accuracy")
-    reached = (apply_thresholds(score, thresholds) == words[y]).mean()
-    assert 0 <= (apply_thresholds(score, best) == y).mean() - reached < 0.03
-
-
-def test_search_takes_nan_as_worst():
-    y, score = sample(100)
-
-    def picky(y_true, y_pred, sample_weight):
-        constant = len(np.unique(y_pred)) == 1
-        return np.nan if constant else (y_true == y_pred).mean()
-
-    small = score / 1000  # the first start, at the half-integers, sees nan only
-    thresholds = optimize_thresholds(y, small, method="nelder-mead", metric=picky, n_starts=2)
-    assert (apply_thresholds(small, thresholds) == y).mean() > 0.45
-
-
-def test_more_starts_are_never_worse_and_repeatable():
-    y, score = sample(200)
-    score = 100 * score  # half-integers are far off this scale
-    found = [
-        kappa(y, score, optimize_thresholds(y, score, method="nelder-mead", n_starts=n))
-        for n in (1, 2, 6)
-    ]
-    assert found[0] <= found[1] <= found[2]
-    assert found[0] < found[2] - 0.01
-    a, b = (optimize_thresholds(y, score, method="nelder-mead", random_state=3) for _ in range(2))
-    np.testing.assert_array_equal(a, b)
-    assert (np.diff(a) >= 0).all()
-
-
-# apply
-
-
-def test_apply_is_searchsorted_from_the_right():
-    rng = np.random.default_rng(0)
-    thresholds = np.array([-np.inf, -0.5, 0.25, 0.25, np.inf])
-    score = np.concatenate([rng.standard_normal(1000).round(2), thresholds[1:4]])
-    expected = np.searchsorted(thresholds, score, side="right")
-    np.testing.assert_array_equal(apply_thresholds(score, thresholds, range(6)), expected)
-    assert apply_thresholds([0.25], thresholds, range(6)).tolist() == [4]
-    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds, range(6)).tolist() == [2]
-
-
 # degenerate, but answered
 
 
@@ -401,7 +221,7 @@ def test_equal_scores_give_the_class_nearest_the_mean(method):
     assert thresholds.tolist() == [-np.inf, -np.inf, np.inf]
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "best"),
     [("accuracy", 3), ("mae", 2), ("linear", 2), ("macro_recall", 3), ("kappa", 3)],
 )
@@ -431,28 +251,6 @@ def test_exact_on_falling_scores_warns():
 # the default method, and metrics
 
 
-def test_the_default_method_is_the_one_that_suits_the_metric():
-    y, score = sample()
-    for metric, method in [
-        ("qwk", "plugin"),
-        (qwk_metric(), "plugin"),
-        ("accuracy", "exact"),
-        (cost_metric(1 - np.eye(4)), "exact"),
-        (lambda y, p, w: (y == p).mean(), "nelder-mead"),
-    ]:
-        np.testing.assert_array_equal(
-            optimize_thresholds(y, score, metric=metric),
-            optimize_thresholds(y, score, metric=metric, method=method),
-        )
-
-
-def test_rounding_is_midway_between_the_labels():
-    y, score = sample()
-    found = optimize_thresholds(y, score, method="rounding")
-    assert found.tolist() == [0.5, 1.5, 2.5]
-    assert found.labels.tolist() == [0, 1, 2, 3]
-
-
 def test_the_range_of_a_metric_gives_the_labels():
     y, score = sample()
     found = optimize_thresholds(y, score, metric=qwk_metric((0, 5)))
@@ -460,27 +258,6 @@ def test_the_range_of_a_metric_gives_the_labels():
     np.testing.assert_array_equal(found, optimize_thresholds(y, score, labels=range(6)))
     named = optimize_thresholds(y, score, metric=qwk_metric((0, 3)), labels=range(4))
     assert named.labels.tolist() == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("seed", [None, 3, np.random.default_rng(3), np.random.RandomState(3)])
-def test_seeds_of_any_kind(seed):
-    y, score = sample(60)
-    found = optimize_thresholds(y, score, method="nelder-mead", random_state=seed, n_starts=3)
-    assert (np.diff(found) >= 0).all()
-
-
-def test_search_hands_the_function_rows_in_the_order_given():
-    y, score = sample(80)
-    w = np.ones(80)
-    w[5] = 0
-    counted = np.delete(np.arange(80), 5)
-
-    def accuracy(y_true, y_pred, sample_weight):
-        np.testing.assert_array_equal(y_true, y[counted])
-        return (y_true == y_pred).mean()
-
-    found = optimize_thresholds(y, score, metric=accuracy, sample_weight=w, n_starts=1)
-    assert np.isfinite(found).all()
 
 
 # bad input
@@ -565,31 +342,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), BAD)
+@each(("arguments", "error", "message"), BAD)
 def test_bad_input(arguments, error, message):
     with pytest.raises(error, match=message):
         optimize_thresholds(**{"y_true": Y, "score": S, **arguments})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (([0.1], [1, 0]), ValueError, r"thresholds must be sorted, found \[1.0, 0.0\]"),
-        (([0.1], [np.nan]), ValueError, "thresholds must not be NaN"),
-        (([0.1], []), ValueError, "thresholds must be one-dimensional and not empty"),
-        (([0.1], 0.5), ValueError, "thresholds must be one-dimensional"),
-        (([0.1], ["a"]), TypeError, "thresholds must hold real numbers"),
-        (([np.nan], [0]), ValueError, "score must be finite"),
-        (([0.1], [0], [0, 1, 2]), ValueError, "labels must be 2 classes for 1 thresholds, found 3"),
-        (([0.1], [0], [1, 1]), ValueError, "more than once"),
-    ],
-)
-def test_bad_input_to_apply(arguments, error, message):
-    with pytest.raises(error, match=message):
-        apply_thresholds(*arguments)
-
-
-@pytest.mark.parametrize(
+@each(
     ("make", "message"),
     [
         (lambda: cost_metric([[0, 1]]), "shape"),
@@ -608,14 +367,3 @@ def test_kappa_cost_that_a_constant_satisfies_is_refused():
     lenient = kappa_cost_metric([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
     with pytest.raises(ValueError, match="position 1 costs nothing"):
         optimize_thresholds(Y, S, metric=lenient, method="exact")
-
-
-def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> None:
-    """Two groups of rows, of which the upper one's scores are three in the last digits."""
-    low, high = 0.27486794590950014, 0.7251320540905
-    score = np.repeat([low, high - 4e-16, high - 1e-16, high], [105, 6, 1, 88])
-    y = np.concatenate(
-        [np.repeat([0, 1], [96, 9]), [0, 0, 0, 1, 1, 1, 1], np.repeat([0, 1], [1, 87])]
-    )
-    (threshold,) = optimize_thresholds(y, score)
-    assert low + 0.1 < threshold < high - 0.1

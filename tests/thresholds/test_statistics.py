@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from gbdt_objectives.metrics import cost_metric, threshold_metric
 from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
+from tests.cases import each
 
 COST = cost_metric([[0, 1, 3, 3.5], [0.6, 0, 2, 4], [2.1, 1.2, 0, 1], [5, 4, 0.7, 0]])
 METRICS = ["qwk", "linear", "kappa", "accuracy", "mae", "macro_recall", COST]
@@ -36,9 +37,9 @@ def merged(empty, y, score, w):
     return empty + right + left
 
 
-@pytest.mark.parametrize("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("method", "metric"), CASES)
+@each("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
+@each("weighted", [False, True])
+@each(("method", "metric"), CASES)
 def test_distinct_scores_equal_all_rows_at_once(method, metric, weighted, prior):
     y, score, w = sample()
     w = np.maximum(w, 1) if weighted else None  # the first chunk is one row, and must count
@@ -84,9 +85,9 @@ def test_bins_that_separate_all_scores_lose_nothing():
     assert binned.thresholds() == pytest.approx(optimize_thresholds(y, score, sample_weight=w))
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("bins", [2, 5, 20, 200])
-@pytest.mark.parametrize("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
+@each("seed", range(8))
+@each("bins", [2, 5, 20, 200])
+@each("prior", [None, {0: 0.4, 1: 0.1, 2: 0.1, 3: 0.4}])
 def test_the_loss_from_bins_is_bounded(seed, bins, prior):
     y, score, w = sample(2_000, seed)
     factor = np.ones(4)
@@ -114,9 +115,9 @@ def test_the_loss_from_bins_is_bounded(seed, bins, prior):
         assert loss < 0.005
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("bins", [5, 20, 200])
-@pytest.mark.parametrize(("metric", "largest"), [("accuracy", 1), ("mae", 3)])
+@each("seed", range(5))
+@each("bins", [5, 20, 200])
+@each(("metric", "largest"), [("accuracy", 1), ("mae", 3)])
 def test_the_loss_of_sums_is_bounded(seed, bins, metric, largest):
     y, score, _ = sample(2_000, seed)
     edges = np.unique(np.quantile(score, np.linspace(0, 1, bins + 1)[1:-1]))
@@ -164,7 +165,7 @@ def test_a_gap_of_empty_bins_is_cut_in_the_middle():
     assert statistics.thresholds(method="exact").tolist() == [2.5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "error", "message"),
     [
         (lambda s: s.add([0, 0], [1.0, 2.0]).thresholds(), ValueError, "single class"),
@@ -325,8 +326,8 @@ def test_rows_are_sorted_in_stretches(monkeypatch) -> None:
     assert 25 < len(whole.low) <= 50
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("bins", [5, 50, 500])
+@each("seed", range(4))
+@each("bins", [5, 50, 500])
 def test_the_loss_from_shared_bins_is_bounded(seed, bins) -> None:
     rng = np.random.default_rng(seed)
     z = rng.standard_normal(3_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from inspect import signature
 from typing import Any
 
@@ -14,7 +15,7 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, LIGHTGBM, REGRESSOR, documented
-from gbdt_objectives.adapters._estimators import copy_signature, drop_in
+from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.lightgbm import _train, parameters as table
 from gbdt_objectives.adapters.lightgbm.parameters import ALIASES
@@ -217,6 +218,6 @@ class LGBMClassifier(lgb.LGBMClassifier):
     if hasattr(lgb.LGBMClassifier, "decision_function"):  # LightGBM >= 4.7
 
         @available_if(_margins_decide)  # type: ignore[untyped-decorator]
-        @copy_signature(lgb.LGBMClassifier.decision_function)
+        @wraps(lgb.LGBMClassifier.decision_function)
         def decision_function(self, X: Any, *args: Any, **kwargs: Any) -> Any:
             return super().decision_function(X, *args, **kwargs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._links import IDENTITY, LOGIT, Link
 from gbdt_objectives.adapters import _arguments, _estimators
 from gbdt_objectives.adapters._docstrings import CLASSIFIER, REGRESSOR, XGBOOST, documented
-from gbdt_objectives.adapters._estimators import copy_signature, drop_in
+from gbdt_objectives.adapters._estimators import Estimator, drop_in
 from gbdt_objectives.adapters._train import StartedObjective
 from gbdt_objectives.adapters.xgboost import _train, parameters as table, stopping
 from gbdt_objectives.metrics import Metric
@@ -150,6 +151,50 @@ def _stops_on_default(estimator: Any) -> bool:
     )
 
 
+def saves_scores(kind: type[Estimator]) -> type[Estimator]:
+    """Let a classifier save scores as a regressor: the library's would make probabilities of them,
+    and only the fitted objective can read them."""
+    library: Any = kind.__base__
+
+    @wraps(library.save_model)
+    def save_model(self: Any, fname: Any) -> None:
+        if not _is_score(getattr(self, "objective_", None)):
+            library.save_model(self, fname)
+            return
+        margins = xgb.XGBRegressor()
+        margins._Booster = self.get_booster()
+        margins.save_model(fname)
+
+    @wraps(library.load_model)
+    def load_model(self: Any, fname: Any) -> None:
+        objective = self.objective
+        self.__dict__.pop("objective_", None)
+        if not _is_score(objective):
+            try:
+                library.load_model(self, fname)
+            except TypeError as error:
+                self.__dict__.pop("_Booster", None)
+                raise TypeError(
+                    f"{error}. If it was trained on an objective that turns scores into "
+                    "probabilities, only the objective can read them: write "
+                    f"{type(self).__name__}(objective=...).load_model(...) with the objective_ of "
+                    "the model that was saved"
+                ) from error
+            return
+        margins = xgb.XGBRegressor()
+        margins.load_model(fname)
+        self._Booster = margins.get_booster()
+        self.objective_ = objective
+        _set_classes(self, objective.n_classes)
+
+    kind.save_model, kind.load_model = save_model, load_model
+    return kind
+
+
+def _is_score(objective: object) -> bool:
+    return isinstance(objective, Objective) and objective.link.is_of_objective
+
+
 @drop_in(Fitting)
 @documented(
     REGRESSOR, **XGBOOST, of_fit="", callback="xgboost.callback.EarlyStopping",
@@ -160,6 +205,7 @@ class XGBRegressor(xgb.XGBRegressor):
     """``xgboost.XGBRegressor`` for objectives and metrics of this package."""
 
 
+@saves_scores
 @drop_in(Fitting)
 @documented(
     CLASSIFIER, **XGBOOST, labels="Labels are 0 to K-1",
@@ -170,44 +216,3 @@ and ``load_model`` here needs the fitted objective:
 )  # fmt: skip
 class XGBClassifier(xgb.XGBClassifier):
     """``xgboost.XGBClassifier`` for objectives and metrics of this package."""
-
-    @copy_signature(xgb.XGBClassifier.save_model)
-    def save_model(self, fname: Any) -> None:
-        save_classifier(self, super().save_model, fname)
-
-    @copy_signature(xgb.XGBClassifier.load_model)
-    def load_model(self, fname: Any) -> None:
-        load_classifier(self, super().load_model, fname)
-
-
-def save_classifier(estimator: Any, library_save: Callable[[Any], None], fname: Any) -> None:
-    """Save scores as a regressor: xgboost.XGBClassifier would make probabilities of them."""
-    objective = getattr(estimator, "objective_", None)
-    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
-        library_save(fname)
-        return
-    margins = xgb.XGBRegressor()
-    margins._Booster = estimator.get_booster()
-    margins.save_model(fname)
-
-
-def load_classifier(estimator: Any, library_load: Callable[[Any], None], fname: Any) -> None:
-    objective = estimator.objective
-    estimator.__dict__.pop("objective_", None)
-    if not isinstance(objective, Objective) or not objective.link.is_of_objective:
-        try:
-            library_load(fname)
-        except TypeError as error:
-            estimator.__dict__.pop("_Booster", None)
-            name = type(estimator).__name__
-            raise TypeError(
-                f"{error}. If it was trained on an objective that turns scores into probabilities, "
-                f"only the objective can read them: write {name}(objective=...).load_model(...) "
-                "with the objective_ of the model that was saved"
-            ) from error
-        return
-    margins = xgb.XGBRegressor()
-    margins.load_model(fname)
-    estimator._Booster = margins.get_booster()
-    estimator.objective_ = objective
-    _set_classes(estimator, objective.n_classes)

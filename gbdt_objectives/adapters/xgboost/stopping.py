@@ -100,24 +100,22 @@ def direct_callbacks(callbacks: Sequence[Any] | None, metric: Metric) -> list[An
     kept, and :class:`Exact` tells it the direction."""
     directed: list[Any] = []
     for callback in callbacks or ():
-        if not isinstance(callback, xgb.callback.EarlyStopping):
-            directed.append(callback)
-        elif callback.metric_name not in (None, metric.name):
-            raise ValueError(
-                f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric is "
-                f"{metric.name!r}: leave metric_name out"
-            )
-        elif callback.maximize not in (None, metric.greater_is_better):
-            raise ValueError(
-                f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but a "
-                f"{'greater' if metric.greater_is_better else 'smaller'} {metric.name} is better: "
-                "leave maximize out"
-            )
-        elif type(callback) in (xgb.callback.EarlyStopping, EarlyStopping):
-            rounds, data, min_delta = callback.rounds, callback.data, callback._min_delta
-            directed.append(EarlyStopping(metric, rounds, data, min_delta))
-        else:
-            directed.append(callback)
+        if isinstance(callback, STOPPING):
+            if callback.metric_name not in (None, metric.name):
+                raise ValueError(
+                    f"callbacks holds an EarlyStopping on {callback.metric_name!r}, but the metric "
+                    f"is {metric.name!r}: leave metric_name out"
+                )
+            if callback.maximize not in (None, metric.greater_is_better):
+                raise ValueError(
+                    f"callbacks holds an EarlyStopping with maximize={callback.maximize}, but a "
+                    f"{'greater' if metric.greater_is_better else 'smaller'} {metric.name} is "
+                    "better: leave maximize out"
+                )
+            if type(callback) in (STOPPING, EarlyStopping):
+                rounds, data, min_delta = callback.rounds, callback.data, callback._min_delta
+                callback = EarlyStopping(metric, rounds, data, min_delta)
+        directed.append(callback)
     return directed
 
 

@@ -211,24 +211,20 @@ def measured_on_parts(
     objective: Objective, parts: Sequence[Part], run: Callable[[Callable[..., Any]], list[Any]]
 ) -> Objective:
     """The objective measured on all parts, whose matrices ``run(function)`` passes to it."""
-    check_parts(objective, parts)
-    rows = RowsOfParts(run=lambda function: run(partial(of_part, objective, function)))
-    return objective.measured_on(rows)
-
-
-def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.DMatrix) -> Any:
-    y, w = _checks.label_weight(matrix)
-    with _workers.some_rows():
-        return function(read_labels(objective, y, w))
-
-
-def check_parts(objective: Objective, parts: Sequence[Part]) -> None:
     rows = sum(part.rows for part in parts)
     weights = [part.largest_weight for part in parts if part.largest_weight is not None]
     if not rows:
         objective.measured([])  # raises
     if weights and max(weights) < _checks.LEAST_WEIGHT:
         _checks.weights("sample_weight", np.full(rows, max(weights)), rows)  # raises
+    everywhere = RowsOfParts(run=lambda function: run(partial(of_part, objective, function)))
+    return objective.measured_on(everywhere)
+
+
+def of_part(objective: Objective, function: Callable[[Rows], Any], matrix: xgb.DMatrix) -> Any:
+    y, w = _checks.label_weight(matrix)
+    with _workers.some_rows():
+        return function(read_labels(objective, y, w))
 
 
 def inspect_matrix(

@@ -10,12 +10,11 @@ import dask
 import dask.array
 import distributed
 import numpy as np
-import xgboost as xgb
 from xgboost import dask as xgb_dask
 
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters._docstrings import documented
-from gbdt_objectives.adapters._estimators import copy_signature, drop_in
+from gbdt_objectives.adapters._estimators import drop_in
 from gbdt_objectives.adapters._train import start_margin, start_of_rows
 from gbdt_objectives.adapters.xgboost import estimators
 from gbdt_objectives.adapters.xgboost._train import start_at
@@ -203,6 +202,7 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
     """``xgboost.dask.DaskXGBRegressor`` for objectives and metrics of this package."""
 
 
+@estimators.saves_scores
 @drop_in(_Fitting)
 @documented(
     DASK, kind="XGBClassifier", must="have class probabilities",
@@ -210,11 +210,3 @@ class DaskXGBRegressor(xgb_dask.DaskXGBRegressor):
 )  # fmt: skip
 class DaskXGBClassifier(xgb_dask.DaskXGBClassifier):
     """``xgboost.dask.DaskXGBClassifier`` for objectives and metrics of this package."""
-
-    @copy_signature(xgb.XGBClassifier.save_model)
-    def save_model(self, fname: Any) -> None:
-        estimators.save_classifier(self, super().save_model, fname)
-
-    @copy_signature(xgb.XGBClassifier.load_model)
-    def load_model(self, fname: Any) -> None:
-        estimators.load_classifier(self, super().load_model, fname)

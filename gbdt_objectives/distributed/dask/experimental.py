@@ -23,7 +23,7 @@ from distributed import Queue, get_client, get_worker
 from distributed.worker import thread_state
 from numpy.typing import ArrayLike
 
-from gbdt_objectives import _boosters, _callers, _checks, _versions, _workers
+from gbdt_objectives import _boosters, _checks, _versions, _workers
 from gbdt_objectives._checks import Array
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective
@@ -194,7 +194,7 @@ class FitObjective:
     ) -> tuple[Array, Array]:
         seat = _here.seat
         if seat is None or seat.token != self.token:
-            _callers.free_network(_boosters.stack())
+            _boosters.free_network(_boosters.stack())
             raise ValueError(
                 "fit.objective of lightgbm() is called without its callbacks, which join the "
                 "workers: pass callbacks=fit.callbacks to fit() of a DaskLGBMRegressor"
@@ -368,7 +368,8 @@ def check(env: Any, fit_objective: FitObjective) -> None:
     from gbdt_objectives.adapters.lightgbm import parameters as table
     from gbdt_objectives.adapters.lightgbm.estimators import OWN
 
-    selves = (frame.f_locals.get("self") for _, frame in _callers.library_frames(_boosters.stack()))
+    frames = _boosters.library_frames(_boosters.stack())
+    selves = (frame.f_locals.get("self") for _, frame in frames)
     estimator: Any = next((one for one in selves if isinstance(one, lgb.LGBMModel)), None)
     if not isinstance(estimator, lgb.LGBMRegressor):
         raise TypeError(

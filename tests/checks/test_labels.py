@@ -9,6 +9,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 import gbdt_objectives as go
+from tests.cases import each
 
 WORDS = np.array(["low", "mid", "high"])
 rng = np.random.default_rng(0)
@@ -30,7 +31,7 @@ USES = {
     "quadratic_weighted_kappa": lambda v: go.quadratic_weighted_kappa(v, v),
     "accuracy": lambda v: go.metrics.threshold_metric("accuracy")(v, v),
 }
-every_use = pytest.mark.parametrize("use", USES.values(), ids=USES)
+every_use = each("use", USES.values(), ids=USES)
 
 
 def ordered(values=WORDS[y], categories=WORDS):

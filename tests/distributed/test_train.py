@@ -1,6 +1,6 @@
 """Training on Dask: the model of one machine, or an error that says which worker and what to do.
 
-One cluster of processes serves all tests, and everything has a deadline. Features have few values,
+Everything has a deadline. Features have few values,
 so that bins do not depend on how quantile sketches were merged.
 """
 
@@ -32,7 +32,7 @@ from xgboost import dask as xgb_dask  # noqa: E402
 
 from gbdt_objectives.distributed import dask as ours  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask_train")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 
 HAS_TIMEOUT = hasattr(xgb.collective, "Config")
 SHORT = 4
@@ -47,17 +47,6 @@ X, Y = X[_order], Y[_order]
 W = _rng.integers(1, 4, N).astype(float)
 RARE = (Y == 3).astype(float)
 HELD_OUT = np.arange(0, N, 5)
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with distributed.LocalCluster(
-        n_workers=3,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        silence_logs=60,
-    ) as started:
-        yield started
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import gbdt_objectives as go
+from gbdt_objectives._values import RowValues, read_row_values
 from gbdt_objectives.objectives.function import FunctionLoss
-from gbdt_objectives.objectives.row_values import RowValues, read_row_values
+from tests.cases import each
 
 COST = np.array([1.0, 2.0, 4.0, 0.5])
 
@@ -119,7 +120,7 @@ def test_values_of_any_number_type() -> None:
     assert repr(ints) == "RowValues(2 rows, 1 to 2)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "error", "message"),
     [
         ({"cost": ["a", "b"]}, TypeError, "cost must hold numbers, .* encode groups as whole numb"),

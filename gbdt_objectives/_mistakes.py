@@ -1,4 +1,4 @@
-"""The order of arguments, said where two of them are swapped."""
+"""Mistakes in calls: arguments that are named as elsewhere, or swapped, and what to write."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gbdt_objectives._checks import is_dask
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 LABELS = ("y_true", "y")
 SWAPPED = "; are they swapped?"
@@ -53,3 +54,26 @@ def is_of_labels(values: Any) -> bool | None:
     if array.size == 0 or array.ndim not in (1, 2):
         return None
     return array.ndim == 1 and not (array.dtype.kind == "f" and (array != np.rint(array)).any())
+
+
+def arguments(**remedies: str) -> Callable[[F], F]:
+    """Refuse arguments of other libraries, or of former versions, and say what to write.
+
+    It decorates functions, and classes for what makes one.
+    """
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)  # type: ignore[misc]
+            return function
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name in kwargs.keys() & remedies.keys():
+                called = function.__qualname__.removesuffix(".__init__")
+                raise TypeError(f"{called} has no argument {name!r}: {remedies[name]}")
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate

@@ -1,19 +1,22 @@
-"""brier_score and its terms against scikit-learn and the published tree."""
+"""Brier score, calibration ratio and normalized entropy against scikit-learn, scipy and the
+published tree."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import brier_score_loss
+from scipy.stats import entropy
+from sklearn.metrics import brier_score_loss, log_loss
 
 import gbdt_objectives as go
-from gbdt_objectives.calibration.rows import probability_rows
-from gbdt_objectives.calibration.scores import row_terms
 from tests.calibration.reference import half_squared_error
+from tests.cases import each
 
 
 def brier_terms(y, p, labels=None, scale_by_half=True):
-    return row_terms(probability_rows(y, p, labels, None), scale_by_half)
+    options = {"labels": labels, "scale_by_half": scale_by_half}
+    rows = zip(y, p, strict=True)
+    return np.array([go.calibration.brier_score([c], [q], **options) for c, q in rows])
 
 
 def test_published_tree() -> None:
@@ -68,8 +71,8 @@ def test_several_classes() -> None:
 
 def test_arguments_are_left_as_they_are() -> None:
     y, p = np.array([0.0, 1.0]), np.array([[0.25, 0.75], [0.5, 0.5]])
-    brier_terms(y, p)
-    brier_terms(y, p[:, 1])
+    go.calibration.brier_score(y, p)
+    go.calibration.brier_score(y, p[:, 1])
     assert (y.tolist(), p.tolist()) == ([0, 1], [[0.25, 0.75], [0.5, 0.5]])
 
 
@@ -83,8 +86,8 @@ BINARY_FUNCTIONS = [go.calibration.calibration_ratio, go.calibration.reliability
 WEIGHTED = FUNCTIONS + BINARY_FUNCTIONS
 
 
-@pytest.mark.parametrize("function", FUNCTIONS + BINARY_FUNCTIONS)
-@pytest.mark.parametrize(
+@each("function", FUNCTIONS + BINARY_FUNCTIONS)
+@each(
     ("y", "p", "message"),
     [
         ([0, 1], [0.1, 1.5], r"probability must be in \[0, 1\], found 1.5 at row 1"),
@@ -104,8 +107,8 @@ def test_bad_rows(function, y, p, message) -> None:
         function(y, p)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-@pytest.mark.parametrize(
+@each("function", FUNCTIONS)
+@each(
     ("y", "p", "options", "message"),
     [
         ([0, 1], [[0.5, 0.5], [0.5, 0.4]], {}, "rows of probability must sum to 1, found 0.9 at r"),
@@ -123,8 +126,8 @@ def test_bad_columns(function, y, p, options, message) -> None:
         function(y, p, **options)
 
 
-@pytest.mark.parametrize("function", WEIGHTED)
-@pytest.mark.parametrize(
+@each("function", WEIGHTED)
+@each(
     ("w", "message"),
     [
         ([1.0], "sample_weight has 1 rows, but the labels have 2"),
@@ -147,3 +150,85 @@ def test_one_class_at_a_time(function) -> None:
 def test_half_is_a_flag() -> None:
     with pytest.raises(TypeError, match="scale_by_half must be True or False"):
         brier_terms([0, 1], [0.5, 0.5], scale_by_half=0.5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_normalized_entropy_of_two_classes(weighted) -> None:
+    rng = np.random.default_rng(0)
+    y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
+    w = w if weighted else None
+    base = np.average(y, weights=w)
+    expected = log_loss(y, p, sample_weight=w) / entropy([base, 1 - base])
+    assert go.calibration.normalized_entropy(y, p, sample_weight=w) == pytest.approx(
+        expected, rel=1e-12
+    )
+    both = np.column_stack([1 - p, p])
+    assert go.calibration.normalized_entropy(y, both, sample_weight=w) == pytest.approx(
+        expected, rel=1e-12
+    )
+
+
+def test_normalized_entropy_of_several_classes() -> None:
+    rng = np.random.default_rng(1)
+    y, p, w = rng.integers(0, 4, 300), rng.dirichlet([1] * 4, 300), rng.random(300)
+    shares = np.bincount(y, w)
+    expected = log_loss(y, p, sample_weight=w) / entropy(shares)
+    assert go.calibration.normalized_entropy(y, p, sample_weight=w) == pytest.approx(
+        expected, rel=1e-12
+    )
+    names = np.array(["d", "a", "c", "b"])
+    found = go.calibration.normalized_entropy(names[y], p, labels=names, sample_weight=w)
+    assert found == pytest.approx(expected, rel=1e-12)
+    absent = np.column_stack([p, np.zeros(300)])
+    assert go.calibration.normalized_entropy(y, absent, sample_weight=w) == pytest.approx(
+        expected, rel=1e-12
+    )
+    base = np.tile(shares / shares.sum(), (300, 1))
+    assert go.calibration.normalized_entropy(y, base, sample_weight=w) == pytest.approx(
+        1, rel=1e-12
+    )
+
+
+def test_certainty() -> None:
+    assert go.calibration.normalized_entropy([0, 1], [0, 1]) == 0
+    assert go.calibration.normalized_entropy([0, 1], [0.5, 0]) == np.inf
+    assert go.calibration.normalized_entropy([0, 1], [[0.5, 0.5], [1, 0]]) == np.inf
+    assert go.calibration.normalized_entropy([0, 1, 1], [0.5, 0.5, 0], sample_weight=[1, 1, 0]) == 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibration_ratio(weighted) -> None:
+    rng = np.random.default_rng(2)
+    y, p, w = rng.integers(0, 2, 300), rng.random(300), rng.integers(0, 3, 300)
+    w = w if weighted else None
+    expected = np.average(p, weights=w) / np.average(y, weights=w)
+    assert go.calibration.calibration_ratio(y, p, sample_weight=w) == pytest.approx(
+        expected, rel=1e-13
+    )
+    assert go.calibration.calibration_ratio(y == 1, p, sample_weight=w) == pytest.approx(
+        expected, rel=1e-13
+    )
+
+
+def test_calibration_ratio_sees_uncorrected_downsampling() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 99, 200_000)
+    y = rng.random(200_000) < p
+    sampled = p / (p + (1 - p) * 0.02)
+    assert go.calibration.calibration_ratio(y, p) == pytest.approx(
+        1, abs=0.1
+    )  # 3 sigma of 2,000 clicks
+    assert go.calibration.calibration_ratio(y, sampled) > 10
+
+
+@pytest.mark.parametrize("y", [[0, 0], [0, 1]])
+def test_no_positive(y) -> None:
+    with pytest.raises(ValueError, match="y_true holds no label 1"):
+        go.calibration.calibration_ratio(y, [0.1, 0.2], sample_weight=[1, 0])
+
+
+@pytest.mark.parametrize("p", [[0.1, 0.2], [[0.9, 0.1], [0.8, 0.2]]])
+def test_one_class(p) -> None:
+    for y, w in (([1, 1], None), ([0, 1], [0, 1])):
+        with pytest.raises(ValueError, match="y_true holds the single class at column 1"):
+            go.calibration.normalized_entropy(y, p, sample_weight=w)

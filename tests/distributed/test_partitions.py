@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import subprocess
@@ -752,8 +753,10 @@ def test_on_a_cluster_of_two_processes(tmp_path) -> None:
     pytest.importorskip("distributed")
     script = tmp_path / "cluster.py"  # a file, which the workers' processes import
     script.write_text(CLUSTER)
+    own = {k: v for k, v in os.environ.items() if not k.startswith("DASK_")}  # as a user's is
     out = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=False
-    )
+        [sys.executable, str(script)],
+        capture_output=True, text=True, timeout=300, check=False, env=own,
+    )  # fmt: skip
     assert out.returncode == 0, out.stderr[-3_000:]
     assert out.stdout.strip() == "done"

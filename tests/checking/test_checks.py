@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -15,12 +13,14 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
+from click.testing import CliRunner
 from scipy.special import expit, log_softmax, softmax
 
 import gbdt_objectives as go
 from gbdt_objectives import check_objective
+from gbdt_objectives._command_line.commands import cli
 from gbdt_objectives.checking import ObjectiveError, parametrize_with_checks
-from gbdt_objectives.checking.probe import Failure, Skipped
+from tests.cases import each
 from tests.contract import OBJECTIVES, OPTIONS
 from tests.objectives.checks import marked
 
@@ -150,7 +150,7 @@ def test_a_loss_of_several_classes_passes() -> None:
     assert {f.check: f.status for f in report.findings}["memory order"] == "passed"
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "kind", "loss"),
     [
         (cosh, "upper_bound", None),
@@ -380,7 +380,7 @@ def asymmetric(y, f, w=None):
     return v * (f - y + 0.5 * np.tanh(f).mean() * np.abs(f)), v * 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("obj", "options", "check", "message"),
     [
         (wrong_sign, {"loss": logistic_loss}, "gradient", "the wrong sign"),
@@ -488,7 +488,7 @@ def test_a_focal_loss_that_is_nan_in_float32_is_found() -> None:
 # Arguments, and the report
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ((3,), TypeError, "obj must be an objective or another callable, found 3"),
@@ -539,28 +539,6 @@ def test_the_number_of_margins_is_asked_for() -> None:
     with pytest.raises(ValueError, match="found 7.0 at row") as raised:
         check_objective(go.ordinal_logit_objective(3), [0, 7])
     assert "n_classes=K" not in str(raised.value)
-
-
-def test_the_report_prints_and_pickles() -> None:
-    report = check_objective(logistic, loss=logistic_loss)
-    assert str(report).startswith("logistic: all checks passed\n  returned arrays")
-    assert "<table>" in report._repr_html_()
-    with pytest.raises(ObjectiveError) as raised:
-        check_objective(wrong_sign, loss=logistic_loss)
-    assert "3 of 16 checks failed" in str(raised.value)
-    assert pickle.loads(pickle.dumps(raised.value.report)) == raised.value.report
-
-
-@pytest.mark.parametrize("kind", [Failure, Skipped])
-def test_what_a_check_raises_can_be_raised_again(kind) -> None:
-    """A frozen exception cannot: a context manager on its way sets its traceback."""
-
-    @contextlib.contextmanager
-    def passing_on():
-        yield
-
-    with pytest.raises(kind, match="why"), passing_on():
-        raise kind("why")
 
 
 # From the command line, and in a test suite
@@ -614,8 +592,25 @@ def command(tmp_path, *arguments: str) -> subprocess.CompletedProcess[str]:
         (["mylosses:right", "--api", "catboost"], 2, "--api must be one of 'xgboost', "),
     ],
 )
-def test_command_line(tmp_path, arguments, status, said) -> None:
-    ran = command(tmp_path, *arguments)
+def test_command_line(tmp_path, monkeypatch, arguments, status, said) -> None:
+    (tmp_path / "mylosses.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))  # where the command puts the folder
+    try:
+        ran = CliRunner().invoke(cli, ["check", *arguments])
+    finally:
+        sys.modules.pop("mylosses", None)
+    assert said in ran.output
+    assert ran.exit_code == status
+    assert ran.exception is None or isinstance(ran.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "said"),
+    [("right", 0, "right: all checks passed"), ("wrong", 1, "it has the wrong")],
+)
+def test_command_line_in_a_process_of_its_own(tmp_path, name, status, said) -> None:
+    ran = command(tmp_path, f"mylosses:{name}")
     assert said in ran.stdout + ran.stderr
     assert ran.returncode == status
     assert "Traceback" not in ran.stderr
@@ -640,6 +635,7 @@ def test_objective(check):
 """
 
 
+@pytest.mark.slow
 def test_names_of_tests_are_the_same_in_every_process_of_xdist(tmp_path) -> None:
     pytest.importorskip("xdist")
     (tmp_path / "test_mine.py").write_text(XDIST)

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 import gbdt_objectives as go
 from gbdt_objectives import _checks
 from gbdt_objectives.thresholds import Thresholds
+from tests.cases import each
 
 
 class Broken:
@@ -17,7 +18,7 @@ class Broken:
         raise RuntimeError("no repr")
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "text"),
     [
         (0.5, "0.5"),
@@ -44,7 +45,7 @@ def test_shown_is_a_short_repr(value, text):
     assert _checks.shown(value) == text
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "x" * 10_000,
@@ -200,8 +201,8 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("hidden", [True, False], ids=["masked", "nothing masked"])
+@each("name", CALLS)
+@each("hidden", [True, False], ids=["masked", "nothing masked"])
 def test_masked_arrays_are_refused(name, hidden):
     call, args, kwargs, where = CALLS[name]
     args, kwargs = list(args), dict(kwargs)
@@ -233,10 +234,10 @@ TAKEN = {
     go.qwk_objective,
     go.calibration.reliability_bins,
 }
-"""What takes Dask collections, in all columns of rows (tests/distributed/test_collections.py)."""
+"""What takes Dask collections, in all columns of rows (tests/distributed/test_partitions.py)."""
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_dask_collections_are_refused(name):
     """Whose rows numpy would gather, in silence."""
     da = pytest.importorskip("dask.array")
@@ -329,7 +330,7 @@ LONG_CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", LONG_CALLS)
+@each("name", LONG_CALLS)
 def test_no_message_holds_all_the_values(name):
     with pytest.raises((TypeError, ValueError)) as caught:
         LONG_CALLS[name]()

@@ -8,7 +8,9 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
+import gbdt_objectives as go
 from gbdt_objectives import (
     ThresholdClassifier,
     apply_thresholds,
@@ -16,7 +18,11 @@ from gbdt_objectives import (
     optimize_thresholds,
 )
 from gbdt_objectives.plotting import ThresholdDisplay
-from gbdt_objectives.thresholds import Thresholds, ThresholdStatistics
+from gbdt_objectives.thresholds import (
+    Thresholds,
+    ThresholdStatistics,
+)
+from tests.cases import each
 
 WORDS = ["poor", "fair", "good"]
 
@@ -47,9 +53,7 @@ def test_classes_are_those_fitted_on(method, low):
     assert by_function.labels.tolist() == list(range(low, low + 6))
 
 
-@pytest.mark.parametrize(
-    "words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 10, 20)]
-)
+@each("words", [WORDS, np.array(WORDS, object), np.array([b"p", b"f", b"g"]), (30, 10, 20)])
 def test_labels_of_any_type_and_order(words):
     position = np.repeat([0, 1, 2], 20)
     s = position + np.random.default_rng(0).uniform(-0.6, 0.6, 60)
@@ -100,7 +104,7 @@ def test_display_takes_the_labels_of_the_thresholds():
         ThresholdDisplay.from_predictions(y, s, thresholds=found, labels=range(1, 7)[::-1])
 
 
-@pytest.mark.parametrize(
+@each(
     "kept",
     [
         lambda t: t.round(2),
@@ -118,7 +122,7 @@ def test_copies_keep_the_labels(thresholds, kept):
     assert apply_thresholds([-1, 0, 1], found).tolist() == WORDS
 
 
-@pytest.mark.parametrize(
+@each(
     "lost",
     [
         lambda t: t[:1],
@@ -173,7 +177,7 @@ def test_numpy_reads_them_as_an_array(thresholds):
     assert repr(thresholds) == "Thresholds([-0.5, 0.75], labels=['poor', 'fair', 'good'])"
 
 
-@pytest.mark.parametrize(
+@each(
     ("cuts", "labels", "message"),
     [
         ([0.5], WORDS, "labels must be 2 classes for 1 thresholds, found 3"),
@@ -214,9 +218,54 @@ def test_other_labels_are_refused(thresholds):
     assert apply_thresholds(s, whole, labels=whole.labels.astype(float)).dtype == np.float64
 
 
-@pytest.mark.parametrize("form", [list, tuple, np.array, lambda t: json.loads(json.dumps(t))])
+@each("form", [list, tuple, np.array, lambda t: json.loads(json.dumps(t))])
 def test_numbers_without_labels_are_refused_with_the_remedy(form):
     cuts = form([0.5, 1.5])
     with pytest.raises(ValueError, match=r"labels=\[...\], all 3 classes .* labels=range\(3\)"):
         apply_thresholds([0.0], cuts)
     assert apply_thresholds([0.0, 9.0], cuts, labels=range(3)).tolist() == [0, 2]
+
+
+def test_apply_is_searchsorted_from_the_right():
+    rng = np.random.default_rng(0)
+    thresholds = np.array([-np.inf, -0.5, 0.25, 0.25, np.inf])
+    score = np.concatenate([rng.standard_normal(1000).round(2), thresholds[1:4]])
+    expected = np.searchsorted(thresholds, score, side="right")
+    np.testing.assert_array_equal(apply_thresholds(score, thresholds, range(6)), expected)
+    assert apply_thresholds([0.25], thresholds, range(6)).tolist() == [4]
+    assert apply_thresholds([np.nextafter(0.25, 0)], thresholds, range(6)).tolist() == [2]
+
+
+@each(
+    ("arguments", "error", "message"),
+    [
+        (([0.1], [1, 0]), ValueError, r"thresholds must be sorted, found \[1.0, 0.0\]"),
+        (([0.1], [np.nan]), ValueError, "thresholds must not be NaN"),
+        (([0.1], []), ValueError, "thresholds must be one-dimensional and not empty"),
+        (([0.1], 0.5), ValueError, "thresholds must be one-dimensional"),
+        (([0.1], ["a"]), TypeError, "thresholds must hold real numbers"),
+        (([np.nan], [0]), ValueError, "score must be finite"),
+        (([0.1], [0], [0, 1, 2]), ValueError, "labels must be 2 classes for 1 thresholds, found 3"),
+        (([0.1], [0], [1, 1]), ValueError, "more than once"),
+    ],
+)
+def test_bad_input_to_apply(arguments, error, message):
+    with pytest.raises(error, match=message):
+        apply_thresholds(*arguments)
+
+
+def test_thresholds_of_other_labels_are_refused_by_the_metric() -> None:
+    y, score = np.resize([1, 2, 3], 60), np.resize([1.0, 2.1, 2.9], 60)
+    thresholds = go.optimize_thresholds(y, score, method="exact")
+    assert go.qwk_metric((1, 3), thresholds=thresholds)(y, score) == 1
+    with pytest.raises(ValueError, match=r"thresholds are for the labels \[1, 2, 3\].*\(0, 2\)"):
+        go.qwk_metric((0, 2), thresholds=thresholds)
+
+
+def test_thresholds_of_the_classifier_apply_to_its_scores() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    classifier = go.QWKClassifier(Ridge(), objective=None, labels=["low", "mid", "high"]).fit(X, y)
+    found = go.apply_thresholds(classifier.predict_score(X), classifier.thresholds_)
+    np.testing.assert_array_equal(found, classifier.predict(X))

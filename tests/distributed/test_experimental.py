@@ -1,7 +1,6 @@
 """LightGBM on Dask: the model of one machine, or an error that says where and what to do.
 
-One cluster of three processes serves all cases; a fit takes place on the workers that hold its
-rows. Every fit has a deadline.
+A fit takes place on those of three workers that hold its rows. Every fit has a deadline.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ distributed = pytest.importorskip("distributed")
 
 from gbdt_objectives.distributed.dask.experimental import lightgbm  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask_lightgbm")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 
 DEADLINE = 120
 """Seconds for anything that could hang."""
@@ -45,13 +44,9 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(
-            n_workers=3, threads_per_worker=1, dashboard_address=None, memory_limit=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(3, timeout=DEADLINE)
         yield client
 
 

@@ -1,0 +1,69 @@
+"""Many small cases of one test."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+
+def each(
+    names: str | Sequence[str],
+    cases: Iterable[Any],
+    ids: Callable[[Any], Any] | Iterable[Any] | None = None,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """pytest.mark.parametrize in one test, which tries all cases and names those that fail.
+
+    It is for cases of a few milliseconds, on which pytest spends more time than they take. All
+    cases get the same objects from fixtures, so a case must not leave anything in them.
+    """
+    arguments = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    given = None if ids is None or callable(ids) else list(ids)
+    tried = []
+    for i, case in enumerate(cases):
+        if isinstance(case, type(pytest.param())):
+            assert not case.marks, "marks are for pytest.mark.parametrize"
+            values, name = case.values, case.id
+        else:
+            values, name = (case,) if len(arguments) == 1 else tuple(case), None
+        assert len(values) == len(arguments), f"{arguments} in case {i}: {values}"
+        if name is None and given is not None:
+            name = given[i]
+        tried.append((name or "-".join(shown(value, ids) for value in values), values))
+    assert tried, f"no cases of {names}"
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        rest = [p for name, p in signature.parameters.items() if name not in arguments]
+
+        @functools.wraps(test)
+        def all_cases(**fixtures: Any) -> None:
+            __tracebackhide__ = True
+            failed: list[tuple[Any, BaseException]] = []
+            skipped: list[BaseException] = []
+            for name, values in tried:
+                try:
+                    test(**fixtures, **dict(zip(arguments, values, strict=True)))
+                except pytest.skip.Exception as reason:
+                    skipped.append(reason)
+                except (Exception, pytest.fail.Exception) as error:
+                    failed.append((name, error))
+            if failed:
+                lines = [f"[{name}] {type(error).__name__}: {error}" for name, error in failed]
+                found = f"{len(failed)} of {len(tried)} cases failed\n" + "\n".join(lines)
+                raise AssertionError(found) from failed[0][1]
+            if len(skipped) == len(tried):
+                raise skipped[0]
+
+        all_cases.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
+        return all_cases
+
+    return decorate
+
+
+def shown(value: Any, ids: Any) -> str:
+    name = ids(value) if callable(ids) else None
+    return str(getattr(value, "__name__", repr(value)) if name is None else name)[:60]
