@@ -22,7 +22,7 @@ from gbdt_objectives.metrics import (
 )
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio
+from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio, rising_lines
 from gbdt_objectives.thresholds.rows import (
     Bins,
     ClassCurve,
@@ -252,15 +252,8 @@ def own_kappa(rows: Scored, thresholds: Array) -> float:
 
 
 def score_rises(rows: ScoredRows) -> bool:
-    """Whether the (weighted) correlation of score and class position is positive."""
-    score, position, weight = rows.score, rows.position, rows.weight
-    if score[0] == score[-1] or position.min() == position.max():
-        return False
-    u = score.astype(np.float64) / max(abs(score[0]), abs(score[-1]))
-    u -= np.average(u, weights=weight)
-    v = position - np.average(position, weights=weight)
-    scale = math.sqrt(np.average(u * u, weights=weight) * np.average(v * v, weights=weight))
-    return float(np.average(u * v, weights=weight)) > 1e-12 * scale
+    """Whether plug-in thresholds can be placed."""
+    return rows.score[0] < rows.score[-1] and bool(rising_lines(rows.label_curve))
 
 
 def warn_if_useless(thresholds: Array, rows: Scored, metric: Target) -> None:

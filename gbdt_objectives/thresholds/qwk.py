@@ -77,13 +77,15 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    line, starts = fit_lines(curve)[0], rising_lines(curve)
-    correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
+    starts = rising_lines(curve)
     if not starts:
         raise ValueError(
-            f"score falls as the class rises (correlation {correlation:.3g}): if low scores mean "
-            "high classes pass -score, otherwise use method='exact'"
+            "score falls as the class rises (rank correlation "
+            f"{rank_correlation(curve):.3g}): if low scores mean high classes pass -score, "
+            "otherwise use method='exact'"
         )
+    line = starts[0]
+    correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
     return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
@@ -92,22 +94,24 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
     """Thresholds where m passes t_c, equally spaced on a line, with R iterated; ``score`` gives
     the scores at which m takes some values.
 
-    R <- F/G of the classes it gives, from a first guess and from 1, where all thresholds meet in
-    mu: with rare outer classes the first may put all rows into one class, where it stops. The
-    thresholds of the lowest R win.
+    R <- F/G of the classes it gives, from a first guess; the thresholds of the lowest win. With
+    rare outer classes that may put all rows into one class, where it stops: then it starts again
+    at 1, where all thresholds meet in mu.
     """
     mu, _ = moments(curve)
     c = np.arange(1, len(curve.class_weight))
     met: dict[float, Array] = {}
     for start in (R, 1.0):
-        R = start
-        for _ in range(50):
+        R, seen = start, set[float]()
+        while R not in seen and len(seen) < 50:
+            seen.add(R)
             thresholds = score((c - 0.5) * (1 - R) + R * mu)
-            lower = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
-            if lower in met:  # a cycle, or where the first guess has led
+            R = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
+            met.setdefault(R, thresholds)
+            if R >= 1:  # no spread left
                 break
-            met[lower] = thresholds
-            R = min(lower, 1.0)
+        if R < 1:
+            break
     return met[min(met)]
 
 
@@ -170,9 +174,18 @@ def fit_lines(curve: LabelCurve) -> list[Line]:
 
 
 def rising_lines(curve: LabelCurve) -> list[Line]:
-    """Those that rise, none if that of all rows falls."""
-    lines = fit_lines(curve)
-    return [line for line in lines if line.rises] if lines[0].beta > 0 else []
+    """Those that rise; none if the class falls with the score."""
+    rises = rank_correlation(curve) > 1e-12  # of rounding
+    return [line for line in fit_lines(curve) if line.rises] if rises else []
+
+
+def rank_correlation(curve: LabelCurve) -> float:
+    """The correlation of the class position with the score's mid-rank, on which outliers have no
+    hold; 0 for equal scores or one class."""
+    mu, var = moments(curve)
+    n, rank = np.diff(curve.N), curve.N[:-1] + curve.N[1:] - curve.N[-1]  # its mean is 0
+    covariance, spread = rank @ (np.diff(curve.S) - mu * n), n @ rank**2 * curve.N[-1] * var
+    return float(covariance / math.sqrt(spread)) if spread > 0 else 0.0
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:

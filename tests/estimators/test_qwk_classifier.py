@@ -25,6 +25,7 @@ from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
+    TimeSeriesSplit,
     cross_val_score,
 )
 from sklearn.neighbors import KNeighborsRegressor
@@ -339,6 +340,32 @@ def test_folds_are_shuffled_and_seeded(booster) -> None:
     assert (score["default"] != score["other"]).any()
     correlation = {name: np.corrcoef(s, y)[0, 1] for name, s in score.items()}
     assert correlation["default"] > correlation["in order"] + 0.03
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_thresholds_of_rows_in_time_are_those_of_the_rows_held_out(data, ensemble) -> None:
+    X, y = data
+    cv = TimeSeriesSplit(4)
+    weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    classifier = QWKClassifier(Ridge(), objective=None, cv=cv, ensemble=ensemble)
+    classifier.fit(X, y, sample_weight=weight)
+    held = np.concatenate([test for _, test in cv.split(X)])
+    assert len(held) == 480
+    score = np.full(len(y), np.nan)
+    for train, test in cv.split(X):
+        model = Ridge().fit(X[train], y[train] - y.min(), sample_weight=weight[train])
+        score[test] = model.predict(X[test])
+    np.testing.assert_allclose(classifier.oof_score_, score, rtol=1e-12)  # one route, or nan
+    np.testing.assert_allclose(
+        classifier.thresholds_,
+        optimize_thresholds(
+            y[held] - y.min(), score[held], method="curved", sample_weight=weight[held],
+            labels=range(len(classifier.classes_)),
+        ),
+        rtol=1e-9,
+    )  # fmt: skip
+    assert classifier.center_ == pytest.approx(np.average(score[held], weights=weight[held]))
+    assert classifier.score(X, y) > 0.3
 
 
 def test_repeated_folds_average_the_scores_held_out(data) -> None:
@@ -682,7 +709,7 @@ class Foreign(RegressorMixin, BaseEstimator):
         (LGBM(boosting_type="dart"), {"early_stopping_rounds": 5}, ValueError, "type='dart'"),
         (XGB(booster="dart"), {"early_stopping_rounds": 5}, ValueError, "with booster='dart'"),
         (LGBM(), {"cv": 1}, ValueError, "cv must be at least 2 folds, found 1"),
-        (LGBM(), {"cv": ShuffleSplit(2)}, ValueError, "hold each row out equally often"),
+        (LGBM(), {"cv": ShuffleSplit(2, test_size=0.6)}, ValueError, "equally often all rows"),
         (LGBM(), {"labels": [2, 3]}, ValueError, "which is not in labels \\[2, 3\\]"),
         (LGBM(), {"labels": [2, 2, 3]}, ValueError, "labels must be different"),
         (Ridge(), {"objective": None, "early_stopping_rounds": 5}, ValueError,
