@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import gbdt_objectives as go
 from gbdt_objectives._names import ROOMS
 from tests.cases import each
@@ -113,6 +115,7 @@ def test_a_room_shows_its_public_names_only(name: str) -> None:
     assert all(name[0] != "_" for name in dir(room(name)))
 
 
+@pytest.mark.slow
 def test_rooms_are_attributes_without_an_import() -> None:
     code = (
         "import gbdt_objectives as g; g.calibration.reliability_bins; g.adapters.lightgbm.train; "

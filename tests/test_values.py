@@ -184,6 +184,7 @@ def of_the_first_rows(y_true, margin, sample_weight, cost):
     return costly(y_true, margin, sample_weight, np.sort(cost))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "failed"),
     [

@@ -108,6 +108,7 @@ def test_check_loaded_imports_nothing() -> None:
     assert out.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_adapters_refuse(library: str) -> None:
     """On every import, the second one too."""

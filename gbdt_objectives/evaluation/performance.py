@@ -237,8 +237,10 @@ def compare_performance(
     ----------
     first, second : estimator
         With ``fit`` and ``predict`` of classes; they are cloned.
-    X, y, metric, ...
-        The rest means the same as in :func:`estimate_performance`.
+    X, y, metric, cv, n_repeats, labels, sample_weight, groups
+        As in :func:`estimate_performance`.
+    confidence_level, random_state, n_jobs, verbose
+        As in :func:`estimate_performance`.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def optimize_thresholds(
 
         - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best, above
           all from few rows, if E[y] is roughly linear in the score.
-        - "curved" (QWK): a spline instead of the line, if it predicts held-out rows better.
+        - "curved" (QWK): a spline instead of the line, if it predicts better.
         - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
           two classes only. It looks at the order of the scores only.
         - "nelder-mead": the usual search, which takes everything and guarantees nothing.
@@ -92,7 +92,8 @@ def optimize_thresholds(
     Warns
     -----
     UserWarning
-        If every row gets the same class, or QWK is not above 0 on these rows.
+        If every row gets the same class, or QWK is not above 0 on these rows. Where exact
+        thresholds do better than that, all methods but "rounding" give them.
 
     Raises
     ------

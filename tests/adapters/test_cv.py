@@ -72,6 +72,7 @@ def by_hand(
     return np.array(values), boosters
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["qwk", "logloss", "function"])
@@ -122,6 +123,7 @@ def test_an_unmeasured_objective_is_measured_on_the_training_rows_of_each_fold(
     assert measured[0] == pytest.approx(np.mean(errors), rel=1e-6)
 
 
+@pytest.mark.slow
 @both
 def test_stops_on_the_mean_over_folds_in_the_direction_of_the_metric(lib: Library, ordinal) -> None:
     X, y, _ = ordinal

@@ -490,6 +490,7 @@ def stopping_forms(lib: Library, X, y) -> dict[str, Any]:
     return forms
 
 
+@pytest.mark.slow
 @both
 def test_early_stopping_in_all_the_ways_to_ask_for_it(lib: Library, ordinal) -> None:
     X, y, _ = ordinal
@@ -697,6 +698,7 @@ def test_fit_leaves_the_users_arguments_alone(lib: Library, ordinal) -> None:
 # --- scikit-learn around it
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("two_processes")
 @both
 def test_grid_search_over_objectives_in_two_processes(lib: Library, ordinal) -> None:

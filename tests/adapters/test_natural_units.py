@@ -161,6 +161,7 @@ def expected(link: str, lib: Library):
     return inverse(boosted(gradient, y[TRAIN], start, lib))
 
 
+@pytest.mark.slow
 @both
 @every_link
 def test_train_predicts_in_natural_units(lib: Library, link: str, tmp_path) -> None:
@@ -383,6 +384,7 @@ def earlier_model(lib: Library, name: str, rounds: int = 5):
     return lib.built_in(params, lib.data(X, y), rounds)
 
 
+@pytest.mark.slow
 @both
 @each("earlier", list(EARLIER))
 @each("following", list(NEXT))
@@ -443,6 +445,7 @@ def test_outputs_keep_a_vector_of_starts() -> None:
     np.testing.assert_allclose(model.predict_proba(X), softmax(margin, axis=1), atol=CLOSE)
 
 
+@pytest.mark.slow
 @both
 @every_link
 def test_our_own_models_go_on_in_every_form(lib: Library, link: str, tmp_path) -> None:

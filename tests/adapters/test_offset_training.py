@@ -55,6 +55,7 @@ def test_correction_after_training_is_an_offset_in_training(lib: Library, popula
     assert auc[0] == pytest.approx(auc[1], abs=1e-6 if lib is XGB else 1e-12)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("objective", [go.offset_logloss_objective, go.weighted_logloss_objective])
 def test_early_stopping_on_a_downsampled_set_weighted_back(lib: Library, objective, population):

@@ -60,6 +60,7 @@ def xgboost_data(kind, X, y, w, folder):
     return xgb.ExtMemQuantileDMatrix(Batches(X, y, w, str(folder / "cache")), max_bin=64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("kind", ["QuantileDMatrix", "batches", "cached", "ExtMem"])
 def test_xgboost(kind, objective, data, tmp_path) -> None:

@@ -225,6 +225,7 @@ def test_cv_splits_rates_by_row(lib: Library, rare) -> None:
     np.testing.assert_allclose(found, np.mean(values, axis=0), rtol=1e-12)
 
 
+@pytest.mark.slow
 @needs_routing
 @pytest.mark.parametrize(
     ("lib", "routed", "objective", "reference"),

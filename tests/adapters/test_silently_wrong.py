@@ -289,6 +289,7 @@ def squared_error(y_true, margin, sample_weight):
 # --- early stopping: precision, direction, plateau
 
 
+@pytest.mark.slow
 def test_xgboost_stops_at_the_same_round_whatever_the_unit_of_the_labels(ordinal) -> None:
     """XGBoost prints metrics with six decimals, and early stopping read those."""
     X, y, _ = ordinal
@@ -339,6 +340,7 @@ def own_callback(**parameters: Any) -> xgb.callback.EarlyStopping:
     return xgb.callback.EarlyStopping(rounds=10, **parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [{}, {"maximize": True}, {"metric_name": "extended_qwk"}], ids=str)
 def test_xgboost_early_stopping_of_the_user_is_told_the_direction(told, ordinal) -> None:
     X, y, _ = ordinal
@@ -439,6 +441,7 @@ def test_xgboost_itself_refuses_to_stop_on_a_metric_it_would_minimise(ordinal) -
             xgb.cv(params, data, 20, **call, **stop)
 
 
+@pytest.mark.slow
 @quiet
 def test_xgboost_itself_stops_right_if_it_is_told_to_maximise(ordinal) -> None:
     X, y, _ = ordinal
@@ -478,6 +481,7 @@ def test_xgboost_itself_stops_right_if_it_is_told_to_maximise(ordinal) -> None:
 SLOW = {"learning_rate": 0.01}
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.filterwarnings("error:early stopping keeps")
 def test_early_stopping_on_rounded_kappa_outlasts_the_plateau_at_its_start(

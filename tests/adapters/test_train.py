@@ -184,6 +184,7 @@ def test_offset_of_one_is_the_built_in_objective(lib: Library, rare) -> None:
     np.testing.assert_allclose(lib.predict(ours, X), lib.predict(plain, X), atol=tolerance)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("kind", ["qwk", "logloss", "shifted"])
 def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare, tmp_path) -> None:

@@ -131,6 +131,7 @@ def test_points_are_the_hull_of_all_points(problem) -> None:
     assert hull.hull_auc == pytest.approx(float(area(corners)), rel=1e-12)
 
 
+@pytest.mark.slow
 @few_pass
 @given(problems(REAL))
 def test_against_scikit_learn(problem) -> None:

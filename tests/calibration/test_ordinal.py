@@ -32,6 +32,7 @@ def log_loss(P: np.ndarray, y: np.ndarray) -> float:
     return float(-np.log(P[np.arange(len(y)), y]).mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bend", BENDS)
 def test_nearly_as_good_as_the_truth(bend: str) -> None:
     x, y, _ = draw(4000, 0)
@@ -74,6 +75,7 @@ def test_coefficients_and_thresholds_by_a_free_minimiser() -> None:
     assert ours >= free.fun - 20
 
 
+@pytest.mark.slow
 @settings(max_examples=15)  # of up to 0.2 s each
 @given(st.integers(0, 10_000), st.integers(2, 5), st.sampled_from([1, 2, 6, 40]))
 def test_cumulative_curves_never_cross_nor_fall(seed: int, K: int, distinct: int) -> None:

@@ -94,6 +94,7 @@ def finding(obj, check, **options):
 MARGINS = {"margins": (-6, 6)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss",
     [

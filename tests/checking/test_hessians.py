@@ -73,6 +73,7 @@ def hinge(y, f, w=None):
     return -ones(w, f) * 2 * s * short, ones(w, f) * 2 * (short > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [None, "exact"])
 @pytest.mark.parametrize("y", [None, [-3.0, 0.4, 2.5], [-50.0, 20.0], [0, 1]])
 def test_the_textbook_huber_fails_whatever_the_labels(kind, y) -> None:
@@ -169,6 +170,7 @@ def poisson(y, f, w=None):
     return ones(w, f) * (np.exp(f) - y), ones(w, f) * np.exp(f)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "obj",
     [
@@ -227,6 +229,7 @@ def gaussian_of_small_hessian(y, f, w=None):
 LABELS = np.random.default_rng(3).normal(1, 2, 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "loss", "make"),
     [  # all pairs
@@ -288,6 +291,7 @@ def cox_without_weights_in_sums(y, f, w=None):
 TIMES = np.random.default_rng(4).permutation(np.arange(1.0, 61.0)) * np.resize([1, 1, -1], 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [TIMES, np.where(np.abs(TIMES) > 40, 1, -1) * np.abs(TIMES)])
 @pytest.mark.parametrize("loss", [None, cox_loss])
 def test_the_exact_diagonal_of_coupled_rows_passes(loss, times) -> None:

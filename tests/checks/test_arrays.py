@@ -330,6 +330,7 @@ LONG_CALLS = {
 }
 
 
+@pytest.mark.slow
 @each("name", LONG_CALLS)
 def test_no_message_holds_all_the_values(name):
     with pytest.raises((TypeError, ValueError)) as caught:

@@ -59,6 +59,7 @@ def test_scores_are_those_of_the_splits_written_out(rows) -> None:
     np.testing.assert_allclose(found.spread, found.fold_score.std(axis=1, ddof=1))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_thresholds_and_shrink_with_rows(rows) -> None:
     y, score = rows
     found = cross_validate_thresholds(y, score, random_state=0)

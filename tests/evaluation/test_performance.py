@@ -261,6 +261,7 @@ def test_searches_pipelines_and_two_classes() -> None:
         assert 0 < found.interval[0] < found.interval[1]
 
 
+@pytest.mark.slow
 def test_difference_of_two() -> None:
     X, y = data()
     deep = DecisionTreeClassifier(random_state=0)

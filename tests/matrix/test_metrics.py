@@ -338,6 +338,7 @@ def check(model: Model, measure: Measure, place: Place) -> None:
         np.testing.assert_allclose(values[-1], truth, rtol=PRINTED, atol=PRINTED, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 @pytest.mark.parametrize("place", [p for p in PLACES if "estimator" in p.name], ids=repr)
 def test_the_same_under_a_patched_library(model, place, monkeypatch) -> None:

@@ -37,6 +37,7 @@ def test_an_objective_predicts_what_it_aims_at_or_is_refused(door, tmp_path) -> 
     check_all(door, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", [door for door in DOORS if door.fits], ids=repr)
 def test_the_same_under_a_patched_train(door, tmp_path, monkeypatch) -> None:
     patch_train(monkeypatch)

@@ -344,6 +344,7 @@ def three_classes(n: int):
     return X, truth, (truth.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "options"),
     [

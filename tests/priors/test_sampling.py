@@ -489,6 +489,7 @@ def test_labels_of_several_types_are_refused(y) -> None:
         measured_keep_rates(np.array(y, object), [0, 1])
 
 
+@pytest.mark.slow
 def test_boosters_memorise_copies_and_linear_models_do_not() -> None:
     """As in the docstring: no shift undoes what a booster makes of copies."""
     rng = np.random.default_rng(0)

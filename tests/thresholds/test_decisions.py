@@ -35,7 +35,7 @@ def test_brute_force(metric, seed) -> None:
         "f_beta": f_beta_metric(2),
     }
     target = made.get(metric) or threshold_metric(metric)
-    K, n = (2, 9) if metric in ("f_beta", "youden") else (3, 7)
+    K, n = (2, 8) if metric in ("f_beta", "youden") else (3, 6)
     P = probabilities(n, K, seed)
     for w in (np.ones(n), np.random.default_rng(seed).integers(1, 5, n).astype(float)):
         found = of_expected_counts(target, P, decide(P, target, sample_weight=w), w)
