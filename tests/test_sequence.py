@@ -74,6 +74,7 @@ def test_each_step_improves_or_keeps_the_loss(path):
         assert calibration_ratio(y_fit, calibrator.predict(p_fit)) == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibrator", CALIBRATORS, ids=lambda c: type(c).__name__)
 def test_calibration_makes_up_for_a_forgotten_correction(path, calibrator):
     """Each absorbs a constant in log-odds: corrected before or not, it says the same."""

@@ -144,6 +144,7 @@ def test_stops_on_the_mean_over_folds_in_the_direction_of_the_metric(lib: Librar
     np.testing.assert_array_equal(again, stopped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize("kind", ["qwk", "logloss"])
 def test_lightgbm_cvbooster_predicts_natural_units(stops: bool, kind: str, ordinal, rare) -> None:

@@ -177,6 +177,7 @@ def test_train_predicts_in_natural_units(lib: Library, link: str, tmp_path) -> N
     np.testing.assert_array_equal(lib.predict(pickle.loads(pickle.dumps(booster)), X), found)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_regressor_predicts_means(lib: Library, weighted: bool, tmp_path) -> None:

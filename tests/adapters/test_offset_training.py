@@ -36,6 +36,7 @@ def downsampled(y, rate, seed):
     return np.flatnonzero((y == 1) | (np.random.default_rng(seed).random(len(y)) < rate))
 
 
+@pytest.mark.slow
 @both
 def test_correction_after_training_is_an_offset_in_training(lib: Library, population):
     X, y, _ = population
@@ -96,6 +97,7 @@ def test_early_stopping_on_a_downsampled_set_weighted_back(lib: Library, objecti
     assert log_loss(y[held], p) > 3 * everyone  # unweighted it measures something else
 
 
+@pytest.mark.slow
 @both
 def test_rates_that_differ_by_row_are_not_needed_at_serving(lib: Library, population):
     """Negatives of segment 0 were downsampled twenty times harder."""

@@ -260,6 +260,7 @@ def test_scikit_learn_splits_what_fit_gets(
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 @needs_routing
 @pytest.mark.parametrize(
     ("lib", "objective", "reference"), [(XGB, NAMED, REFERENCE), (LGB, OWN, OWN_REFERENCE)]

@@ -107,6 +107,7 @@ SIXTEENTHS = st.integers(0, 40).map(lambda k: k / 16)
 REAL = st.one_of(st.just(0.0), st.floats(0.01, 10))
 
 
+@pytest.mark.slow
 @few_pass
 @given(problems(st.one_of(WHOLE, SIXTEENTHS)))
 def test_segments_are_those_of_pooling_in_fractions(problem) -> None:

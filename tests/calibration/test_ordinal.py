@@ -91,6 +91,7 @@ def test_cumulative_curves_never_cross_nor_fall(seed: int, K: int, distinct: int
     np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_weight_is_repetition() -> None:
     x, y, _ = draw(300, 4)
     score = np.round(x, 1)  # ties, too

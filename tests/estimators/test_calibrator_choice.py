@@ -37,6 +37,7 @@ def test_losses_are_cross_validated(weighted) -> None:
     choose_calibrator(y, p, w, random_state=np.random.default_rng(7))
 
 
+@pytest.mark.slow
 def test_the_spline_unless_another_is_clearly_better() -> None:
     p, y = rows(5000, lambda z: 0.5 * z + 1)
     assert isinstance(choose_calibrator(y, p).calibrator, SplineCalibrator)

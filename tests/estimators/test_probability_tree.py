@@ -91,6 +91,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @each("name", MODELS)
 @each("weighted", [False, True])
 def test_proportions_counted_row_by_row(data, new, name, weighted) -> None:

@@ -137,6 +137,7 @@ def test_clusters_and_outliers() -> None:
     )
 
 
+@pytest.mark.slow
 @each("seed", range(30))
 def test_a_maximum_is_found(seed) -> None:
     """For heavy tails, ties, weights of any size and rare labels."""

@@ -88,6 +88,7 @@ def test_two_classes_are_logit_calibration() -> None:
     )
 
 
+@pytest.mark.slow
 @BOTH
 def test_finds_what_was_done(bias) -> None:
     """20,000 rows: standard errors of about .02."""

@@ -92,6 +92,7 @@ def test_the_standard_error_of_an_inferred_shift_counts_rows() -> None:
     assert np.mean(errors) == pytest.approx(np.std(shifts), rel=0.3)
 
 
+@pytest.mark.slow
 def test_the_unit_of_weights_is_no_evidence_in_the_choice() -> None:
     rng = np.random.default_rng(2)
     p = rng.beta(1, 9, 3000)

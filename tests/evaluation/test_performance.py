@@ -222,6 +222,7 @@ def test_rows_of_weight_0_are_left_out() -> None:
     assert plain.estimate != weighed.estimate
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind() -> None:
     X, y = data()
     names = np.array(["poor", "fair", "good", "best"])
@@ -291,6 +292,7 @@ def test_paired_error_of_models_that_are_given() -> None:
     assert found.standard_error == pytest.approx(gain.std(ddof=1) / np.sqrt(len(y)), rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("two_processes")
 def test_the_same_again_and_on_two_processes() -> None:
     X, y = data()

@@ -249,6 +249,7 @@ def test_class_probability_inverts_the_margin_of_least_expected_loss(p, gamma, a
     assert obj.class_probability([best])[0, 1] == pytest.approx(p, abs=abs(off) + 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -223,6 +223,7 @@ def test_thresholds_where_the_loss_is_flat_between_rows(y, f) -> None:
         assert np.isfinite(obj.gradient_hessian(y, f.astype(precision))).all()
 
 
+@pytest.mark.slow
 @given(
     data=st.lists(
         st.tuples(st.integers(0, 3), st.floats(-150, 150), st.floats(1e-3, 1e3)),
@@ -244,6 +245,7 @@ def test_any_margins_give_finite_gradients_that_sum_to_0(data, single) -> None:
     assert abs(g.sum(dtype=float)) <= 2e-6 * w.sum() * 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "precision", "weighted"),
     [  # all pairs

@@ -97,6 +97,7 @@ THEIRS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what is 0/0, and classes that only y_pred holds
 @pytest.mark.parametrize("name", THEIRS)
 def test_values_of_few_rows_and_absent_classes_equal_scikit_learn(name):

@@ -140,6 +140,7 @@ def test_plugin_does_not_pass_between_scores_that_only_rounding_sets_apart() -> 
     assert low + 0.1 < threshold < high - 0.1
 
 
+@pytest.mark.slow
 def test_search_with_a_function_equals_the_search_with_its_name():
     y, score = sample()
 
