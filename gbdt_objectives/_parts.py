@@ -24,8 +24,8 @@ def any_dask(columns: Mapping[str, Any]) -> bool:
 def total(of: Callable[..., T], columns: Mapping[str, Any]) -> T:
     """The sum of ``of(**columns)`` over all parts of the rows.
 
-    ``columns`` by the name of the user's argument; None, or one number for all rows, is passed on
-    as it is. Partitions without rows are left out, and those of which no row has weight are not:
+    ``columns`` by the name of the user's argument; None, and one rate for all rows, are passed on
+    as they are. Partitions without rows are left out, and those of which no row has weight are not:
     ``of`` must take them. ``of`` and what it returns travel between machines.
     """
     if not any_dask(columns):
@@ -56,8 +56,13 @@ def map_parts(function: Callable[..., Any], columns: Mapping[str, Any], dtype: A
 def _of_columns(
     of: Callable[..., T], columns: Mapping[str, Any]
 ) -> tuple[Callable[..., T], dict[str, Any]]:
-    """The function that has what is no column already, and the columns."""
-    same = {name: given for name, given in columns.items() if given is None or np.ndim(given) == 0}
+    """The function that has what is no column already, None and one rate, and the columns."""
+
+    def is_same(name: str, given: Any) -> bool:
+        is_one = name.endswith("rate") and not is_dask(given) and np.ndim(given) == 0
+        return given is None or is_one
+
+    same = {name: given for name, given in columns.items() if is_same(name, given)}
     return partial(of, **same), {name: columns[name] for name in columns if name not in same}
 
 

@@ -367,6 +367,7 @@ def positions(
         raise ValueError(
             f"{name} holds {shown(y[row])} at row {row}, which is not in {known} "
             f"{shown(order.tolist())}: {remedy}"
+            f"{'' if known == 'labels' else ', or leave such rows out'}"
         )
     return position
 

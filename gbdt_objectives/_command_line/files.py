@@ -19,6 +19,7 @@ from gbdt_objectives._checks import Array, shown
 Wanted = Sequence[tuple[str, str]]
 """Pairs of an option and the column that it names, as ("--score", "p")."""
 
+NO_FILE = "{path} does not exist: give the path of a file, from {folder}"
 LARGEST_WHOLE = 2.0**53  # up to it a float64 holds every whole number
 
 
@@ -145,9 +146,7 @@ def _open(path: str) -> Iterator[TextIO]:
         with open(path, encoding="utf-8-sig", newline="") as file:
             yield file
     except FileNotFoundError:
-        raise InputError(
-            f"{path} does not exist: give the path of a file, from {os.getcwd()}"
-        ) from None
+        raise InputError(NO_FILE.format(path=path, folder=os.getcwd())) from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -202,13 +201,13 @@ def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
 
 def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str, Array]:
     pyarrow = _pyarrow()
-    with _open(path):  # raises if there is none
-        pass
     try:
         schema = pyarrow.parquet.read_schema(path)
         _check_names(path, schema.names, used, "")
         names = schema.names if others else list(used)
         table = pyarrow.parquet.read_table(path, columns=names)
+    except FileNotFoundError:
+        raise InputError(NO_FILE.format(path=path, folder=os.getcwd())) from None
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
     return {  # objects with None where a value is missing, so that integers stay integers

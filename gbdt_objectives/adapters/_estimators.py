@@ -472,11 +472,11 @@ def one_column(y: ArrayLike) -> Array:
 
 
 def class_positions(name: str, y: ArrayLike, classes: Array) -> Array:
-    remedy = (
-        f"encode the classes, in their order, as 0 to {len(classes) - 1}, or leave such rows out"
-    )
-    found = _checks.positions(name, one_column(y), classes, "the classes", remedy)
-    return found.astype(np.intp)
+    remedy = f"encode the classes, in their order, as 0 to {len(classes) - 1}"
+    target = one_column(y)
+    if np.shape(target) == (0,):  # of a worker without rows
+        return np.empty(0, np.intp)
+    return _checks.positions(name, target, classes, "the classes", remedy).astype(np.intp)
 
 
 def refuse_built_in_metrics(metrics: list[Any], objective: Objective, library: str) -> None:

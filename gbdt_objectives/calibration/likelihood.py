@@ -17,6 +17,7 @@ Loss = Callable[[Array], tuple[float, Array, Array]]
 
 STEPS = 200
 SMALL = 1e-11  # relative fall of the loss that rounding may hide
+NEARLY_FLAT = 1e-6  # a gradient that is enough where single rows are too far off or too light
 FLAT = 1e-12  # a gradient at which no more digits are to be gained, for features of spread 1
 
 COARSE = 16  # among many rows, the start is fitted to one in so many
@@ -49,9 +50,11 @@ def minimize_convex(loss: Loss, starts: list[Array], lowest: Array) -> Array:
         theta, slope, (value, gradient, hessian) = theta + step, new_slope, new
         if last_digits and slope < FLAT:
             return theta
+    if slope < NEARLY_FLAT:
+        return theta
     raise ValueError(
         f"the likelihood has no maximum that could be found (gradient {slope:.2g}): some scores or "
-        "weights are far larger than the rest; ROCConvexHullCalibrator accepts any"
+        "weights are far larger than the rest"
     )
 
 

@@ -266,7 +266,7 @@ def _start(estimator: Any, dataset: Any) -> tuple[StartedObjective, dict[str, An
     named = LOGIT if objective.link.n_classes else IDENTITY
     if continues({"base_score": base_score}, earlier, objective, named):
         return StartedObjective(objective, None), earlier
-    in_rows = _get(estimator, "base_margin_col")
+    in_rows = _get(estimator, "base_margin_col") or None
     measured = objective if in_rows else _measured(objective, estimator, dataset)
     return start_at(measured, base_score, named, base_margin=in_rows, its_name="base_margin_col")
 

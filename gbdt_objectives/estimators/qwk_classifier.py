@@ -95,7 +95,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_ : ndarray of shape (n,)
-        Out-of-fold scores, for ``cross_validate_thresholds``; nan in rows never held out.
+        Out-of-fold scores, for ``cross_validate_thresholds``. Rows never held out have nan, which
+        it refuses: leave them out.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
@@ -143,7 +144,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
             Whatever the regressor accepts, and the classes.
         sample_weight : array-like of shape (n,), optional
-            Weights >= 0 for the regressor, the objective, early stopping and the thresholds.
+            Weights >= 0 for the regressor, the objective, early stopping and the thresholds, for
+            which w is w copies of the row.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
 
@@ -175,9 +177,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         data = X, position, w
         held = np.unique(np.concatenate([test for _, test in splits]))
         models, oof, stretch = self._fit_folds(data, len(classes), splits, times, held)
-        weight = weights_of_prior(self.target_prior, classes, position, w)
-        weight, w = _base.take(weight, held), _base.take(w, held)
-        rows = sort_rows(oof[held], position[held], weight, np.arange(len(classes)))
+        held_out, w = position[held], _base.take(w, held)
+        _base.check_held_out_classes("cv", classes, held_out, w)
+        weight = weights_of_prior(self.target_prior, classes, held_out, w)
+        rows = sort_rows(oof[held], held_out, weight, np.arange(len(classes)))
         useful = score_rises(rows)
         if not useful:
             warnings.warn(
@@ -188,7 +191,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
             )
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
         if useful:
-            warn_if_useless(cuts, rows, metrics.qwk_metric())
+            warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
         found: dict[str, Any] = {}
         if are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)

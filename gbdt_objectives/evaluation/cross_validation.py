@@ -196,8 +196,8 @@ def cross_validate_thresholds(
     splits = held_out_once(y, cv, group, shuffle=True, random_state=random_state)
 
     thresholds = np.stack([methods.place_thresholds(name, rows, target) for name in chosen])
-    for found in thresholds:
-        methods.warn_if_useless(found, rows, target)
+    for name, found in zip(chosen, thresholds, strict=True):
+        methods.warn_if_useless(name, found, rows, target)
     predicted = np.empty((len(chosen), len(y)), np.int64)
     fold_score = np.empty((len(chosen), len(splits)))
     for f, (train, test) in enumerate(splits):

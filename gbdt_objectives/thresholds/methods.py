@@ -22,7 +22,13 @@ from gbdt_objectives.metrics import (
 )
 from gbdt_objectives.thresholds.curved import curved_thresholds
 from gbdt_objectives.thresholds.dynamic_program import best_of_every_cut, confusion, optimal_cuts
-from gbdt_objectives.thresholds.qwk import exact_cuts, plugin_thresholds, qwk_ratio, rising_lines
+from gbdt_objectives.thresholds.qwk import (
+    USEFUL,
+    exact_cuts,
+    plugin_thresholds,
+    qwk_ratio,
+    rising_lines,
+)
 from gbdt_objectives.thresholds.rows import (
     Bins,
     ClassCurve,
@@ -228,8 +234,10 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
     """Thresholds of one method. For QWK exact ones, where those that it finds give a kappa of 0 or
     less on these rows; rounding has no others."""
     found = METHODS[method](rows, metric, **search)
-    if is_qwk(metric) and method != "rounding" and own_kappa(rows, found) <= 0:
-        return exact(rows, metric)
+    if is_qwk(metric) and method != "rounding":
+        curve = rows.label_curve
+        if not qwk_ratio(curve, threshold_to_cut(curve.score, found)) < USEFUL:
+            return exact(rows, metric)
     return found
 
 
@@ -244,29 +252,33 @@ def is_qwk(metric: Target) -> bool:
     return isinstance(metric, ClassMetric) and metric.exact_method == "isotonic"
 
 
-def own_kappa(rows: Scored, thresholds: Array) -> float:
-    """QWK of the classes that the thresholds give on these rows."""
-    curve = rows.label_curve
-    with np.errstate(invalid="ignore"):  # rows of one class, which may occur in a resample
-        return 1 - qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
-
-
 def score_rises(rows: ScoredRows) -> bool:
     """Whether plug-in thresholds can be placed."""
     return rows.score[0] < rows.score[-1] and bool(rising_lines(rows.label_curve))
 
 
-def warn_if_useless(thresholds: Array, rows: Scored, metric: Target) -> None:
-    """Warn of one class for all rows, and of a kappa of 0 or less."""
-    if not np.isfinite(thresholds).any():
-        found = f"every row gets the class {rows.labels[int((thresholds < 0).sum())]}"
-    elif is_qwk(metric) and own_kappa(rows, thresholds) <= 1e-12:
-        found = "quadratic weighted kappa is not above 0 on these rows"
+def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target) -> None:
+    """Warn of one class for all rows, and of rounding whose QWK is 0 or less; other methods give
+    exact thresholds then, which are of one class if there are no better ones."""
+    first, last = np.searchsorted(thresholds, rows.score[[0, -1]], side="right")
+    if first == last:
+        found = f"every row gets the class {rows.labels[first]}"
+    elif method == "rounding" and is_qwk(metric) and not rounding_agrees(thresholds, rows):
+        found = "quadratic weighted kappa of the rounded scores is not above 0"
     else:
         return
+    reason = "the scores are all equal, or no thresholds on them do better"
+    if method == "rounding":
+        reason = "rounding fits nothing to the scores, pass another method"
     warnings.warn(
-        f"{found}: the scores are all equal, or no thresholds on them do better; if low scores "
-        "mean high classes pass -score",
+        f"{found}: {reason}; if low scores mean high classes pass -score",
         UserWarning,
         stacklevel=users_level(),
     )
+
+
+def rounding_agrees(thresholds: Array, rows: Any) -> bool:
+    """Whether the classes given rise with the true ones: the sign of the covariance is kappa's."""
+    given = np.searchsorted(thresholds, rows.score, side="right")
+    mean = np.average(given, weights=rows.weight)
+    return bool(np.average((given - mean) * rows.position, weights=rows.weight) > 1e-12)

@@ -69,7 +69,8 @@ def optimize_thresholds(
         metric's ``label_range``, else the order of a pandas Categorical that has one, else the
         integers from min to max of ``y_true``.
     sample_weight : array-like of shape (n,), optional
-        Weights >= 0; w means the same as w copies of the row.
+        Weights >= 0; w means the same as w copies of the row. For "curved" their sum is the number
+        of rows, so those of sum 1 leave it the line.
     target_prior : mapping of label to probability, optional
         The label distribution where the thresholds will be used, if it differs: rows are
         reweighted to it.
@@ -138,5 +139,5 @@ def optimize_thresholds(
     found = methods.place_thresholds(
         chosen, rows, target, **(search if chosen == "nelder-mead" else {})
     )
-    methods.warn_if_useless(found, rows, target)
+    methods.warn_if_useless(chosen, found, rows, target)
     return Thresholds(found, rows.labels)

@@ -19,6 +19,10 @@ from gbdt_objectives._places import dot
 from gbdt_objectives.thresholds.rows import LabelCurve, cut_to_threshold, threshold_to_cut
 
 BLOCK = 131_072
+LEVEL = 1e-12
+"""A correlation that rounding may have made."""
+USEFUL = 1 - LEVEL
+"""R below which classes do better than one for all rows."""
 ROUNDING = 1e-9
 """How far a line's ends may miss the labels by rounding."""
 COARSE = 10_000
@@ -79,12 +83,15 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         )
     starts = rising_lines(curve)
     if not starts:
+        by_rank = rank_correlation(curve)
         raise ValueError(
-            "score falls as the class rises (rank correlation "
-            f"{rank_correlation(curve):.3g}): if low scores mean high classes pass -score, "
-            "otherwise use method='exact'"
+            f"score falls as the class rises (rank correlation {by_rank:.3g}): if low scores mean "
+            "high classes pass -score, otherwise use method='exact'"
+            if by_rank <= LEVEL
+            else "no straight line through the classes rises with score, as where a score is far "
+            "from all others: use method='exact'"
         )
-    line = starts[0]
+    line = fit_lines(curve)[0]
     correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
     return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
@@ -108,9 +115,9 @@ def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R
             thresholds = score((c - 0.5) * (1 - R) + R * mu)
             R = qwk_ratio(curve, threshold_to_cut(curve.score, thresholds))
             met.setdefault(R, thresholds)
-            if R >= 1:  # no spread left
+            if not R < USEFUL:  # no spread left
                 break
-        if R < 1:
+        if R < USEFUL:
             break
     return met[min(met)]
 
@@ -175,7 +182,7 @@ def fit_lines(curve: LabelCurve) -> list[Line]:
 
 def rising_lines(curve: LabelCurve) -> list[Line]:
     """Those that rise; none if the class falls with the score."""
-    rises = rank_correlation(curve) > 1e-12  # of rounding
+    rises = rank_correlation(curve) > LEVEL
     return [line for line in fit_lines(curve) if line.rises] if rises else []
 
 
@@ -183,9 +190,10 @@ def rank_correlation(curve: LabelCurve) -> float:
     """The correlation of the class position with the score's mid-rank, on which outliers have no
     hold; 0 for equal scores or one class."""
     mu, var = moments(curve)
-    n, rank = np.diff(curve.N), curve.N[:-1] + curve.N[1:] - curve.N[-1]  # its mean is 0
-    covariance, spread = rank @ (np.diff(curve.S) - mu * n), n @ rank**2 * curve.N[-1] * var
-    return float(covariance / math.sqrt(spread)) if spread > 0 else 0.0
+    N, S = curve.N / curve.N[-1], curve.S / curve.N[-1]
+    n, rank = np.diff(N), N[:-1] + N[1:] - 1  # its mean is 0
+    spread = n @ rank**2 * var
+    return float(rank @ (np.diff(S) - mu * n) / math.sqrt(spread)) if spread > 0 else 0.0
 
 
 def fit_bounded_line(curve: LabelCurve, starts: Sequence[Line]) -> Line:

@@ -64,7 +64,7 @@ class Bins:
         i = at[keep]
         return Bins(self.labels, self.low[i], self.high[i], self.score[i], counts[keep])
 
-    @property
+    @cached_property
     def label_curve(self) -> LabelCurve:
         N = from_zero(self.counts.sum(axis=1))
         S = from_zero(self.counts @ np.arange(len(self.labels)))

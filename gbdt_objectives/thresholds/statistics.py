@@ -321,7 +321,7 @@ class ThresholdStatistics:
         methods.resolve_labels(self.labels, target)
         bins = self.bins(target_prior)
         found = methods.place_thresholds(chosen, bins, target)
-        methods.warn_if_useless(found, bins, target)
+        methods.warn_if_useless(chosen, found, bins, target)
         return Thresholds(found, self.labels)
 
     def qwk_loss_bound(self, *, target_prior: Mapping[Any, float] | None = None) -> float:

@@ -1014,3 +1014,12 @@ def test_dart_and_early_stopping_are_refused_together(lib: Library, ordinal) -> 
         fit(lib, model, X[TRAIN], y[TRAIN], [(X[TEST], y[TEST])], SMOOTH)
     model.set_params(early_stopping_rounds=None).fit(X, y)
     assert kappa(y, model.predict(X)) > 0.5
+
+
+def test_a_worker_without_rows_has_no_classes() -> None:
+    from gbdt_objectives.adapters._estimators import class_positions
+
+    for y in (np.empty(0), np.empty((0, 1))):
+        assert class_positions("y", y, np.array(["a", "b"])).tolist() == []
+    with pytest.raises(ValueError, match="as 0 to 1, or leave such rows out"):
+        class_positions("y", ["a", "c"], np.array(["a", "b"]))

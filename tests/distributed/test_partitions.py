@@ -760,3 +760,14 @@ def test_on_a_cluster_of_two_processes(tmp_path) -> None:
     )  # fmt: skip
     assert out.returncode == 0, out.stderr[-3_000:]
     assert out.stdout.strip() == "done"
+
+
+def test_one_number_is_no_column_but_a_rate() -> None:
+    y, p = (da.from_array(values, chunks=5) for values in (np.arange(10) % 2, np.full(10, 0.5)))
+    with pytest.raises(TypeError, match="sample_weight is a float, but y_true a Dask collection"):
+        go.calibration.calibration_ratio(y, p, sample_weight=2.0)
+    with pytest.raises(ValueError, match="sample_weight must be one-dimensional"):
+        go.calibration.calibration_ratio(y, p, sample_weight=p.sum())
+    with pytest.raises(TypeError, match="key is a int, but y a Dask collection"):
+        go.priors.negative_downsample_by_key(y, 5, 0.5)
+    assert go.priors.negative_downsample_by_key(y, y, 0.5).compute().shape == (10,)

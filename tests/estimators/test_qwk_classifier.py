@@ -365,7 +365,25 @@ def test_thresholds_of_rows_in_time_are_those_of_the_rows_held_out(data, ensembl
         rtol=1e-9,
     )  # fmt: skip
     assert classifier.center_ == pytest.approx(np.average(score[held], weights=weight[held]))
+    prior = dict.fromkeys(classifier.classes_.tolist(), 1 / len(classifier.classes_))
+    reweighted = clone(classifier).set_params(target_prior=prior).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(
+        reweighted.thresholds_,
+        optimize_thresholds(
+            y[held], score[held], method="curved", sample_weight=weight[held], target_prior=prior,
+            labels=classifier.classes_,
+        ),
+        rtol=1e-9,
+    )  # fmt: skip
     assert classifier.score(X, y) > 0.3
+
+
+def test_held_out_rows_of_one_class_are_refused(data) -> None:
+    X, _ = data
+    y = np.where(np.arange(len(X)) < 200, "a", "c")
+    classifier = QWKClassifier(Ridge(), objective=None, labels=["a", "c"], cv=TimeSeriesSplit(2))
+    with pytest.raises(ValueError, match="cv holds out rows of one class only, found .'c'"):
+        classifier.fit(X, y)
 
 
 def test_repeated_folds_average_the_scores_held_out(data) -> None:

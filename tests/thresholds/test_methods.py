@@ -13,8 +13,13 @@ from gbdt_objectives.metrics import (
     cost_metric,
     qwk_metric,
 )
-from gbdt_objectives.thresholds import ThresholdStatistics, apply_thresholds, optimize_thresholds
-from gbdt_objectives.thresholds.methods import fit_thresholds, own_kappa
+from gbdt_objectives.thresholds import (
+    Thresholds,
+    ThresholdStatistics,
+    apply_thresholds,
+    optimize_thresholds,
+)
+from gbdt_objectives.thresholds.methods import fit_thresholds
 from gbdt_objectives.thresholds.rows import read_scored_rows
 from tests.cases import each
 from tests.thresholds.reference import kappa, sample
@@ -264,8 +269,9 @@ def test_no_search_ends_in_one_class_where_there_are_better_thresholds(method: s
         if len(np.unique(y)) < 2:
             continue
         rows = read_scored_rows(y, score, LABELS, None)
-        assert own_kappa(rows, fit_thresholds("exact", rows, qwk_metric())) > 0
-        assert own_kappa(rows, fit_thresholds(method, rows, qwk_metric())) > 0
+        for name in ("exact", method):
+            found = Thresholds(fit_thresholds(name, rows, qwk_metric()), LABELS)
+            assert kappa(y, score, found) > 0
 
 
 @pytest.mark.parametrize("method", SEARCHES)
@@ -276,11 +282,55 @@ def test_one_class_for_all_is_said(method: str) -> None:
 
 def test_rounding_that_is_no_better_than_one_class_is_said() -> None:
     y = np.array([0, 1, 2] * 20)
-    with pytest.warns(UserWarning, match="kappa is not above 0 on these rows.*pass -score"):
+    with pytest.warns(UserWarning, match="rounded scores is not above 0: rounding fits nothing"):
         optimize_thresholds(y, 2.0 - y, method="rounding")
+    with pytest.warns(UserWarning, match="every row gets the class 0: rounding fits nothing"):
+        optimize_thresholds([0, 0, 1, 1], [0, 0.1, 0.2, 0.3], method="rounding")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimize_thresholds(y, y + 0.1, method="rounding")
+        found = optimize_thresholds([1, 0], [0.7, 0.1], method="rounding", labels=LABELS)
+    assert found.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("method", ["plugin", "curved"])
+def test_one_class_by_rounding_errors_is_seen(method: str) -> None:
+    """Weights that are no whole numbers: one class for all rows may have an R just below 1."""
+    rng = np.random.default_rng(0)
+    for trial in range(1312):  # in one of so many R is 1 - 5e-14
+        n, K = int(rng.integers(30, 120)), int(rng.integers(3, 7))
+        p = np.where(np.arange(K) == K // 2, 1, 0.02)
+        y = rng.choice(K, n, p=p / p.sum())
+        if len(np.unique(y)) > 1:
+            score = 0.15 * y + rng.normal(size=n)
+            w = rng.uniform(0.1, 2, n) if trial % 2 else None
+    assert (n, K) == (58, 4)
+    rows = read_scored_rows(y, score, range(K), w)
+    own, exact = (
+        kappa(y, score, Thresholds(fit_thresholds(name, rows, qwk_metric()), range(K)), w)
+        for name in (method, "exact")
+    )
+    assert exact > 0.3
+    assert own > 0.01
+
+
+def test_weights_of_any_size_rank_as_they_are() -> None:
+    y, score = draw_rare(0, (0.2, 0.3), 0.6, 400)
+    w = np.random.default_rng(1).uniform(0.5, 2, 400)
+    np.testing.assert_allclose(
+        optimize_thresholds(y, score, sample_weight=1e-85 * w),
+        optimize_thresholds(y, score, sample_weight=w),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("method", ["plugin", "curved"])
+def test_rising_scores_on_which_no_line_rises_are_not_said_to_fall(method: str) -> None:
+    y = np.repeat([0, 2, 1, 3], [20, 40, 40, 20])
+    score = np.arange(120.0)
+    score[0] = 1e9
+    with pytest.raises(ValueError, match="no straight line .* rises with score.*method='exact'"):
+        optimize_thresholds(y, score, method=method)
 
 
 @pytest.mark.parametrize("method", ["plugin", "curved"])

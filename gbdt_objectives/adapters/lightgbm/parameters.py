@@ -27,7 +27,9 @@ NAMES = _ConfigAliases._get_all_param_aliases()
 """The parameters of the installed LightGBM, each with all its names."""
 
 ALIASES = {
-    main: (main, *sorted(set(names) - {main})) for main, names in NAMES.items() if len(names) > 1
+    main: (main, *sorted(set(names) - {main}))
+    for main, names in sorted(NAMES.items())
+    if len(names) > 1
 }
 
 PASSED = frozenset({

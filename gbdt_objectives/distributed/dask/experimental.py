@@ -287,6 +287,8 @@ class Join:
                 "the callbacks of lightgbm() are for a DaskLGBMRegressor: on one machine import "
                 "LGBMRegressor from gbdt_objectives.adapters.lightgbm, which takes the objective"
             )
+        if _here.seat is not None:  # of an earlier training, if this one is of another objective
+            _here.seat.leave(failed=False)
         try:
             seat = self.meet(env)
         except Exception as error:
