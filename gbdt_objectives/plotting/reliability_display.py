@@ -159,7 +159,7 @@ class ReliabilityDisplay(Display):
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
         ax : matplotlib Axes, optional
-            Where to draw, as in :meth:`plot`.
+            Where to draw, as in ``plot``.
 
         Raises
         ------
