@@ -25,7 +25,8 @@ from gbdt_objectives.calibration.ordinal import LaterCurve
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
-from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, score_rises, warn_if_useless
+from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
+from gbdt_objectives.thresholds.qwk import score_rises
 from gbdt_objectives.thresholds.rows import (
     are_rising_numbers,
     sort_rows,
@@ -181,7 +182,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         _base.check_held_out_classes("cv", classes, held_out, w)
         weight = weights_of_prior(self.target_prior, classes, held_out, w)
         rows = sort_rows(oof[held], held_out, weight, np.arange(len(classes)))
-        useful = score_rises(rows)
+        useful = score_rises(rows.label_curve)
         if not useful:
             warnings.warn(
                 "the out-of-fold scores do not rise with the class: the regressor has learnt "

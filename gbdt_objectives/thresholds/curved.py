@@ -46,9 +46,7 @@ def score_where(s: Array, m: Array, value: ArrayLike) -> Array:
 def curved_thresholds(rows: ScoredRows) -> Array:
     """Plug-in thresholds on the line, unless a curve predicts classes better."""
     label_curve = rows.label_curve
-    spread = float(label_curve.score[-1]) - float(label_curve.score[0])
-    can_be_fitted = 0 < spread < np.inf and qwk.rising_lines(label_curve)
-    if label_curve.N[-1] < ROWS or not can_be_fitted:
+    if label_curve.N[-1] < ROWS or not qwk.score_rises(label_curve):
         return qwk.plugin_thresholds(label_curve)
     s, C = pool_rows(rows)
     fits = [fit_line(s, C), *fit_splines(C)]
@@ -80,7 +78,7 @@ def fit_line(s: Array, C: Array) -> Fit:
     """The line of the plug-in rule, the mean if it does not rise."""
     W, S = C.sum(axis=1), C @ np.arange(C.shape[1])
     curve = LabelCurve(s, s, s, from_zero(W), from_zero(S), C.sum(axis=0))
-    starts = qwk.rising_lines(curve) if len(s) > 1 else []
+    starts = qwk.rising_lines(curve, qwk.fit_lines(curve)) if len(s) > 1 else []
     if not starts:
         return Fit(np.full(len(s), S.sum() / W.sum()), 1)
     line = qwk.fit_bounded_line(curve, starts)

@@ -27,7 +27,7 @@ from gbdt_objectives.thresholds.qwk import (
     exact_cuts,
     plugin_thresholds,
     qwk_ratio,
-    rising_lines,
+    score_rises,
 )
 from gbdt_objectives.thresholds.rows import (
     Bins,
@@ -234,7 +234,7 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
     """Thresholds of one method. For QWK exact ones, where those that it finds give a kappa of 0 or
     less on these rows; rounding has no others."""
     found = METHODS[method](rows, metric, **search)
-    if is_qwk(metric) and method != "rounding":
+    if is_qwk(metric) and method not in ("exact", "rounding"):
         curve = rows.label_curve
         if not qwk_ratio(curve, threshold_to_cut(curve.score, found)) < USEFUL:
             return exact(rows, metric)
@@ -243,18 +243,13 @@ def place_thresholds(method: str, rows: Scored, metric: Target, **search: Any) -
 
 def fit_thresholds(method: str, rows: ScoredRows, metric: Target) -> Array:
     """The same for rows of a fold or resample: exact thresholds if their score does not rise."""
-    if method in ("plugin", "curved") and not score_rises(rows):
+    if method in ("plugin", "curved") and not score_rises(rows.label_curve):
         method = "exact"
     return place_thresholds(method, rows, metric)
 
 
 def is_qwk(metric: Target) -> bool:
     return isinstance(metric, ClassMetric) and metric.exact_method == "isotonic"
-
-
-def score_rises(rows: ScoredRows) -> bool:
-    """Whether plug-in thresholds can be placed."""
-    return rows.score[0] < rows.score[-1] and bool(rising_lines(rows.label_curve))
 
 
 def warn_if_useless(method: str, thresholds: Array, rows: Scored, metric: Target) -> None:

@@ -81,7 +81,8 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
         )
-    starts = rising_lines(curve)
+    lines = fit_lines(curve)
+    starts = rising_lines(curve, lines)
     if not starts:
         by_rank = rank_correlation(curve)
         raise ValueError(
@@ -91,8 +92,7 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
             else "no straight line through the classes rises with score, as where a score is far "
             "from all others: use method='exact'"
         )
-    line = fit_lines(curve)[0]
-    correlation = line.beta * math.sqrt(line.var / moments(curve)[1])
+    correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
     R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
     return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
 
@@ -180,10 +180,16 @@ def fit_lines(curve: LabelCurve) -> list[Line]:
     return [fit_line(curve, spread, i, j) for i, j in ranges if j - i > 1]
 
 
-def rising_lines(curve: LabelCurve) -> list[Line]:
+def rising_lines(curve: LabelCurve, lines: Sequence[Line]) -> list[Line]:
     """Those that rise; none if the class falls with the score."""
     rises = rank_correlation(curve) > LEVEL
-    return [line for line in fit_lines(curve) if line.rises] if rises else []
+    return [line for line in lines if line.rises] if rises else []
+
+
+def score_rises(curve: LabelCurve) -> bool:
+    """Whether plug-in thresholds can be placed."""
+    spread = float(curve.score[-1]) - float(curve.score[0])
+    return 0 < spread < math.inf and bool(rising_lines(curve, fit_lines(curve)))
 
 
 def rank_correlation(curve: LabelCurve) -> float:

@@ -60,7 +60,8 @@ def early_stopping(
     """XGBoost's early stopping in the metric's own direction, keeping the best rounds only.
 
     It is for ``callbacks=`` of XGBoost's own estimators and ``xgboost.train``, which would
-    otherwise guess the direction from the metric's name.
+    otherwise guess the direction from the metric's name. Rounds before the metric's first move use
+    up no patience.
 
     Parameters
     ----------

@@ -73,7 +73,8 @@ def train(
         slowest needs for a round, and to make its matrix. XGBoost before 3.0 has its own.
     **kwargs
         Passed to ``xgboost.dask.train``: ``callbacks`` (copies of them, on each worker),
-        ``xgb_model``, ``verbose_eval``, ``coll_cfg``; and ``evals_result``, a dict to be filled.
+        ``xgb_model``, ``verbose_eval`` (False by default, on a worker otherwise), ``coll_cfg``; and
+        ``evals_result``, a dict to be filled.
 
     Returns
     -------
