@@ -5,6 +5,7 @@ A fit takes place on those of three workers that hold its rows. Every fit has a 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -387,7 +388,8 @@ class Faulty:
 
 
 class FaultyCallback:
-    """A fault that only LightGBM and Dask see: a worker raises between two rounds."""
+    """A fault that only LightGBM and Dask see: a worker raises between two rounds. Its booster
+    outlives the task."""
 
     before_iteration = False
 
@@ -396,8 +398,16 @@ class FaultyCallback:
         self.order = 1
 
     def __call__(self, env: Any) -> None:
-        if env.iteration == 3 and distributed.get_worker().address == self.on:
+        worker = distributed.get_worker()
+        if env.iteration == 3 and worker.address == self.on:
+            worker.kept = env.model
             raise KeyError("no such file")
+
+
+def forget() -> None:
+    """Delete the booster of an earlier task."""
+    vars(distributed.get_worker()).pop("kept", None)
+    gc.collect()
 
 
 def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
@@ -416,6 +426,7 @@ def test_a_fault_on_one_worker_is_an_error_and_the_next_fit_exact(
                 client, TWO, rows, go.objective(Faulty(fault, second)),
                 timeout=TIMEOUT, callbacks=callbacks,
             )  # fmt: skip
+        client.submit(forget, workers=[second], pure=False).result(DEADLINE)
         # on that worker alone, for whom LightGBM opens no network and would take the one that is
         check_same(fit_on(client, [], rows, go.qwk_objective(), without={first}), rows[0], one)
         check_same(fit_on(client, TWO, rows, go.qwk_objective()), rows[0], one)

@@ -344,10 +344,11 @@ leave.order = 10**6  # type: ignore[attr-defined]  # after what the user has
 
 
 def _leave_lost(seat: weakref.ref[Seat]) -> None:
-    """Leave if an error that we do not see has ended the training whose booster is gone now."""
+    """Leave if an error that we do not see has ended the training whose booster is gone now. In a
+    later task the seat stays: the next fit leaves it before LightGBM opens its network."""
     lost = seat()
-    if lost is not None and lost is _here.seat:
-        lost.leave(failed=_task() in (lost.task, None))  # else the network is that of the next fit
+    if lost is not None and lost is _here.seat and _task() in (lost.task, None):
+        lost.leave(failed=True)
 
 
 def _task() -> object:
