@@ -28,13 +28,14 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def marks(block: str) -> list[pytest.MarkDecorator]:
+def marks(page: Path, block: str) -> list[pytest.MarkDecorator]:
     missing = [name for name in MISSING if f"import {name}" in block]
-    return [pytest.mark.skip(reason=f"needs {name}") for name in missing]
+    beside = [] if page == README else [pytest.mark.ci]
+    return [*beside, *(pytest.mark.skip(reason=f"needs {name}") for name in missing)]
 
 
 BLOCKS = [
-    pytest.param(block, id=f"{name(page)}-{k}", marks=marks(block))
+    pytest.param(block, id=f"{name(page)}-{k}", marks=marks(page, block))
     for page in PAGES
     for k, block in enumerate(
         re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.M | re.S)

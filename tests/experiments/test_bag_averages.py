@@ -12,6 +12,7 @@ from gbdt_objectives import DownsampledClassifier
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "averaged probabilities never lose to one bag" in capsys.readouterr().out

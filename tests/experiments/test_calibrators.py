@@ -12,6 +12,7 @@ from experiments.calibrators import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setitem(experiment.PEERS, "SplineCalib", ("no_such_package", None))
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0

@@ -45,6 +45,7 @@ def data() -> Data:
     return Data(draw(40_000), draw(2000), draw(2000))
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
     few = {"training": SETTINGS["training"] | {"most_rounds": 3}}
     study = experiment.study

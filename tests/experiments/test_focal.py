@@ -12,6 +12,7 @@ from experiments.focal import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "sigma of a focal margin is a worse probability" in capsys.readouterr().out

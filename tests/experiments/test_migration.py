@@ -48,18 +48,21 @@ def scores(cells: pd.DataFrame, pair: str, case: str = "") -> dict[str, float]:
     return own.groupby("way").score.mean().to_dict()
 
 
+@pytest.mark.ci
 def test_every_file_is_a_side_of_a_pair(quick) -> None:
     names = {path.stem for path in page.PAIRS.glob("*.py")}
     assert names == {f"{pair}_{side}" for pair in study.TITLES for side in study.SIDES}
     assert list(quick.pair.unique()) == list(study.TITLES)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("pair", ORDINAL)
 def test_grades_are_as_good_after(quick, pair) -> None:
     found = scores(quick, pair)
     assert found["after"] >= found["before"] - TOLERANCE
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("cells", [None, committed], ids=["quick", "committed"])
 def test_what_is_silently_wrong_before_is_right_after(quick, cells) -> None:
     found = quick if cells is None else cells()
@@ -92,6 +95,7 @@ def test_what_is_silently_wrong_before_is_right_after(quick, cells) -> None:
     assert way("before", "calibrated", drift) < way("after", "calibrated", drift) < 1.2
 
 
+@pytest.mark.ci
 def test_probabilities_are_near_as_good_after(quick) -> None:
     for pair in ("downsampling", "calibrated"):
         found = scores(quick, pair)

@@ -218,6 +218,7 @@ def test_paired_differences_and_their_errors():
     assert row.se == pytest.approx(np.sqrt(np.var(values, ddof=1) / 3))
 
 
+@pytest.mark.ci
 def test_published_run_writes_everything(tmp_path, capsys, monkeypatch):
     few_rounds = replace(SMALL, training=replace(SMALL.training, most_rounds=8, patience=3))
     monkeypatch.setattr(config, "read", lambda scale: few_rounds)
@@ -268,6 +269,7 @@ def test_files_are_read_without_identifiers_and_thinned(folder):
         assert 0.02 < y.mean() < 0.2  # half of the rows before thinning
 
 
+@pytest.mark.ci
 def test_a_run_on_files_writes_everything(folder, capsys, monkeypatch):
     small = {
         "repeats": 1, "folds": 2, "least_negatives": 30,

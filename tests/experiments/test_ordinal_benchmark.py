@@ -85,6 +85,7 @@ def test_the_best_competitor_is_the_one_to_beat(gain, word) -> None:
     assert holds is (word != "BEHIND")
 
 
+@pytest.mark.ci
 def test_quick_run_without_files_and_peers(tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr(arms, "PEERS", ("no_such_peer",))
     rows = {"diabetes": SETTINGS["files"]["diabetes"],

@@ -57,6 +57,7 @@ def test_missing_and_empty_files_are_refused(tmp_path, capsys):
     assert "not a CSV file" in capsys.readouterr().err
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(frame, tmp_path, capsys):
     frame.loc[5, "a"] = np.nan  # boosters take missing features
     output = tmp_path / "out"

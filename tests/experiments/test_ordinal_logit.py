@@ -32,6 +32,7 @@ def small(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(small, capsys) -> None:
     output = small / "out"
     assert experiment.main([str(small), "--quick", "--output", str(output)]) == 0

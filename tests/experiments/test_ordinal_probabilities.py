@@ -11,6 +11,7 @@ from experiments.ordinal_probabilities import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     names = {"cells.csv", "differences.csv", "table.md", "environment.json"}

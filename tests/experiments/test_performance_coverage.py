@@ -15,6 +15,7 @@ from experiments.performance_coverage import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "within 0.03 of nominal" in capsys.readouterr().out

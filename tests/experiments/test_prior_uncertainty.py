@@ -11,6 +11,7 @@ from experiments.prior_uncertainty import __main__ as experiment
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "held-out rows, and true probabilities" in capsys.readouterr().out

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 README = (experiment.HERE / "README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys) -> None:
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
     assert "within two standard deviations of one test draw" in capsys.readouterr().out

@@ -77,6 +77,7 @@ def test_check_fails_when_the_gap_is_small_or_rounding_is_not_enough():
     assert "rounding against thresholds" in failure
 
 
+@pytest.mark.ci
 def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
     tiny = dataclasses.replace(experiment.QUICK, rows=1500, rounds=20, patience=3, cell=1.0)
     monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, gap=-1.0, rounding=1.0))

@@ -148,6 +148,7 @@ def test_acceptance_is_not_judged_without_all_files():
     assert len(lines) == 8
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(file, tmp_path, capsys):
     output = tmp_path / "out"
     arguments = [str(file), "--target", "grade", "--quick", "--output", str(output)]

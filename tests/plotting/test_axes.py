@@ -18,6 +18,7 @@ DISPLAYS = ("ROCHullDisplay", "ReliabilityDisplay", "ThresholdDisplay")
 ROWS = [0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4]
 
 
+@pytest.mark.ci
 def test_pictures_of_the_documentation_can_be_drawn(tmp_path) -> None:
     script = Path(__file__).parents[2] / "docs" / "make_pictures.py"
     runpy.run_path(str(script))["main"](tmp_path)
