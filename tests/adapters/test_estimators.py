@@ -994,7 +994,7 @@ def test_parameters_that_a_custom_objective_ignores_are_refused(
     objective = go.offset_logloss_objective(0.5) if classifier else go.qwk_objective()
     refused: list[dict[str, Any]] = [{"scale_pos_weight": 5}]
     if lib is XGB:
-        refused += [{"booster": "gblinear"}, {"num_class": 3}]
+        refused += [{"top_k": 3}, {"num_class": 3}]
     else:
         refused += [{"is_unbalance": True}, {"boosting_type": "rf"}, {"pos_bagging_fraction": 0.5}]
     for parameters in refused:

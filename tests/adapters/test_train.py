@@ -359,7 +359,8 @@ def bad_calls(lib: Library, data: Any) -> list[tuple[str, Callable[[], Any], str
         ("pos weight", call({"scale_pos_weight": 5}), "ignores it under a custom objective"),
         ("stopping in params", call({"early_stopping_rounds": 5}), "pass early_stopping_rounds="),
         ("rounds in params", call({"n_estimators": 5}), "pass num_boost_round="),
-        ("dart and stopping", call(dart, early_stopping_rounds=3, **held_out), "dart rescales"),
+        ("dart and stopping", call(dart, early_stopping_rounds=3, **held_out),
+         "change what earlier rounds" if lib is XGB else "dart rescales"),
     ]  # fmt: skip
 
 
@@ -377,7 +378,7 @@ XGB_PARAMS = [
     ({"objective": "reg:quantileerror"}, "leaf refit"),
     ({"objective": "count:poisson"}, "objective= already says"),
     ({"objective": "binary:logistic"}, "transformed as 'reg:squarederror'"),
-    ({"booster": "gblinear"}, "no rounds to cut back"),
+    ({"top_k": 2}, "only gblinear reads it"),
     ({"disable_default_eval_metric": 0}, "leave it out"),
 ]
 
@@ -396,6 +397,29 @@ def test_misuse(lib: Library, ordinal) -> None:
         print(params)
         with pytest.raises(ValueError, match=message):
             lib.train(params, data, 3, **GOOD)
+
+
+@pytest.mark.filterwarnings("error", "ignore:(?s).*is deprecated")  # from XGBoost 3.3 on
+def test_a_linear_model_starts_at_the_intercept_and_keeps_it(ordinal) -> None:
+    X, y, w = ordinal
+    data = xgb.DMatrix(X, y, weight=w)
+    linear = {"booster": "gblinear", "updater": "coord_descent", "learning_rate": 1.0}
+    objective = go.qwk_objective()
+    booster = XGB.train(linear, data, 50, objective=objective)
+    score = booster.predict(data)
+    kappa = go.quadratic_weighted_kappa(y, score.round().clip(1, 4), sample_weight=w)
+    assert kappa > 0.75
+    loaded = xgb.Booster(model_file=bytearray(booster.save_raw()))
+    np.testing.assert_allclose(loaded.predict(data), score, rtol=1e-6)  # float32
+    on = XGB.train(linear, data, 1, objective=objective, xgb_model=booster)
+    more = XGB.train(linear, data, 51, objective=objective)
+    np.testing.assert_allclose(on.predict(data), more.predict(data), rtol=1e-5)
+    fitted = xgboost_adapter.XGBRegressor(n_estimators=50, objective=objective, n_jobs=1, **linear)
+    fitted.fit(X, y, sample_weight=w)
+    np.testing.assert_allclose(fitted.predict(X), score, rtol=1e-5)
+    with pytest.raises(ValueError, match="cannot be cut out of the model"):
+        XGB.train(linear, data, 3, objective=objective, metric=METRIC,
+                  evals=[(xgb.DMatrix(X[:99], y[:99]), "v")], early_stopping_rounds=2)  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:(?s).*_drop.*not used")  # before XGBoost 3.3

@@ -110,12 +110,14 @@ def _first_margin(booster: xgb.Booster) -> Array:
 
 
 def add_to_leaves(booster: xgb.Booster, deltas: Array) -> None:
-    """Add to every leaf of each output's first tree, in place."""
+    """Add to every leaf of each output's first tree, or to gblinear's last weights, in place."""
     document = json.loads(booster.save_raw("json"))
     model = document["learner"]["gradient_booster"]
-    if model["name"] == "gblinear":
-        raise ValueError("the booster is 'gblinear': there is no leaf to hold the intercept")
     trees = model.get("gbtree", model)["model"]  # before XGBoost 3.3, dart wraps a gbtree
+    if model["name"] == "gblinear":  # the last weights are those of no column
+        weights, K = trees["weights"], len(deltas)
+        weights[-K:] = np.float32(np.add(weights[-K:], deltas)).tolist()
+        deltas = np.empty(0)
     # what dropout multiplies each tree by: beside the model, from XGBoost 3.4 on inside it
     drop = model.get("weight_drop") or trees.get("weight_drop")
     for output, delta in enumerate(deltas):

@@ -32,7 +32,11 @@ ALIASES = {
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
 }  # fmt: skip
 
+# of gblinear: neutral values
+LINEAR = {"feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,), "lambda_bias": (0,)}
+
 PASSED = frozenset({
+    *LINEAR,
     # general
     "nthread", "device", "verbosity", "validate_parameters", "seed", "seed_per_iteration",
     "use_rmm", "use_cuda_async_pool", "fail_on_invalid_gpu_id",
@@ -67,12 +71,9 @@ REFUSED = by_reason({
     },
     "boosting starts at the objective's intercept; leave it out": {"boost_from_average": (1,)},
     "XGBoost counts the columns of the data; leave it out": {"num_feature": ()},
-    # more than one margin per row, and no trees
+    # more than one margin per row
     "train() handles one margin per row; for several call xgboost.train(obj=...)": {
         "num_target": (0, 1),
-    },
-    "only gblinear reads it, which train() refuses; leave it out": {
-        "feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,), "lambda_bias": (0,),
     },
     # built-in objectives and metrics
     "XGBoost ignores it under a custom objective; pass weights to the DMatrix, or sample_weight= "
@@ -109,6 +110,7 @@ REFUSED = by_reason({
 })  # fmt: skip
 
 NO_DROPOUT = "XGBoost drops no trees here; write booster='dart' too, or leave it out"
+NOT_LINEAR = "only gblinear reads it; write booster='gblinear' too, or leave it out"
 NOT_EXACT = "tree_method='exact' ignores it; write tree_method='hist', or leave it out"
 EXACT = {"tree_method": ("exact",)}
 
@@ -120,6 +122,8 @@ REFUSED_WITH: RefusedWith = {
     "max_bin": ((256,), EXACT, NOT_EXACT),
     "max_leaves": ((0,), EXACT, NOT_EXACT),
     "grow_policy": (("depthwise",), EXACT, NOT_EXACT),
+    **{name: (neutral, {"booster": (None, "gbtree", "dart")}, NOT_LINEAR)
+       for name, neutral in LINEAR.items()},
 }  # fmt: skip
 
 DROPOUT = {
@@ -128,14 +132,11 @@ DROPOUT = {
 }  # fmt: skip
 """Neutral values. Up to XGBoost 3.2 gbtree ignores them, in 3.4 it drops trees, too."""
 
-RESCALES = (
-    " rescales earlier trees, so the best round cannot be cut out of the model; leave "
-    "early_stopping_rounds out"
-)
-
 REFUSED_STOPPING = by_reason({
-    "dart" + RESCALES: {"booster": ("gbtree",)},
-    "dropout" + RESCALES: {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
+    "dart and gblinear change what earlier rounds have learnt, so the best round cannot be cut out "
+    "of the model; leave early_stopping_rounds out": {"booster": ("gbtree",)},
+    "dropout rescales earlier trees, so the best round cannot be cut out of the model; leave "
+    "early_stopping_rounds out": {"rate_drop": (0,), "one_drop": (0,), "skip_drop": (0,)},
     "XGBoost cannot cut the best round out of updated trees; leave early_stopping_rounds out": {
         "process_type": ("default",),
     },
@@ -202,10 +203,6 @@ def check(params: Mapping[str, Any], objective: Objective, *, stops_early: bool)
         params, ["objective"], (transform,),
         "objective= already says what to train on, and predictions are transformed as "
         f"{transform!r} does; leave it out",
-    )  # fmt: skip
-    _arguments.refuse(
-        params, ["booster"], ("gbtree", "dart"),
-        "gblinear has no rounds to cut back to the best one; write booster='gbtree'",
     )  # fmt: skip
     _arguments.check_num_class(params, ["num_class"], objective)
     if objective.outputs > 1:
