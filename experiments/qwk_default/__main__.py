@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 QUICK = {
     "folds": 2, "test_rows": 1000, "files": {},
-    "simulated": {"linear": {"kind": "linear", "rows": 200, "correlation": 0.7, "cut_at": [0.3, 0.7]},
+    "simulated": {"linear": {"kind": "linear", "rows": 200, "correlation": 0.7, "cut_at": [0.4]},
                   "rules": {"kind": "rules", "rows": 200}},
     "parameters": {name: {booster: {"n_estimators": 5} for booster in BOOSTERS}
                    for name in ("as they come", "300 rounds")},
