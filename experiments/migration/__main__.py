@@ -123,7 +123,7 @@ def ordinal_cases(seed: int, rows: Mapping[str, int]) -> Iterator[Case]:
         n_estimators=400, learning_rate=0.05, num_leaves=8, n_jobs=1, verbose=-1
     )
     folds = StratifiedKFold(5, shuffle=True, random_state=42)
-    classifier = QWKClassifier(model, cv=folds, early_stopping_rounds=50)
+    classifier = QWKClassifier(model, objective="qwk", cv=folds, early_stopping_rounds=50)
     ways = both("lgbm_folds", X, y, X_test)
     ways["`QWKClassifier`"] = lambda: classifier.fit(X, y).predict(X_test)
     yield Case("lgbm_folds", "", ways, score, "kappa")

@@ -55,7 +55,7 @@ def models(booster: str, K: int, settings: dict[str, Any]) -> dict[str, Any]:
     order = list(range(K))
     return {
         "curve of squared error": QWKClassifier(regressor, objective=None, labels=order),
-        "curve of QWK": QWKClassifier(regressor, labels=order),
+        "curve of QWK": QWKClassifier(regressor, objective="qwk", labels=order),
         "ordinal logit": getattr(adapter, f"{prefix}Classifier")(
             objective=ordinal_logit_objective(K), **common
         ),

@@ -49,12 +49,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     Parameters
     ----------
     estimator : regressor
-        LGBMRegressor, XGBRegressor, or with ``objective=None`` any scikit-learn regressor; or a
-        Pipeline that ends in one, whose steps are fitted in each fold. X is passed on unchanged.
-    objective : "qwk", Objective or None
-        "qwk": ``qwk_objective``. It, or another objective of this package, is measured on each
-        fold's training labels and weights and started at its best constant, which becomes part
-        of the model. None: the regressor's own objective.
+        Any of scikit-learn's, XGBRegressor, LGBMRegressor, or a Pipeline that ends in one, whose
+        steps are fitted in each fold. X is passed on unchanged.
+    objective : None, "qwk" or Objective
+        None: the regressor's own, which is squared error unless it says another. "qwk", for
+        LGBMRegressor and XGBRegressor: ``qwk_objective``, no better with thresholds in
+        ``experiments/qwk_default``. It, or another objective of this package, is measured on each
+        fold's training labels and weights and started at its best constant, part of the model.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
@@ -112,14 +113,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     >>> from gbdt_objectives import QWKClassifier
     >>> X = np.random.default_rng(0).normal(size=(300, 3))
     >>> y = np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-1, 1])]
-    >>> classifier = QWKClassifier(Ridge(), objective=None, labels=["low", "mid", "high"]).fit(X, y)
+    >>> classifier = QWKClassifier(Ridge(), labels=["low", "mid", "high"]).fit(X, y)
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
     """
 
     estimator: Any
     _: KW_ONLY
-    objective: Literal["qwk"] | Objective | None = "qwk"
+    objective: Literal["qwk"] | Objective | None = None
     method: str = "curved"
     cv: Any = 5
     ensemble: bool = True

@@ -189,3 +189,29 @@ def test_published_data() -> None:
 def test_a_wrong_figure_is_noticed() -> None:
     with pytest.raises(AssertionError, match="does not say"):
         says("+0.0565 ± 0.0051")
+
+
+def test_defaults_of_qwk_classifier() -> None:
+    table = results("qwk_default/results/differences.csv")
+    own = table[table.booster == "both"].set_index(["compared", "file"])
+    objective = own.loc["None minus qwk"]
+    better, worse = (
+        objective.index[objective.verdict == verdict] for verdict in ("better", "worse")
+    )
+    assert set(better) == {"skill", "car", "linear, 200 rows"}
+    assert set(worse) == {"rare, 5 and 1 %", "rules, no noise"}
+    lost = objective.loc["rare, 5 and 1 %"]
+    seconds = results("qwk_default/results/seconds.csv").ratio
+    says(
+        f'better than `"qwk"` by two errors on {len(better)} of {len(objective)} files',
+        f"worse on {len(worse)} (by {-lost.gain:.4f} ± {lost.se_corrected:.4f}",
+        f"training takes {seconds.min():.2f} to {seconds.max():.2f} of the processor time",
+    )
+    stopped = own.loc["None, stopped minus not"]
+    count = [(stopped.verdict == verdict).sum() for verdict in ("better", "worse")]
+    says(
+        f"all rounds by two errors on {count[0]} of {len(stopped)} files, worse on {count[1]}, and "
+        f"{stopped.gain.mean():+.4f} in the mean",
+        *(f"{figure(one.gain, one.se_corrected)} at {rows}" for one, rows in (
+            (stopped.loc["linear, 200 rows"], 200), (stopped.loc["linear, 500 rows"], 500))),
+    )  # fmt: skip
