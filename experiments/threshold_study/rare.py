@@ -114,13 +114,13 @@ class NewRows:
 
 def place(y: Array, score: Array, K: int, method: Any) -> tuple[Array, bool]:
     """Thresholds, and whether the method refused the rows: then they are exact ones, as in the
-    folds of the package. Plug-in and curved refuse scores that fall as the class rises."""
+    folds of the package. Plug-in and curved refuse scores on which no line rises with the class."""
     if method == "rounding":
         return np.arange(K - 1) + 0.5, False
     try:
         return _common.fit_thresholds(y, score, (0, K - 1), method), False
     except ValueError as error:
-        if "falls as the class rises" not in str(error):
+        if "use method='exact'" not in str(error):
             raise
         return _common.fit_thresholds(y, score, (0, K - 1), "exact"), True
 
@@ -304,8 +304,8 @@ def tables(summary: pd.DataFrame, settings: dict[str, Any]) -> list[str]:
 def read(scale: str = "full") -> dict[str, Any]:
     """The settings of rare.json with those of one scale."""
     raw = _common.read_json(CONFIG)
-    scales = {name: raw.pop(name) for name in ("full", "quick")}
-    return raw | scales[scale]
+    own: dict[str, Any] = {name: raw.pop(name) for name in ("full", "quick")}[scale]
+    return raw | own
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

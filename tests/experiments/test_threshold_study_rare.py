@@ -59,12 +59,15 @@ def test_kappa_of_counts_is_that_of_rows():
 
 def test_scores_that_fall_are_given_exact_thresholds():
     y, x = rare.draw(FAMILY, 300, np.random.default_rng(2))
-    exact, refused = rare.place(y, -x, 3, "exact")
-    assert not refused
-    for method in ("plugin", "curved"):
-        found, refused = rare.place(y, -x, 3, method)
-        assert refused
-        np.testing.assert_array_equal(found, exact)
+    far = x.copy()
+    far[np.flatnonzero(y == 0)[:3]] = 1e6  # a line through all rows falls, though ranks rise
+    for score in (-x, np.where(far > 1e5, far, np.exp(20 * x))):
+        exact, refused = rare.place(y, score, 3, "exact")
+        assert not refused
+        for method in ("plugin", "curved"):
+            found, refused = rare.place(y, score, 3, method)
+            assert refused, (method, score)
+            np.testing.assert_array_equal(found, exact)
 
 
 def test_worse_looks_both_ways():
