@@ -325,7 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         summary = summary_frame(run_all(settings), settings)
     *shown, rows = tables(summary, settings)
     with _common.results_folder(folder) as results:
-        summary.round(6).to_csv(results / "summary.csv", index=False)
+        summary.round(9).to_csv(results / "summary.csv", index=False)
         (results / "table.md").write_text("\n\n".join([*shown, rows]) + "\n", encoding="utf-8")
         record = _common.configuration_record(CONFIG)
         _common.write_environment(results, {"all": settings["seed"]}, {"scale": scale, **record})
