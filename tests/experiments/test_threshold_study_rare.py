@@ -1,0 +1,198 @@
+"""Thresholds where classes are rare: its rows, a small run, committed results, the pages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import _common
+from experiments.threshold_study import rare
+from experiments.threshold_study.configuration import Family
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = rare.read()
+ROOT = Path(__file__).parents[2]
+FAMILY = Family("three", (0.05, 0.9, 0.05), 0.4, "calibrated")
+
+
+def test_scores_never_fall_and_mean_what_they_say():
+    scores = rare.Scores(FAMILY, 20_000)
+    assert list(scores.of(np.zeros(1))) == SETTINGS["scores"]
+    for name, score in scores.of(np.linspace(-4, 4, 1001)).items():
+        assert (np.diff(score) > -1e-12).all(), name
+    y, x = rare.draw(FAMILY, 200_000, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(y) / len(y), FAMILY.prior, atol=0.003)
+    found = scores.of(x)
+    leaves = pd.Series(y).groupby(found["8 leaves"]).agg(["mean", "size"])
+    assert len(leaves) == rare.LEAVES
+    np.testing.assert_allclose(leaves["mean"], leaves.index, atol=0.01)
+    np.testing.assert_allclose(leaves["size"], 25_000, atol=700)
+    assert found["calibrated"].mean() == pytest.approx(y.mean(), abs=0.003)
+    assert set(found["integers"]) <= set(range(-9, 12))
+
+
+@pytest.mark.parametrize("name", SETTINGS["priors"])
+def test_classes_are_rare(name):
+    prior = SETTINGS["priors"][name]
+    assert sum(prior) == pytest.approx(1)
+    assert len(prior) in (3, 10)
+    assert 0.005 <= min(prior[0], prior[-1]) <= 0.05
+
+
+def test_kappa_of_counts_is_that_of_rows():
+    y, x = rare.draw(FAMILY, 3000, np.random.default_rng(1))
+    x = np.sort(x)
+    new = rare.NewRows.of(y, 3)
+    for score in rare.Scores(FAMILY, 2000).of(x).values():
+        for at in ((0.2, 0.9), (-np.inf, 0.5), (-np.inf, np.inf)):
+            thresholds = np.quantile(score, at) if np.isfinite(at).all() else np.array(at)
+            rows = _common.cut_qwk(y, score, (0, 2), thresholds)
+            assert new.kappa(score, thresholds) == pytest.approx(rows, abs=1e-12)
+        rounded = new.kappa(score, rare.place(y, score, 3, "rounding")[0])
+        assert rounded == pytest.approx(_common.rounded_qwk(y, score, (0, 2)), abs=1e-12)
+
+
+def test_scores_that_fall_are_given_exact_thresholds():
+    y, x = rare.draw(FAMILY, 300, np.random.default_rng(2))
+    far = x.copy()
+    far[np.flatnonzero(y == 0)[:3]] = 1e6  # a line through all rows falls, though ranks rise
+    for score in (-x, np.where(far > 1e5, far, np.exp(20 * x))):
+        exact, refused = rare.place(y, score, 3, "exact")
+        assert not refused
+        for method in ("plugin", "curved"):
+            found, refused = rare.place(y, score, 3, method)
+            assert refused, (method, score)
+            np.testing.assert_array_equal(found, exact)
+
+
+def test_worse_looks_both_ways():
+    rows = pd.DataFrame({"a_minus_b": [-0.021, -0.019, 0.021], "a_minus_b_se": 0.01})
+    assert rare.worse(rows, "a", "b", SETTINGS).tolist() == [True, False, False]
+    assert rare.worse(rows, "b", "a", SETTINGS).tolist() == [False, False, True]
+
+
+def test_quick_run_writes_everything(tmp_path):
+    assert rare.main(["--quick", "--output", str(tmp_path / "out")]) == 0
+    summary = pd.read_csv(tmp_path / "out" / "summary.csv")
+    assert len(summary) == 25
+    assert summary[SETTINGS["methods"]].notna().all(axis=None)
+    text = (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
+    assert all(f"| {name} " in text for name in SETTINGS["priors"])
+    record = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
+    assert record["settings"]["scale"] == "quick"
+
+
+@pytest.fixture(scope="module")
+def summary() -> pd.DataFrame:
+    return pd.read_csv(rare.RESULTS / "summary.csv")
+
+
+def page(*path: str) -> str:
+    return " ".join(ROOT.joinpath(*path).read_text(encoding="utf-8").split())
+
+
+def losses(summary: pd.DataFrame, first: str, other: str) -> pd.DataFrame:
+    return summary[rare.worse(summary, first, other, SETTINGS)]
+
+
+def test_results_belong_to_the_configuration(summary):
+    text = (rare.RESULTS / "environment.json").read_text(encoding="utf-8")
+    settings = json.loads(text)["settings"]
+    assert settings.items() >= _common.configuration_record(rare.CONFIG).items()
+    assert settings["scale"] == "full"
+    places = [SETTINGS[name] for name in ("priors", "correlations", "scores", "sizes")]
+    assert len(summary) == np.prod([len(place) for place in places]) == 400
+    assert (summary.draws == 50).all()
+    assert not summary.duplicated(rare.PLACE).any()
+
+
+def test_tables_are_those_of_the_figures(summary):
+    text = "\n\n".join(rare.tables(summary, SETTINGS)) + "\n"
+    assert text == (rare.RESULTS / "table.md").read_text(encoding="utf-8")
+    readme = (rare.HERE / "README.md").read_text(encoding="utf-8")
+    *tables, _, _ = rare.tables(summary, SETTINGS)
+    assert all(table in readme for table in tables)
+
+
+def test_readme_says_what_the_results_say(summary):
+    readme = page("experiments", "threshold_study", "README.md")
+    lost = {other: losses(summary, "curved", other) for other in SETTINGS["methods"][:-1]}
+    better = {other: len(losses(summary, other, "curved")) for other in lost}
+    exact = lost["exact"]
+    assert set(exact.correlation) == {0.1, 0.2}
+    assert (exact["rows"] == 300).sum() == 10
+    assert (exact.prior == ".005 .985 .01").sum() == 8
+    assert lost["plugin"].curved_minus_plugin.min() > -0.00015
+    integers = [
+        (own.score == "integers").sum()
+        for own in (lost["nelder-mead"], lost["rounding"], losses(summary, "exact", "nelder-mead"))
+    ]
+    at = summary.loc[summary.curved_minus_rounding.idxmin()]
+    assert (at.score, at["rows"]) == ("cubed", 300)
+    bent = summary.score.isin(["exp(x)", "cubed"])
+    plugin = losses(summary, "plugin", "exact")
+    plugin_bent = len(losses(summary[bent], "plugin", "exact"))
+    worst = summary.loc[summary.plugin_minus_exact.idxmin()]
+    means = summary[SETTINGS["methods"]].mean()
+    best = summary[SETTINGS["methods"]].eq(summary[SETTINGS["methods"]].max(axis=1), axis=0)
+    behind = np.any(
+        [rare.worse(summary, "curved", other, SETTINGS) for other in lost], axis=0
+    ).sum()
+    nothing = {method: summary[f"{method}_nothing"].sum() for method in SETTINGS["methods"]}
+    assert nothing["curved"] == nothing["plugin"]
+    assert nothing["exact"] == 0
+    for text in (
+        f"curved thresholds are worse than exact in {len(exact)} of 400 rows and better in "
+        f"{better['exact']}",
+        f"Mean kappa is {means.curved:.4f} (exact {means.exact:.4f}, plug-in {means.plugin:.4f}, "
+        f"Nelder-Mead {means['nelder-mead']:.4f}, rounding {means['rounding']:.4f})",
+        f"best in {best.curved.sum()} of 400 rows, in "
+        f"{(best.curved & (best.sum(axis=1) == 1)).sum()} of them alone, and worse than at least "
+        f"one other method in {behind}",
+        f"to exact in {len(exact)} of 400 rows**",
+        f"The losses are {-exact.curved_minus_exact.max():.4f} to "
+        f"{-exact.curved_minus_exact.min():.4f}",
+        f"to Nelder-Mead in {len(lost['nelder-mead'])} and to rounding in {len(lost['rounding'])} "
+        f"rows**, {integers[0]} and {integers[1]} of them with integer",
+        f"loss, {-at.curved_minus_rounding:.4f} ± {at.curved_minus_rounding_se:.4f}, is to round",
+        f"to plug-in in {len(lost['plugin'])} rows**, by 0.0001 at most; better in "
+        f"{better['plugin']}",
+        f"worse than exact in {len(plugin)} of 400 rows**, {plugin_bent} of them with the bent",
+        f"by up to {-worst.plugin_minus_exact:.4f} ± {worst.plugin_minus_exact_se:.4f}",
+        f"worse in {len(losses(summary[~bent], 'plugin', 'exact'))} of {(~bent).sum()} rows and "
+        f"better in {len(losses(summary[~bent], 'exact', 'plugin'))}",
+        f"Exact is worse than curved in {better['exact']} rows**, and falls behind Nelder-Mead in "
+        f"{len(losses(summary, 'exact', 'nelder-mead'))}, {integers[2]} of them with integer",
+        f"curved and plug-in {nothing['curved']} of {summary.exact_useful.sum():,}, Nelder-Mead "
+        f"{nothing['nelder-mead']}, rounding {nothing['rounding']:,}",
+        f"{summary.refused.sum()} of {summary.draws.sum():,} draws, "
+        f"{summary.refused[summary['rows'] == 300].sum()} of them with 300 rows",
+    ):
+        assert text in readme, f"README.md does not say {text!r}"
+
+
+def test_guide_says_what_the_results_say(summary):
+    names = {"plugin": "plug-in", "exact": "exact", "nelder-mead": "NM", "rounding": "rounding"}
+    which, thresholds = page("docs", "which_one.md"), page("docs", "thresholds.md")
+    for first in ("curved", "plugin", "exact"):
+        cells = [
+            "" if first == other else str(len(losses(summary, first, other))) for other in names
+        ]
+        row = [names.get(first, first), *cells, f"{summary[first].mean():.4f}"]
+        assert " ".join(f"| {' | '.join(row)} |".split()) in which, row
+    lost = {other: losses(summary, "curved", other) for other in names}
+    assert (
+        f"lose to exact on few rows ({(lost['exact']['rows'] == 300).sum()} of the "
+        f"{len(lost['exact'])} have 300) and by {-lost['exact'].curved_minus_exact.min():.4f}"
+    ) in which
+    assert (
+        f"of {len(summary)} more with rare classes and weak scores it was worse than exact in "
+        f"{len(lost['exact'])}, plug-in in {len(lost['plugin'])} and Nelder-Mead in "
+        f"{len(lost['nelder-mead'])}"
+    ) in thresholds
+    assert "in 0 of 82 rows" in thresholds  # counted in test_which_one.py
