@@ -69,6 +69,7 @@ def XGB(**parameters):
     return xgb.XGBRegressor(**{"n_estimators": 20, "max_depth": 3, "n_jobs": 1, **parameters})
 
 
+QWK = {"objective": "qwk"}
 BOOSTERS = pytest.mark.parametrize("booster", [LGBM, XGB])
 
 
@@ -112,7 +113,9 @@ def test_check_estimator_with_the_objective() -> None:
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_estimator(QWKClassifier(regressor, cv=2), expected_failed_checks=expected)
+        check_estimator(
+            QWKClassifier(regressor, objective="qwk", cv=2), expected_failed_checks=expected
+        )
 
 
 @BOOSTERS
@@ -123,7 +126,7 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
     position = y - 2
     w = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else None
     library, parameters = booster().__class__.__module__.split(".")[0], {"max_depth": 3}
-    options = {"cv": StratifiedKFold(3), "ensemble": False}
+    options = {"objective": "qwk", "cv": StratifiedKFold(3), "ensemble": False}
     classifier = QWKClassifier(booster(max_depth=3), **options).fit(X, y, w)
 
     def trained(rows, X_new):
@@ -154,12 +157,12 @@ def test_is_the_path_written_out(data, booster, weighted) -> None:
 
 def test_the_saved_model_carries_the_intercept(data, tmp_path) -> None:
     X, y = data
-    classifier = QWKClassifier(LGBM(), cv=2, ensemble=False).fit(X, y)
+    classifier = QWKClassifier(LGBM(), objective="qwk", cv=2, ensemble=False).fit(X, y)
     classifier.estimator_.booster_.save_model(tmp_path / "model.txt")
     loaded = lgb.Booster(model_file=tmp_path / "model.txt")
     np.testing.assert_allclose(loaded.predict(X).clip(0, 3), classifier.predict_score(X))
     assert abs(loaded.predict(X).mean() - (y - 2).mean()) < 0.1
-    classifier = QWKClassifier(XGB(), cv=2, ensemble=False).fit(X, y)
+    classifier = QWKClassifier(XGB(), objective="qwk", cv=2, ensemble=False).fit(X, y)
     classifier.estimator_.get_booster().save_model(tmp_path / "model.json")
     loaded = xgb.Booster(model_file=tmp_path / "model.json")
     score = loaded.predict(xgb.DMatrix(X)).clip(0, 3)
@@ -171,7 +174,7 @@ def test_scores_that_drift_beyond_the_labels_do_not_bend_the_line(booster, data)
     """A clipping objective lets confident rows drift; plug-in must not follow them."""
     X, y = data
     regressor = booster(n_estimators=300, learning_rate=0.3)
-    clipping = QWKClassifier(regressor, cv=3, ensemble=False).fit(X, y)
+    clipping = QWKClassifier(regressor, objective="qwk", cv=3, ensemble=False).fit(X, y)
     assert clipping.oof_score_.min() == 0
     assert clipping.oof_score_.max() == 3
     free = QWKClassifier(regressor, objective=qwk_objective(clip=False), cv=3, ensemble=False).fit(
@@ -262,7 +265,7 @@ def test_does_not_stop_on_the_plateau_of_the_start(data, booster) -> None:
     """Rounded scores are all in one class for some 50 rounds, and kappa is 0."""
     X, y = data
     slow = booster(n_estimators=200, learning_rate=0.01)
-    classifier = QWKClassifier(slow, cv=3, early_stopping_rounds=20).fit(X, y)
+    classifier = QWKClassifier(slow, objective="qwk", cv=3, early_stopping_rounds=20).fit(X, y)
     assert min(classifier.best_iterations_) > 100
     assert classifier.score(X, y) > 0.6
 
@@ -464,7 +467,8 @@ def test_the_steps_of_a_pipeline_see_their_folds_labels_only(booster) -> None:
     assert isinstance(fitted, Pipeline)
     assert fitted[0].encodings_ is not None
     assert not hasattr(pipeline[0], "encodings_")
-    nested = QWKClassifier(make_pipeline(StandardScaler(), make_pipeline(PCA(1), booster())))
+    steps = make_pipeline(StandardScaler(), make_pipeline(PCA(1), booster()))
+    nested = QWKClassifier(steps, objective="qwk")
     nested.fit(*made(300))
     assert last_step(nested.estimators_[0]).get_params()["objective"] is not None
 
@@ -710,14 +714,14 @@ class Foreign(RegressorMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("estimator", "options", "error", "message"),
     [
-        (Ridge(), {}, ValueError, "needs an LGBMRegressor or XGBRegressor, found Ridge.*pass obj"),
-        (Foreign(), {}, ValueError, "found Foreign, which cannot be given an objective"),
+        (Ridge(), QWK, ValueError, "needs an LGBMRegressor or XGBRegressor, found Ridge.*pass obj"),
+        (Foreign(), QWK, ValueError, "found Foreign, which cannot be given an objective"),
         (Ridge, {}, TypeError, "estimator must be a regressor such as.*found <class"),
         (3, {}, TypeError, "estimator must be a regressor such as LGBMRegressor\\(\\), found 3"),
         (LogisticRegression(), {}, TypeError, "found the classifier LogisticRegression"),
         (LGBM(), {"objective": "mse"}, TypeError, "objective must be 'qwk'.*found 'mse'"),
-        (LGBM(objective="mae"), {}, ValueError, "estimator has objective='mae'.*leave the first"),
-        (XGB(objective="reg:absoluteerror"), {}, ValueError, "has objective='reg:absoluteerror'"),
+        (LGBM(objective="mae"), QWK, ValueError, "estimator has objective='mae'.*leave the first"),
+        (XGB(objective="reg:absoluteerror"), QWK, ValueError, "has objective='reg:absoluteerror'"),
         (LGBM(), {"objective": weighted_logloss_objective(0.1)}, ValueError, "link 'logit'"),
         (LGBM(), {"method": "best"}, ValueError, "method must be one of.*found 'best'"),
         (LGBM(), {"ensemble": "yes"}, TypeError, "ensemble must be True or False"),
@@ -773,11 +777,11 @@ def test_what_would_override_or_misread_the_objective_is_refused(data) -> None:
     X, y = data  # labels 2..5
     for alias, what in (("application", "objective= already"), ("num_iterations", "n_estimators=")):
         with pytest.raises(ValueError, match=f"'{alias}'.* = .* is refused: .*{what}"):
-            QWKClassifier(LGBM(**{alias: 300}), cv=2).fit(X, y)
+            QWKClassifier(LGBM(**{alias: 300}), objective="qwk", cv=2).fit(X, y)
     with pytest.raises(ValueError, match="trains on class positions 0 to 3"):
         QWKClassifier(LGBM(), objective=qwk_objective(y), cv=2).fit(X, y)
     with pytest.raises(ValueError, match="no feature can be split"):
-        QWKClassifier(LGBM(), cv=5).fit(X[:30], np.arange(30) % 3)
+        QWKClassifier(LGBM(), objective="qwk", cv=5).fit(X[:30], np.arange(30) % 3)
 
 
 @pytest.mark.parametrize("method", ["plugin", "exact"])
@@ -803,8 +807,8 @@ def test_a_random_forest_is_refused_with_the_remedy():
         boosting_type="rf", subsample=0.7, subsample_freq=1, n_estimators=5, verbose=-1
     )
     with pytest.raises(ValueError, match="random forests.*QWKClassifier: objective=None"):
-        QWKClassifier(forest).fit(X, y)
-    assert QWKClassifier(forest, objective=None).fit(X, y).score(X, y) > 0.8
+        QWKClassifier(forest, objective="qwk").fit(X, y)
+    assert QWKClassifier(forest).fit(X, y).score(X, y) > 0.8
 
 
 def test_the_probability_curve_is_fitted_when_it_is_asked_for(monkeypatch) -> None:
