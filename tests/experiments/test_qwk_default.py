@@ -8,6 +8,7 @@ import pytest
 
 from experiments import _common
 from experiments.qwk_default import __main__ as experiment
+from gbdt_objectives import QWKClassifier
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +61,15 @@ def test_the_rule(gains, seconds, default) -> None:
     np.testing.assert_allclose(own.gain, [(gain + 0.001) / 2 for gain in gains], atol=1e-12)
     found = experiment.decide(compared, experiment.seconds(cells, "300 rounds"))
     assert found.endswith(f"the default is {default}")
+
+
+def test_the_default_is_what_the_rule_says() -> None:
+    compared, seconds = (
+        pd.read_csv(experiment.RESULTS / f"{name}.csv", keep_default_na=False)
+        for name in ("differences", "seconds")
+    )
+    assert experiment.decide(compared, seconds).endswith("the default is None")
+    assert QWKClassifier(None).objective is None
 
 
 def test_readme_says_what_the_results_say() -> None:
