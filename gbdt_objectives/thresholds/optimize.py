@@ -58,7 +58,7 @@ def optimize_thresholds(
         None: "plugin" for QWK, "exact" for other metrics of classes, "nelder-mead" for functions.
 
         - "plugin" (QWK): m is a line, so thresholds are equally spaced. It generalises best, above
-          all from few rows, if E[y] is roughly linear in the score.
+          all from few rows, if E[y] is roughly linear in the score; if not, more rows do not help.
         - "curved" (QWK): a spline instead of the line, if it predicts better.
         - "exact": the global optimum on these rows, of any metric but a function; of "matthews" for
           two classes only. It looks at the order of the scores only.
@@ -100,8 +100,8 @@ def optimize_thresholds(
     ------
     ValueError, TypeError
         A single class, fewer rows than classes, labels that are repeated or missing in ``labels``,
-        NaN, bad weights or prior; scores that fall as the class rises ("plugin"); a metric that is
-        not of classes, or that the method cannot optimise; arguments of the wrong kind.
+        NaN, bad weights or prior; scores with which no line of the class rises ("plugin",
+        "curved"); a metric not of classes, or beyond the method; arguments of the wrong kind.
 
     References
     ----------
