@@ -193,8 +193,8 @@ def score_rises(curve: LabelCurve) -> bool:
 
 
 def rank_correlation(curve: LabelCurve) -> float:
-    """The correlation of the class position with the score's mid-rank, on which outliers have no
-    hold; 0 for equal scores or one class."""
+    """The correlation of class position and the score's mid-rank, 0 if either is constant."""
+    curve = coarsen(curve, max(1, len(curve.score) // COARSE))
     mu, var = moments(curve)
     N, S = curve.N / curve.N[-1], curve.S / curve.N[-1]
     n, rank = np.diff(N), N[:-1] + N[1:] - 1  # its mean is 0
