@@ -33,7 +33,7 @@ from gbdt_objectives.thresholds.rows import (
     weights_of_prior,
 )
 
-STRETCH_ROWS = 5_000  # number of rows from which the stretch is estimated: two moments need no more
+STRETCH_ROWS = 2_000  # number of rows from which the stretch is estimated: two moments need no more
 
 
 @_mistakes.arguments(thresholds="the algorithm that places them is method=")
