@@ -33,7 +33,7 @@ from gbdt_objectives.thresholds.rows import (
     weights_of_prior,
 )
 
-STRETCH_ROWS = 2_000  # number of rows from which the stretch is estimated: two moments need no more
+STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
 @_mistakes.arguments(thresholds="the algorithm that places them is method=")
@@ -237,23 +237,23 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         self, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
     ) -> tuple[list[Any], Array, float]:
         """The models, the out-of-fold scores (means of ``times`` each), and the stretch."""
-        some = held[: len(held) if self.ensemble else 0]
-        if len(some) > STRETCH_ROWS:
-            some = np.sort(np.random.default_rng(0).choice(some, STRETCH_ROWS, replace=False))
+        few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
+        rng = np.random.default_rng(0)
+        some = [rng.choice(held, few, replace=False) for _ in splits]
         folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(self._fit_fold)(data, K, split, some) for split in splits
+            delayed(self._fit_fold)(data, K, *each) for each in zip(splits, some, strict=True)
         )
-        models: list[Any] = []
-        oof, average = np.full(len(data[1]), np.nan), np.zeros(len(some))
+        models, scores = list[Any](), list[Array]()
+        oof = np.full(len(data[1]), np.nan)
         oof[held] = 0
         if self.verbose:
             folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
         for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
             models.append(model)
             oof[test] += held_out / times
-            if self.ensemble:
-                average += own / len(splits)
-        stretch = _stretch(oof[some], average, _base.take(data[2], some)) if self.ensemble else 1.0
+            scores.append(own)
+        rows, score = np.concatenate(some), np.concatenate(scores)
+        stretch = _stretch(oof[rows], score, _base.take(data[2], rows)) if self.ensemble else 1.0
         return models, oof, stretch
 
     def _fit_fold(self, data: Data, K: int, split: Split, some: Array) -> tuple[Any, Array, Array]:
