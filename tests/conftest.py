@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.workers import Workers
 
 # Before jax is imported: in tests nearly all of its time is compiling, for what runs once.
-# Without the fusion emitters, which lower each fusion through MLIR, it takes less than half as long.
+# Without the fusion emitters, which go through MLIR, it takes less than half as long.
 os.environ.setdefault(
     "XLA_FLAGS",
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
