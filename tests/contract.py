@@ -157,11 +157,12 @@ class ObjectiveCase:
         return self.of_positions(np.arange(rows) if isinstance(rows, int) else rows)
 
     def rows(self, n: int, seed: int = 0) -> tuple[Array, Array, Array]:
-        """Labels, margins and weights, float64; every label occurs."""
+        """Labels, margins and weights, float64; every label and, n/3 times each, every weight of 1,
+        2 and 3 occurs."""
         rng = np.random.default_rng(seed)
         y = rng.permutation(np.resize(np.array(self.labels, float), n))
         f = rng.uniform(*self.margins, n if self.outputs == 1 else (n, self.outputs))
-        return y, f, rng.integers(1, 4, n).astype(float)
+        return y, f, rng.permutation(np.resize([1.0, 2.0, 3.0], n))
 
     @property
     def outputs(self) -> int:

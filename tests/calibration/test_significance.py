@@ -36,7 +36,7 @@ def test_the_null_level_is_that_of_drawn_labels(rare, weighted, rate) -> None:
     kept = (y == 1) | (rng.random(len(y)) < rate)
     y, p, w = y[kept], p[kept], w[kept]
     found = go.calibration.calibration_error_test(
-        y, p, negative_keep_rate=rate, sample_weight=w, n_resamples=5000, random_state=0
+        y, p, negative_keep_rate=rate, sample_weight=w, n_resamples=2500, random_state=0
     )
     v = np.where(y == 1, w, w / rate)
     expected = go.calibration.expected_calibration_error(y, p, sample_weight=v)
@@ -78,7 +78,7 @@ def test_the_predicted_class_of_several() -> None:
 
 
 def test_level_and_coverage() -> None:
-    rng, rejected, covered, draws = np.random.default_rng(4), 0, 0, 300
+    rng, rejected, covered, draws = np.random.default_rng(4), 0, 0, 200
     true = rng.beta(1, 19, 100_000)
     p = true**1.15
     order = np.argsort(p)
@@ -86,14 +86,14 @@ def test_level_and_coverage() -> None:
     for _ in range(draws):
         i = rng.integers(len(true), size=2000)
         y = rng.random(2000) < true[i]
-        options = {"n_resamples": 200, "random_state": rng}
+        options = {"n_resamples": 100, "random_state": rng}
         rejected += go.calibration.calibration_error_test(y, true[i], **options).p_value < 0.05
         low, high = go.calibration.calibration_error_test(y, p[i], **options).interval
         ends = np.quantile(p[i], np.arange(1, 15) / 15)
         at = np.r_[0, np.searchsorted(p[order], ends), len(p) - 1]
         covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
-    assert 0.02 < rejected / draws < 0.08  # binomial error .013
-    assert covered / draws > 0.91  # at least .95 less three such errors
+    assert 0.02 < rejected / draws < 0.08  # binomial error .015
+    assert covered / draws > 0.90  # at least .95 less three such errors
 
 
 def test_the_interval_of_many_rows_is_narrow() -> None:

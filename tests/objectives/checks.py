@@ -24,8 +24,9 @@ from gbdt_objectives._links import IDENTITY, LOG, LOGIT
 from gbdt_objectives._places import blocks
 from gbdt_objectives.adapters.lightgbm import train as lightgbm_train
 from gbdt_objectives.adapters.xgboost import train as xgboost_train
+from gbdt_objectives.checking import checks as checking
 from gbdt_objectives.objectives import base
-from tests.contract import OPTIONS, Array, ObjectiveCase
+from tests.contract import OPTIONS, Array, ObjectiveCase, ones
 
 NAN, INF = float("nan"), float("inf")
 
@@ -41,8 +42,11 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
-LONG = 10_000
+LONG = 5_000
 """Rows that are more than two such blocks."""
+
+FEW = 60
+"""Rows of the checker, ``check_objective``: jax compiles a loss again for each number of rows."""
 
 
 def with_and_without_weights(w: Array) -> Iterator[Array | None]:
@@ -62,13 +66,20 @@ def central_difference(function: Callable[[Array], Any], x: Array, step: float) 
 
 
 def check_what_boosters_assume(case: ObjectiveCase) -> None:
-    """Gradient, hessian, weights, tails and calls, by the checker that users have."""
+    """Gradient, hessian, weights, tails and calls, by the checker that users have. It tries half as
+    many leaves as theirs, which tests/checking/test_checks.py runs."""
     labels = case.labels if case.of_positions is None else case.rows(600)[0]
-    go.check_objective(case.on(600), labels, margins=case.margins)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checking, "LEAVES", checking.LEAVES // 2)
+        go.check_objective(case.on(600), labels, margins=case.margins)
 
 
 def check_factor_of_the_gradient(case: ObjectiveCase) -> None:
-    """The gradient is the loss's times what the table says, 1 unless it is scale-free."""
+    """The gradient of a scale-free loss is the loss's times what the table says. That of others is
+    the loss's itself: the checker compares them."""
+    if not case.objective.scale_free:
+        assert case.gradient_over_loss is ones
+        return
     n = max(20, len(case.labels) + 1)
     y, p, w = case.rows(n, seed=1)
     obj = case.on(n)
@@ -77,16 +88,15 @@ def check_factor_of_the_gradient(case: ObjectiveCase) -> None:
         loss = partial(obj.loss, y, sample_weight=weight)
         numeric = central_difference(loss, p, step=1e-4)
         scale = case.gradient_over_loss(y, p, np.ones_like(w) if weight is None else w)
-        assert gradient.dtype == np.float64
         # truncation step^2 plus rounding eps * loss / step, both below 1e-6 of the largest gradient
         assert np.abs(gradient - numeric * scale).max() <= 1e-6 * np.abs(gradient).max()
 
 
 def check_weight_is_repetition_to_the_last_digits(case: ObjectiveCase) -> None:
-    y, p, w = case.rows(50, seed=3)
+    y, p, w = case.rows(FEW, seed=3)
     times = w.astype(int)
-    at = np.repeat(np.arange(50), times)
-    once, copies = case.on(50), case.on(at)
+    at = np.repeat(np.arange(FEW), times)
+    once, copies = case.on(FEW), case.on(at)
     assert once.loss(y, p, w) == pytest.approx(copies.loss(y[at], p[at]), rel=1e-13)
     for weighted, repeated in zip(
         once.gradient_hessian(y, p, w),
@@ -99,11 +109,11 @@ def check_weight_is_repetition_to_the_last_digits(case: ObjectiveCase) -> None:
 
 
 def check_zero_weight_is_absence(case: ObjectiveCase) -> None:
-    y, p, w = case.rows(50, seed=4)
-    w[::3] = 0
+    y, p, w = case.rows(FEW, seed=4)
+    w[::2] = 0
     keep = w > 0
     for all_rows, kept in zip(
-        case.on(50).gradient_hessian(y, p, w),
+        case.on(FEW).gradient_hessian(y, p, w),
         case.on(np.flatnonzero(keep)).gradient_hessian(y[keep], p[keep], w[keep]),
         strict=True,
     ):
@@ -123,6 +133,7 @@ def check_calls_return_fresh_native_float32(case: ObjectiveCase) -> None:
             exact = obj.gradient_hessian(y.astype(float), p.astype(float), weight)
             for array, reference in zip(returned, exact, strict=True):
                 assert array.dtype == np.float32
+                assert reference.dtype == np.float64
                 assert array.dtype.isnative
                 assert array.flags.c_contiguous
                 assert array.shape == p.shape
@@ -148,13 +159,13 @@ def check_bound_to_its_data_it_is_the_same(case: ObjectiveCase) -> None:
                     assert array.dtype == np.float32
                     assert array.flags.c_contiguous
                     assert_close_in_float32(array, reference, y, p, weight)
-            small = case.on(40).bind(y[:40], None if weight is None else weight[:40])
-            with pytest.raises(ValueError, match="margin has 39 rows, but the labels have 40"):
-                small(margin[:39])
+            small = case.on(FEW).bind(y[:FEW], None if weight is None else weight[:FEW])
+            with pytest.raises(ValueError, match="margin has 59 rows, but the labels have 60"):
+                small(margin[: FEW - 1])
             for _ in range(2):
                 with pytest.raises(ValueError, match="margin must be finite, found nan at row 7"):
-                    small(np.where(case.repeated(np.arange(40)) == 7, np.nan, margin[:40]))
-                small(margin[:40])
+                    small(np.where(case.repeated(np.arange(FEW)) == 7, np.nan, margin[:FEW]))
+                small(margin[:FEW])
 
 
 def assert_close_in_float32(
@@ -189,7 +200,7 @@ def check_all_labels_of_its_domain_are_finite_in_both_tails(case: ObjectiveCase)
         labels = np.array(domain.values)
     else:
         assert isinstance(domain, Interval)
-        labels = np.linspace(max(domain.low, -1e3), min(domain.high, 1e3), 8)
+        labels = np.linspace(max(domain.low, -1e3), min(domain.high, 1e3), FEW // 2)
     margins = np.array([*case.margins, *((-1e4, 1e4) if case.objective.link == LOGIT else ())])
     margins = np.array(list(product(margins, repeat=case.outputs)))
     y, p = np.repeat(labels, len(margins)), np.tile(margins, (len(labels), 1))

@@ -156,6 +156,13 @@ class UnweightedSums(LogSquaredError):
         return super().totals(replace(rows, w=None))
 
 
+class OtherFactor(LogSquaredError):
+    scale_free = True
+
+    def gradient_hessian(self, y, f, totals, xp):
+        return tuple(2 * part for part in super().gradient_hessian(y, f, totals, xp))
+
+
 class HidesNaN(LogSquaredError):
     def writer(self, rows, start, gradient, hessian):
         def write(f):
@@ -208,7 +215,6 @@ BROKEN = [
     (UnweightedClasses, SOFTMAX, checks.check_weight_is_repetition_to_the_last_digits),
     (UnweightedClasses, SOFTMAX, checks.check_zero_weight_is_absence),
     (MixedClasses, SOFTMAX, checks.check_what_boosters_assume),
-    (MixedClasses, SOFTMAX, checks.check_factor_of_the_gradient),
     (ReadsMarginsInMemoryOrder, SOFTMAX, checks.check_what_boosters_assume),
     (TooLongSteps, SOFTMAX, checks.check_what_boosters_assume),
     (TooSmallBound, LOG_COSH, checks.check_what_boosters_assume),
@@ -216,7 +222,7 @@ BROKEN = [
     (NotConstant, FOCAL, checks.check_what_boosters_assume),
     (NotStable, LOG_COSH, checks.check_all_labels_of_its_domain_are_finite_in_both_tails),
     (UnweightedSums, COUPLED, checks.check_what_boosters_assume),
-    (UnweightedSums, COUPLED, checks.check_factor_of_the_gradient),
+    (OtherFactor, COUPLED, checks.check_factor_of_the_gradient),
     (HidesNaN, COUPLED, checks.check_bound_to_its_data_it_is_the_same),
     (OtherWriter, COUPLED, checks.check_bound_to_its_data_it_is_the_same),
     (WritesToMargin, LOG_COSH, checks.check_what_boosters_assume),

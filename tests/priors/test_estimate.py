@@ -306,10 +306,10 @@ def test_the_interval_at_face_value_inverts_the_score_test() -> None:
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize("prior", [0.5, 0.05])
 def test_the_interval_covers(held_out, prior) -> None:
-    """In 300 samples; the binomial deviation of 90 % is 1.7 %."""
+    """In 200 samples; the binomial deviation of 90 % is 2.1 %."""
     rng = np.random.default_rng(3)
     covered, estimates, errors = [], [], []
-    for _ in range(300):
+    for _ in range(200):
         p = binary(1000, prior, rng)[1] ** (2 if held_out else 1)  # distorted where it may be
         rows = {}
         if held_out:
@@ -320,7 +320,7 @@ def test_the_interval_covers(held_out, prior) -> None:
         estimates.append(found.prior)
         errors.append(found.standard_error)
     assert 0.85 < np.mean(covered) < 0.95
-    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.15)  # deviation 4 %
+    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.15)  # deviation 5 %
 
 
 def test_classes_of_three_are_covered() -> None:
@@ -338,9 +338,10 @@ def test_classes_of_three_are_covered() -> None:
 
 
 def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
-    """400 samples without a shift; the likelihood ratio, which trusts the model, rejects often.
+    """250 samples of one pool, so without a shift; the likelihood ratio, which trusts the model,
+    rejects often.
 
-    The binomial deviation of 5 % is 1.1 %.
+    The binomial deviation of 5 % is 1.4 %.
     """
     rng = np.random.default_rng(5)
 
@@ -350,14 +351,15 @@ def test_the_test_holds_its_level_for_a_fitted_booster() -> None:
 
     X, y = rows(3000)
     model = lgb.LGBMClassifier(n_estimators=60, n_jobs=1, verbose=-1).fit(X, y)
-    samples = [rows(1000) for _ in range(800)]
-    p = model.predict_proba(np.concatenate([X for X, _ in samples]))[:, 1].reshape(400, 2, 1000)
+    X_pool, y_pool = rows(40_000)
+    pool = model.predict_proba(X_pool)[:, 1]
     rejected, trusting = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for (held, new), (_, y_held) in zip(p, samples[::2], strict=True):
-            rejected.append(prior_shift_test(new, out_of_fold=(y_held, held)).p_value < 0.05)
-            trusting.append(prior_shift_test(new, y.mean()).p_value < 0.05)
+        for held, new in rng.integers(len(pool), size=(250, 2, 1000)):
+            known = y_pool[held], pool[held]
+            rejected.append(prior_shift_test(pool[new], out_of_fold=known).p_value < 0.05)
+            trusting.append(prior_shift_test(pool[new], y.mean()).p_value < 0.05)
     assert 0.02 < np.mean(rejected) < 0.08
     assert np.mean(trusting) > 0.15
 
