@@ -164,6 +164,7 @@ def check(lib: Library, params: dict[str, Any], stops_early: bool = False) -> No
 
 
 ON_DART = {"booster": "dart", "rate_drop": 0.5}
+LINEAR = {"booster": "gblinear", "updater": "coord_descent", "learning_rate": 1.0}
 XGB_VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
     "alpha": (5, {}),
     "booster": ("dart", {"rate_drop": 0.5}),
@@ -193,6 +194,9 @@ XGB_VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
     "subsample": (0.5, {}),
     "tree_method": ("exact", {}),
     "updater": ("grow_colmaker,prune", {}),
+    "feature_selector": ("random", LINEAR),
+    "tolerance": (1e9, LINEAR),
+    "top_k": (1, {**LINEAR, "feature_selector": "greedy"}),
 }
 XGB_QUIET = {
     "debug_synchronize": (True, {}),

@@ -46,6 +46,33 @@ def within(function: Callable[[], Any], seconds: float = DEADLINE) -> Any:
     return value
 
 
+def recover(client: Any, training: Callable[[], set[str]], patience: float) -> None:
+    """Restart workers that still train some time after a fit has failed, as our messages say.
+
+    Where another worker has gone, XGBoost's collective (3.2) sometimes waits for ever: its thread
+    ends with the error of a send, and nobody answers for the receive that is submitted after it.
+    """
+    until = time.monotonic() + patience
+    while hung := training():
+        if time.monotonic() > until:
+            restart(client, hung)
+            return
+        time.sleep(0.1)
+
+
+def restart(client: Any, addresses: set[str]) -> None:
+    """What restart_workers does with workers that hang, but for a race within Dask's nanny, which
+    sometimes starts two processes for the one that it killed, and then gives up."""
+    number = len(client.scheduler_info(n_workers=-1)["workers"])
+    for pid in client.run(os.getpid, workers=sorted(addresses)).values():
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + DEADLINE
+    while addresses & set(client.scheduler_info(n_workers=-1)["workers"]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    client.wait_for_workers(number, timeout=DEADLINE)
+
+
 def squared_error(y_true: Any, margin: Any, sample_weight: Any) -> Any:
     w = np.ones_like(margin) if sample_weight is None else sample_weight
     return w * (margin - y_true), w

@@ -32,8 +32,7 @@ ALIASES = {
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "early_stopping"),
 }  # fmt: skip
 
-# of gblinear: neutral values
-LINEAR = {"feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,), "lambda_bias": (0,)}
+LINEAR = {"feature_selector": ("cyclic",), "top_k": (0,), "tolerance": (0,)}  # neutral values
 
 PASSED = frozenset({
     *LINEAR,
@@ -94,6 +93,7 @@ REFUSED = by_reason({
     REMOVED + "write max_bin": {"sketch_eps": (), "sketch_ratio": ()},
     REMOVED + "leave it out": {
         "single_precision_histogram": (False,), "enable_feature_grouping": (0,), "cache_opt": (1,),
+        "lambda_bias": (0,),
     },
     # the command line
     CLI + "pass an xgboost.DMatrix as the second argument": {"data": ()},
