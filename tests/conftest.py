@@ -52,18 +52,24 @@ def pair() -> Iterator[Workers]:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
-    """Three processes of Dask, for all tests of the group "dask"."""
+    """Three processes of Dask, for all tests of the group "dask". They keep the rows that a test
+    gives them, however busy they are."""
     distributed = pytest.importorskip("distributed")
+    import dask
+
     from tests.workers import prepared
 
     prepared()
-    with distributed.LocalCluster(
-        n_workers=3,
-        threads_per_worker=1,
-        dashboard_address=None,
-        memory_limit=None,
-        silence_logs=60,
-    ) as started:
+    with (
+        dask.config.set({"distributed.scheduler.work-stealing": False}),
+        distributed.LocalCluster(
+            n_workers=3,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=None,
+            silence_logs=60,
+        ) as started,
+    ):
         yield started
 
 
