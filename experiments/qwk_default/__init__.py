@@ -1,1 +1,1 @@
-"""Decisions from class probabilities, and from thresholds on the score."""
+"""The defaults of QWKClassifier: its objective, and early stopping."""

@@ -53,9 +53,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         steps are fitted in each fold. X is passed on unchanged.
     objective : None, "qwk" or Objective
         None: the regressor's own, which is squared error unless it says another. "qwk", for
-        LGBMRegressor and XGBRegressor: ``qwk_objective``, no better with thresholds in
-        ``experiments/qwk_default``. It, or another objective of this package, is measured on each
-        fold's training labels and weights and started at its best constant, part of the model.
+        LGBMRegressor and XGBRegressor: ``qwk_objective``, which takes longer and is level with it
+        after thresholds. It, or another objective of this package, is measured on each fold's
+        training labels and weights and started at its best constant, part of the model.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
@@ -439,11 +439,11 @@ def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
     _wrapped.check_best_round(parameters)
 
 
-def _stretch(oof: Array, average: Array, w: Array | None) -> float:
-    """sd(oof) / sd(average on new rows), at least 1: an average is never spread more."""
+def _stretch(oof: Array, score: Array, w: Array | None) -> float:
+    """sd(oof) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
     o = oof - np.average(oof, weights=w)
     variance = float(np.average(o * o, weights=w))
-    covariance = float(np.average(o * average, weights=w))
+    covariance = float(np.average(o * score, weights=w))
     if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
         return 1.0
     return max(1.0, float(np.sqrt(variance / covariance)))

@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,23 +79,7 @@ def of_one_machine(rows: Rows, objective: go.Objective, rounds: int = ROUNDS) ->
     return train(parameters, data, rounds, objective=objective).predict(X)
 
 
-def within(call: Callable[[], Any], deadline: float = DEADLINE) -> Any:
-    """What it returns or raises, if it does so in time."""
-    found: dict[str, Any] = {}
-
-    def run() -> None:
-        try:
-            found["returned"] = call()
-        except BaseException as error:
-            found["raised"] = error
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(deadline)
-    assert not thread.is_alive(), f"not done within {deadline} s"
-    if "raised" in found:
-        raise found["raised"]
-    return found["returned"]
+within = partial(faults.within, seconds=DEADLINE)
 
 
 def place(

@@ -76,6 +76,7 @@ def test_worse_looks_both_ways():
     assert rare.worse(rows, "b", "a", SETTINGS).tolist() == [False, False, True]
 
 
+@pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path):
     assert rare.main(["--quick", "--output", str(tmp_path / "out")]) == 0
     summary = pd.read_csv(tmp_path / "out" / "summary.csv")
