@@ -418,6 +418,11 @@ def _not_missing(name: str, values: Array, distinct: Any) -> None:
         )
 
 
+def missing(values: Array) -> Array:
+    """Which values, of any type, are missing, (n,)."""
+    return np.fromiter(map(_missing, values.tolist()), bool, len(values))
+
+
 def _missing(value: object) -> bool:
     """None, NaN, NaT, or pandas.NA, which cannot tell whether it differs from itself."""
     try:

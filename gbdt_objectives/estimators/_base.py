@@ -43,13 +43,18 @@ class Wrapping:
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        wrapped = self._wrapped
-        if hasattr(wrapped, "__sklearn_tags__") and not isinstance(wrapped, type):
-            inner = get_tags(wrapped)
-            for name in ("sparse", "allow_nan", "categorical"):
-                setattr(tags.input_tags, name, getattr(inner.input_tags, name))
-            if tags.classifier_tags and inner.classifier_tags:
-                tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+        wrapped = self._wrapped if isinstance(self._wrapped, list) else [("", self._wrapped)]
+        inner = [
+            get_tags(each)
+            for *_, each in wrapped
+            if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
+        ]
+        if len(inner) < len(wrapped):
+            return tags
+        for name in ("sparse", "allow_nan", "categorical"):
+            setattr(tags.input_tags, name, all(getattr(each.input_tags, name) for each in inner))
+        if tags.classifier_tags and inner[0].classifier_tags:
+            tags.classifier_tags.multi_class = inner[0].classifier_tags.multi_class
         return tags
 
 

@@ -1,28 +1,31 @@
-"""QWKClassifier: any regressor in, ordered classes out."""
+"""QWKClassifier: any regressors in, ordered classes out."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from gbdt_objectives import _checks, _mistakes, metrics
-from gbdt_objectives._boosters import booster_kind, users_level
-from gbdt_objectives._checks import Array, check_order, group_numbers, positions
+from gbdt_objectives._boosters import users_level
+from gbdt_objectives._checks import Array, check_order, group_numbers, positions, shown
 from gbdt_objectives._folds import Split, held_out_equally_often
 from gbdt_objectives.adapters import _wrapped
 from gbdt_objectives.adapters._wrapped import Data
 from gbdt_objectives.calibration.ordinal import LaterCurve
-from gbdt_objectives.estimators import _base
+from gbdt_objectives.estimators import _base, _members
+from gbdt_objectives.estimators._members import Members, booster_of, last_step
 from gbdt_objectives.objectives import Objective, qwk_objective
 from gbdt_objectives.thresholds import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.methods import METHODS, fit_thresholds, warn_if_useless
@@ -33,29 +36,38 @@ from gbdt_objectives.thresholds.rows import (
     weights_of_prior,
 )
 
+OF_SOME_FITS = (
+    "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
+)  # fmt: skip
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
 @_mistakes.arguments(thresholds="the algorithm that places them is method=")
 @dataclass(eq=False, repr=False)
-class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
 
     ``fit`` trains the regressor on class positions 0..K-1, once per fold, places thresholds on the
     out-of-fold scores o, and averages the folds' models or refits on all rows. Averages a of
     several models vary less than scores of one, so they are stretched about their mean by the
-    square root of var(o) / cov(o, a); ``docs/theory/qwk.md`` says why.
+    square root of var(o) / cov(o, a); ``docs/theory/qwk.md`` says why. Several regressors are
+    trained on the same folds, and o is the weighted mean of their scores.
 
     Parameters
     ----------
-    estimator : regressor
+    estimator : regressor or list of (str, regressor)
         Any of scikit-learn's, XGBRegressor, LGBMRegressor, or a Pipeline that ends in one, whose
-        steps are fitted in each fold. X is passed on unchanged.
+        steps are fitted in each fold. X is passed on unchanged. Several are a list with names:
+        ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``.
+    weights : array-like of shape (M,), optional
+        Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
+        error of the out-of-fold scores' weighted sum plus a constant.
     objective : None, "qwk" or Objective
         None: the regressor's own, which is squared error unless it says another. "qwk", for
         LGBMRegressor and XGBRegressor: ``qwk_objective``, which takes longer and is level with it
         after thresholds. It, or another objective of this package, is measured on each fold's
-        training labels and weights and started at its best constant, part of the model.
+        training labels and weights and started at its best constant, part of the model. Of several
+        regressors these two kinds get it, the others keep their own.
     method : {"curved", "plugin", "exact", "nelder-mead", "rounding"}
         Algorithm that places the thresholds; see ``optimize_thresholds``.
     cv : int, splitter or iterable of splits
@@ -75,7 +87,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
         improved for this many rounds (squared error with ``objective=None``); a refit uses the
-        mean of their best rounds. It makes the out-of-fold scores slightly optimistic.
+        mean of their best rounds. It makes the out-of-fold scores slightly optimistic. Of several
+        regressors these two kinds stop, the others train as they are.
     random_state : int, RandomState or None
         Seed for shuffling the folds. Used only when ``cv`` is an integer.
     n_jobs : int, optional
@@ -89,21 +102,27 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         The classes in order, lowest first.
     thresholds_, label_thresholds_ : ndarray of shape (K-1,)
         Thresholds in units of class positions, for ``predict_score`` and ``apply_thresholds``; the
-        same in units of the labels, if these are rising numbers.
+        same in units of the labels, if these are rising numbers. With ``target`` the first are in
+        its unit, and there are no others.
+    weights_ : ndarray of shape (M,)
+        Weight of each regressor's score, of sum 1; 0 where one adds nothing.
     estimators_, estimator_ : list of regressor, regressor
-        One model per fold (``ensemble=True``), or the one fitted on all rows.
+        One model per fold (``ensemble=True``), or the one fitted on all rows; of several
+        regressors a list of their models in the place of each.
     feature_importances_ : ndarray of shape (features,)
-        Mean of the models' importances, if they have any.
+        Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``. Rows never held out have nan, which
         it refuses: leave them out.
+    member_oof_scores_ : dict of str to ndarray of shape (n,)
+        The same of each of several regressors, before they are blended.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
-    best_iterations_ : list of int
-        Rounds of each fold's model, with early stopping.
+    best_iterations_ : list of int or of dict
+        Rounds of each fold's model, with early stopping; of several regressors by name.
     n_features_in_, feature_names_in_
 
     Examples
@@ -116,10 +135,19 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     >>> classifier = QWKClassifier(Ridge(), labels=["low", "mid", "high"]).fit(X, y)
     >>> classifier.predict([[-3, 0, 0], [0, 0, 0], [3, 0, 0]]).tolist()
     ['low', 'mid', 'high']
+
+    Several regressors, one decision:
+
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> several = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
+    >>> blend = QWKClassifier(several, labels=["low", "mid", "high"]).fit(X, y)
+    >>> [round(float(weight), 2) for weight in blend.weights_]
+    [0.07, 0.93]
     """
 
     estimator: Any
     _: KW_ONLY
+    weights: ArrayLike | None = None
     objective: Literal["qwk"] | Objective | None = None
     method: str = "curved"
     cv: Any = 5
@@ -131,6 +159,18 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     n_jobs: int | None = None
     verbose: bool = False
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, with ``deep`` also ``name__parameter`` of what is inside."""
+        several = isinstance(self.estimator, list)
+        get = partial(self._get_params, "estimator") if several else super().get_params
+        found: dict[str, Any] = get(deep=deep)
+        return found
+
+    def set_params(self, **params: Any) -> QWKClassifier:
+        """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""
+        self._set_params("estimator", **params)
+        return self
+
     @_mistakes.in_order
     def fit(
         self,
@@ -138,34 +178,38 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        target: ArrayLike | None = None,
     ) -> QWKClassifier:
         """Fit the folds' models and the thresholds (and a final model); return the classifier.
 
         Parameters
         ----------
         X, y : array-like or DataFrame of shape (n, features), array-like of shape (n,)
-            Whatever the regressor accepts, and the classes.
+            Whatever the regressor accepts, and the classes. With ``target`` some may be missing
+            (None, NaN): thresholds are placed on the others.
         sample_weight : array-like of shape (n,), optional
             Weights >= 0 for the regressor, the objective, early stopping and the thresholds, for
             which w is w copies of the row.
         groups : array-like of shape (n,), optional
             Rows of one group stay on one side of each split.
+        target : array-like of shape (n,), optional
+            The finer number that y was cut from, such as a total of points: the regressor learns
+            it instead of the class positions, and thresholds for y are placed on its scores.
 
         Raises
         ------
         ValueError, TypeError
-            Parameters that do not fit together, labels without an order, bad weights,
-            splits that hold out some rows more often than others, and what the regressor raises.
+            Parameters that do not fit together, labels without an order, bad weights, a target
+            that does not rise with the class, regressors that cannot be cloned, splits that hold
+            out some rows more often than others, and what the regressor raises.
         """
-        self._check_parameters()
-        X, target = _base.check_rows(self, X, y)
-        if len(target) < 2:
+        members = self._read_parameters()
+        X, given = _base.check_rows(self, X, y)
+        if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        given = self.labels
-        classes = _base.ordered_classes(y, target) if given is None else check_order(given)
-        position = positions("y", target, classes).astype(np.int64)
-        w = _base.check_weights(sample_weight, len(target), last_step(self.estimator))
-        group = None if groups is None else group_numbers(groups, len(target))
+        classes, position, goal = self._read_labels(y, given, target)
+        w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
         )
@@ -176,13 +220,22 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
                 "repeats"
             )
 
-        data = X, position, w
+        data, K = (X, goal, w), len(classes)
         held = np.unique(np.concatenate([test for _, test in splits]))
-        models, oof, stretch = self._fit_folds(data, len(classes), splits, times, held)
-        held_out, w = position[held], _base.take(w, held)
-        _base.check_held_out_classes("cv", classes, held_out, w)
-        weight = weights_of_prior(self.target_prior, classes, held_out, w)
-        rows = sort_rows(oof[held], held_out, weight, np.arange(len(classes)))
+        models, each, few, seen = self._fit_folds(members, data, K, splits, times, held)
+        beta = _members.read_weights(self.weights, members)
+        if beta is None:
+            beta = _members.blend_weights(goal[held], each[held], _base.take(w, held))
+        oof = each @ beta
+        stretch = 1.0
+        if self.ensemble:
+            stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
+        center = float(np.average(oof[held], weights=_base.take(w, held)))
+        held = held[position[held] >= 0]
+        held_out, w_held = position[held], _base.take(w, held)
+        _base.check_held_out_classes("cv", classes, held_out, w_held)
+        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+        rows = sort_rows(oof[held], held_out, weight, np.arange(K))
         useful = score_rises(rows.label_curve)
         if not useful:
             warnings.warn(
@@ -194,93 +247,155 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         cuts = fit_thresholds(self.method, rows, metrics.qwk_metric())
         if useful:
             warn_if_useless(self.method, cuts, rows, metrics.qwk_metric())
+        several = isinstance(self.estimator, list)
         found: dict[str, Any] = {}
-        if are_rising_numbers(classes):
+        if target is None and are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
+        if several:
+            found["member_oof_scores_"] = {name: each[:, j] for j, (name, _) in enumerate(members)}
+        rounds = [
+            {
+                name: _wrapped.count_rounds(last_step(model))
+                for (name, _), model in zip(members, of_fold, strict=True)
+                if booster_of(model)
+            }
+            for of_fold in models
+        ]
         if self.early_stopping_rounds is not None:
-            found["best_iterations_"] = [_wrapped.count_rounds(last_step(m)) for m in models]
+            found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
         if self.ensemble:
-            found["estimators_"] = models
+            found["estimators_"] = models if several else [model for (model,) in models]
         else:
-            final = clone(self.estimator)
-            if self.early_stopping_rounds is not None:
-                best = round(float(np.mean(found["best_iterations_"])))
-                last_step(final).set_params(n_estimators=max(1, best))
-            found["estimator_"] = self._fit_model(final, data, len(classes))
+            final = []
+            for name, estimator in members:
+                model = _members.fresh(estimator)
+                if self.early_stopping_rounds is not None and booster_of(model):
+                    best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
+                    last_step(model).set_params(n_estimators=max(1, best))
+                final.append(self._fit_model(model, data, K))
+            found["estimator_"] = final if several else final[0]
         _base.check_features(self, X, reset=True)
-        for name in ("estimator_", "estimators_", "label_thresholds_", "best_iterations_"):
+        for name in OF_SOME_FITS:
             self.__dict__.pop(name, None)  # of an earlier fit
         self.__dict__.update(found)
         self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
-        self.oof_score_, self.stretch_ = oof, stretch
-        self.center_ = float(np.average(oof[held], weights=w))
-        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, len(classes))
+        self.oof_score_, self.stretch_, self.center_, self.weights_ = oof, stretch, center, beta
+        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, K)
         return self
 
-    def _check_parameters(self) -> None:
-        if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict"):
-            raise TypeError(
-                f"estimator must be a regressor such as LGBMRegressor(), found {self.estimator!r}"
-            )
-        if is_classifier(self.estimator):
-            raise TypeError(
-                f"estimator must be a regressor, found the classifier {self.estimator!r}: "
-                "thresholds need one continuous score, use its regressor"
-            )
+    def _read_parameters(self) -> Members:
+        members = _members.read_members(self.estimator)
+        if isinstance(self.estimator, list):
+            self._validate_names([name for name, _ in members])
+        _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(METHODS))
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
-        check_trainable(last_step(self.estimator), self.objective)
-        check_early_stopping(last_step(self.estimator), self.early_stopping_rounds)
+        _members.check_trainable(members, self.objective)
+        _members.check_early_stopping(members, self.early_stopping_rounds)
+        return members
+
+    def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array, Array]:
+        """The classes, each row's position, -1 where a target stands for it, and what to learn."""
+        known = np.ones(len(given), dtype=bool)
+        if target is not None:
+            known = ~_checks.missing(given)
+            if not known.all():
+                given = np.array(given[known].tolist())
+        if not len(given):
+            raise ValueError("y is missing in all rows: thresholds need some rows with classes")
+        classes = (
+            _base.ordered_classes(y, given) if self.labels is None else check_order(self.labels)
+        )
+        position = np.full(len(known), -1, np.int64)
+        position[known] = positions("y", given, classes)
+        return (
+            classes,
+            position,
+            position if target is None else self._read_target(target, position),
+        )
+
+    def _read_target(self, target: ArrayLike, position: Array) -> Array:
+        goal = _checks.vector("target", target).astype(np.float64)
+        _checks.same_length("target", goal, "the labels", len(position))
+        if self.objective is not None:
+            raise ValueError(
+                f"objective {shown(self.objective)} is for the classes, but the regressor is to "
+                "learn target: pass objective=None, and to the regressor an objective of its own"
+            )
+        if self.method == "rounding":
+            raise ValueError(
+                "method='rounding' reads scores as class positions, but they have the unit of "
+                "target: use another method"
+            )
+        known = position >= 0
+        if not np.cov(goal[known], position[known])[0, 1] > 0:
+            raise ValueError(
+                "target does not rise with the class: it must be the number that y was cut from; "
+                "if high numbers are low classes, pass -target"
+            )
+        return goal
 
     def _fit_folds(
-        self, data: Data, K: int, splits: Sequence[Split], times: int, held: Array
-    ) -> tuple[list[Any], Array, float]:
-        """The models, the out-of-fold scores (means of ``times`` each), and the stretch."""
+        self,
+        members: Members,
+        data: Data,
+        K: int,
+        splits: Sequence[Split],
+        times: int,
+        held: Array,
+    ) -> tuple[list[list[Any]], Array, Array, Array]:
+        """Each fold's models, their out-of-fold scores (n, M), means of ``times`` each; some rows
+        for each fold (r,), and the fold's scores of them, (r, M)."""
         few = min(len(held), STRETCH_ROWS) if self.ensemble else 0
         rng = np.random.default_rng(0)
         some = [rng.choice(held, few, replace=False) for _ in splits]
         folds = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(self._fit_fold)(data, K, *each) for each in zip(splits, some, strict=True)
+            delayed(self._fit_fold)(members, data, K, *fold)
+            for fold in zip(splits, some, strict=True)
         )
-        models, scores = list[Any](), list[Array]()
-        oof = np.full(len(data[1]), np.nan)
+        models, scores = list[list[Any]](), list[Array]()
+        oof = np.full((len(data[1]), len(members)), np.nan)
         oof[held] = 0
         if self.verbose:
             folds = _base.show_progress(folds, len(splits), "QWKClassifier", "fold")
-        for (_, test), (model, held_out, own) in zip(splits, folds, strict=True):
-            models.append(model)
+        for (_, test), (of_fold, held_out, own) in zip(splits, folds, strict=True):
+            models.append(of_fold)
             oof[test] += held_out / times
             scores.append(own)
-        rows, score = np.concatenate(some), np.concatenate(scores)
-        stretch = _stretch(oof[rows], score, _base.take(data[2], rows)) if self.ensemble else 1.0
-        return models, oof, stretch
+        return models, oof, np.concatenate(some), np.concatenate(scores)
 
-    def _fit_fold(self, data: Data, K: int, split: Split, some: Array) -> tuple[Any, Array, Array]:
-        """The fold's model, its scores of the rows held out, and of some rows."""
+    def _fit_fold(
+        self, members: Members, data: Data, K: int, split: Split, some: Array
+    ) -> tuple[list[Any], Array, Array]:
+        """The fold's models, their scores of the rows held out, and of some rows."""
         train, test = split
         stops = self.early_stopping_rounds is not None
         held_out = _base.take_rows(data, test) if stops else None
-        model = self._fit_model(clone(self.estimator), _base.take_rows(data, train), K, held_out)
         rows = np.union1d(test, some)
-        score = self._model_score(model, _safe_indexing(data[0], rows), K)
-        return model, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
+        to_train, to_score = _base.take_rows(data, train), _safe_indexing(data[0], rows)
+        models = [
+            self._fit_model(_members.fresh(estimator), to_train, K, held_out)
+            for _, estimator in members
+        ]
+        score = np.column_stack([self._model_score(model, to_score, K) for model in models])
+        return models, score[np.searchsorted(rows, test)], score[np.searchsorted(rows, some)]
 
     def _fit_model(self, model: Any, data: Data, K: int, held_out: Data | None = None) -> Any:
-        """The regressor, fitted on class positions; it predicts in their units."""
-        X, position, w = data
+        """The regressor, fitted on class positions or the target; it predicts in their units."""
+        X, goal, w = data
         if isinstance(model, Pipeline):
             *_, (name, last) = model.steps
             before = model[:-1]
-            X = before.fit_transform(X, position.astype(np.float64)) if len(before) else X
+            X = before.fit_transform(X, goal.astype(np.float64)) if len(before) else X
             if held_out is not None and len(before):
                 held_out = before.transform(held_out[0]), *held_out[1:]
-            fitted = self._fit_model(last, (X, position, w), K, held_out)
+            fitted = self._fit_model(last, (X, goal, w), K, held_out)
             model.steps = [*before.steps, (name, fitted)]
             return model
-        kind = booster_kind(model, "Regressor")
+        kind = booster_of(model)
         if kind is None:
-            return model.fit(X, position.astype(np.float64), **_base.weight_argument(w))
+            return model.fit(X, goal.astype(np.float64), **_base.weight_argument(w))
         objective = self.objective
         if objective is not None:
             if objective == "qwk":
@@ -292,7 +407,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
                     f"positions 0 to {K - 1}: pass objective='qwk', or make the objective without "
                     "labels (centre and spread are of positions, too)"
                 )
-            objective = objective.measured(position, w)
+            objective = objective.measured(goal, w)
         metric: metrics.Metric = metrics.squared_error_metric()
         if objective is not None and held_out is not None:
             metric = metrics.loss_metric(objective)
@@ -305,21 +420,27 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
-        return score.clip(0, K - 1) if clips else score
+        return score.clip(0, K - 1) if clips and booster_of(model) else score
+
+    def _blend(self, models: Any, X: Any) -> Array:
+        """The weighted mean of the scores of one fold's models, or of the final ones."""
+        K = len(self.classes_)
+        used = zip(models if isinstance(models, list) else [models], self.weights_, strict=True)
+        score: Array = sum(b * self._model_score(model, X, K) for model, b in used if b > 0)
+        return score
 
     def predict_score(self, X: Any) -> Array:
         """Return the continuous score of each row, float64 (n,), on the scale of ``thresholds_``.
 
-        The unit is class positions, 0..K-1. With a QWK objective that clips, each model's scores
+        The unit is class positions, 0..K-1, or that of ``target``. With a QWK objective that clips, each model's scores
         are clipped to that range: beyond the labels training does not constrain them. ``X`` has the
         features that ``fit`` saw.
         """
         check_is_fitted(self, "thresholds_")
         _base.check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
-            return self._model_score(self.estimator_, X, len(self.classes_))
-        K = len(self.classes_)
-        average = np.mean([self._model_score(model, X, K) for model in self.estimators_], axis=0)
+            return self._blend(self.estimator_, X)
+        average = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
         score: Array = self.center_ + self.stretch_ * (average - self.center_)
         return score
 
@@ -327,6 +448,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     def feature_importances_(self) -> Array:
         """Mean of the models' feature importances, of shape (features,)."""
         check_is_fitted(self, "thresholds_")
+        if isinstance(self.estimator, list):
+            raise AttributeError(
+                "feature_importances_ of several regressors have no common unit: see those of "
+                "each in estimators_ (with ensemble=False in estimator_)"
+            )
         models = getattr(self, "estimators_", None) or [self.estimator_]
         importances: Array = np.mean([last_step(m).feature_importances_ for m in models], axis=0)
         return importances
@@ -362,13 +488,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         )
 
 
-def last_step(estimator: Any) -> Any:
-    """What a Pipeline ends in, any other estimator itself."""
-    while isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return estimator
-
-
 def positions_to_labels(t: Array, labels: Array) -> Array:
     """Class positions in label units, linear between neighbours and beyond the last ones."""
     at = labels.astype(np.float64)
@@ -377,73 +496,3 @@ def positions_to_labels(t: Array, labels: Array) -> Array:
     found += np.where(t < 0, (t - inside) * (at[1] - at[0]), 0)
     found += np.where(t > len(at) - 1, (t - inside) * (at[-1] - at[-2]), 0)
     return found
-
-
-def check_trainable(estimator: Any, objective: object) -> None:
-    own = estimator.get_params().get("objective") if objective is None else objective
-    if isinstance(own, Objective) and own.is_by_row:
-        raise ValueError(
-            f"objective {own!r} is for training rows in their order, but QWKClassifier trains on "
-            "folds of them: score the rows with cross_val_predict(regressor, X, y, "
-            "params={'cost': cost}), of a drop-in estimator on objective(function, "
-            "rows=['cost']), and fit a ThresholdClassifier to the scores"
-        )
-    if objective is None:
-        return
-    if objective != "qwk" and not isinstance(objective, Objective):
-        raise TypeError(
-            f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
-            f"{objective!r}"
-        )
-    kind = booster_kind(estimator, "Regressor")
-    if kind is None:
-        raise ValueError(
-            f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
-            f"{type(estimator).__name__}, which cannot be given an objective: pass objective=None "
-            "to train it on its own"
-        )
-    _wrapped.refuse_parameters(
-        estimator.get_params(),
-        ("objective",),
-        _wrapped.DEFAULTS["Regressor"][kind],
-        f"but QWKClassifier objective={objective!r}: leave the first out, or pass objective=None",
-    )
-    if isinstance(objective, Objective) and not objective.link.is_label_unit:
-        raise ValueError(
-            f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
-            "units of the class positions; for its own classes use LGBMClassifier or "
-            "XGBClassifier of gbdt_objectives.adapters"
-        )
-
-
-def check_early_stopping(estimator: Any, stopping_rounds: object) -> None:
-    """Raise if the regressor cannot be stopped early, or would do so on its own terms."""
-    kind = booster_kind(estimator, "Regressor")
-    if kind is not None:
-        parameters = estimator.get_params()
-        _wrapped.refuse_parameters(
-            parameters,
-            _wrapped.OWN_STOPPING,
-            (),
-            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
-            "early_stopping_rounds= to QWKClassifier",
-        )
-    if stopping_rounds is None:
-        return
-    _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
-    if kind is None:
-        raise ValueError(
-            "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
-            f"{type(estimator).__name__}: use the regressor's own early stopping"
-        )
-    _wrapped.check_best_round(parameters)
-
-
-def _stretch(oof: Array, score: Array, w: Array | None) -> float:
-    """sd(oof) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
-    o = oof - np.average(oof, weights=w)
-    variance = float(np.average(o * o, weights=w))
-    covariance = float(np.average(o * score, weights=w))
-    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
-        return 1.0
-    return max(1.0, float(np.sqrt(variance / covariance)))

@@ -1,0 +1,201 @@
+"""The regressors inside a QWKClassifier, one or several with names: checks, and their blend.
+
+Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of each, (M,), of sum 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from gbdt_objectives import _checks
+from gbdt_objectives._boosters import booster_kind
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives.adapters import _wrapped
+from gbdt_objectives.objectives import Objective
+
+PAIRS = "write pairs, [('lgb', LGBMRegressor()), ('xgb', XGBRegressor())]"
+
+Members = list[tuple[str, Any]]
+"""Name and regressor of each; the only one's name is "estimator"."""
+
+
+def read_members(estimator: Any) -> Members:
+    """The regressors, each checked to be one."""
+    if isinstance(estimator, Mapping | tuple):
+        kind = type(estimator).__name__
+        raise TypeError(
+            f"estimator must be a regressor or a list of several, found a {kind}: {PAIRS}"
+        )
+    if not isinstance(estimator, list):
+        check_regressor("estimator", estimator)
+        return [("estimator", estimator)]
+    for member in estimator:
+        if not (
+            isinstance(member, tuple | list) and len(member) == 2 and isinstance(member[0], str)
+        ):
+            raise TypeError(
+                f"estimator holds {shown(member)}, which is no name with a regressor: {PAIRS}"
+            )
+        name, regressor = member
+        if isinstance(regressor, str):
+            raise ValueError(f"estimator has {name!r}: {regressor!r}: leave it out of the list")
+        check_regressor(f"estimator {name!r}", regressor)
+    if len(estimator) < 2:
+        raise ValueError(
+            f"estimator is a list of {len(estimator)}: name two regressors or more, or pass the "
+            "only one itself"
+        )
+    return [(name, regressor) for name, regressor in estimator]
+
+
+def check_regressor(name: str, estimator: Any) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+        raise TypeError(f"{name} must be a regressor such as LGBMRegressor(), found {estimator!r}")
+    if is_classifier(estimator):
+        raise TypeError(
+            f"{name} must be a regressor, found the classifier {estimator!r}: thresholds need one "
+            "continuous score, use its regressor"
+        )
+
+
+def last_step(estimator: Any) -> Any:
+    """What a Pipeline ends in, any other estimator itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def booster_of(estimator: Any) -> Any:
+    """The library of the LGBMRegressor or XGBRegressor that it ends in, else None."""
+    return booster_kind(last_step(estimator), "Regressor")
+
+
+def fresh(estimator: Any) -> Any:
+    """A clone; what refuses to be cloned, as CatBoost does with lists, with the remedy."""
+    try:
+        return clone(estimator)
+    except RuntimeError as error:
+        parameters = last_step(estimator).get_params(deep=False)
+        lists = [f"{name}={value!r}" for name, value in parameters.items() if type(value) is list]
+        remedy = f"give a tuple for each list, {', '.join(lists)}: " if lists else ""
+        raise ValueError(
+            f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but each fold "
+            f"trains a clone: {remedy}{error}"
+        ) from error
+
+
+def check_trainable(members: Members, objective: object) -> None:
+    """Raise if a regressor cannot be trained on folds with the objective, or none on it."""
+    for _, estimator in members:
+        estimator = last_step(estimator)
+        own = estimator.get_params().get("objective") if objective is None else objective
+        if isinstance(own, Objective) and own.is_by_row:
+            raise ValueError(
+                f"objective {own!r} is for training rows in their order, but QWKClassifier trains "
+                "on folds of them: score the rows with cross_val_predict(regressor, X, y, "
+                "params={'cost': cost}), of a drop-in estimator on objective(function, "
+                "rows=['cost']), and fit a ThresholdClassifier to the scores"
+            )
+    if objective is None:
+        return
+    if objective != "qwk" and not isinstance(objective, Objective):
+        raise TypeError(
+            f"objective must be 'qwk', an objective such as qwk_objective(), or None, found "
+            f"{objective!r}"
+        )
+    boosters = [last_step(estimator) for _, estimator in members if booster_of(estimator)]
+    if not boosters:
+        raise ValueError(
+            f"objective={objective!r} needs an LGBMRegressor or XGBRegressor, found "
+            f"{kinds_of(members)}, which cannot be given an objective: pass objective=None "
+            "to train it on its own"
+        )
+    for booster in boosters:
+        _wrapped.refuse_parameters(
+            booster.get_params(),
+            ("objective",),
+            _wrapped.DEFAULTS["Regressor"][booster_of(booster)],
+            f"but QWKClassifier objective={objective!r}: leave the first out, or pass "
+            "objective=None",
+        )
+    if isinstance(objective, Objective) and not objective.link.is_label_unit:
+        raise ValueError(
+            f"objective {objective!r} has the link {objective.link.name!r}: scores must be in "
+            "units of the class positions; for its own classes use LGBMClassifier or "
+            "XGBClassifier of gbdt_objectives.adapters"
+        )
+
+
+def check_early_stopping(members: Members, stopping_rounds: object) -> None:
+    """Raise if no regressor can be stopped early, or one would do so on its own terms."""
+    boosters = [last_step(estimator) for _, estimator in members if booster_of(estimator)]
+    for booster in boosters:
+        _wrapped.refuse_parameters(
+            booster.get_params(),
+            _wrapped.OWN_STOPPING,
+            (),
+            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+            "early_stopping_rounds= to QWKClassifier",
+        )
+    if stopping_rounds is None:
+        return
+    _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
+    if not boosters:
+        raise ValueError(
+            "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
+            f"{kinds_of(members)}: use the regressor's own early stopping"
+        )
+    for booster in boosters:
+        _wrapped.check_best_round(booster.get_params())
+
+
+def kinds_of(members: Members) -> str:
+    return ", ".join(type(last_step(estimator)).__name__ for _, estimator in members)
+
+
+def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
+    """The given weights of the regressors, of sum 1."""
+    if weights is None:
+        return None
+    beta: Array = _checks.vector("weights", weights).astype(np.float64)
+    if len(members) == 1:
+        raise ValueError(
+            "weights are for several regressors, but estimator is a single one: leave them out; "
+            "weights of rows are sample_weight of fit"
+        )
+    if len(beta) != len(members):
+        raise ValueError(
+            f"weights must be one for each of the {len(members)} regressors, found {len(beta)}"
+        )
+    if (beta < 0).any() or not beta.any():
+        raise ValueError(
+            f"weights must be >= 0, and one of them above, found {shown(beta.tolist())}"
+        )
+    beta /= beta.sum()
+    return beta
+
+
+def blend_weights(goal: Array, o: Array, w: Array | None) -> Array:
+    """The weights beta >= 0 of least squared error of alpha + o @ beta about the goal, scaled to
+    sum 1; equal ones where no score rises with the goal."""
+    from sklearn.linear_model import LinearRegression
+
+    beta: Array = LinearRegression(positive=True).fit(o, goal, sample_weight=w).coef_
+    total = beta.sum()
+    return beta / total if total > 0 else np.full(len(beta), 1 / len(beta))
+
+
+def find_stretch(o: Array, score: Array, w: Array | None) -> float:
+    """sd(o) / sd(average on new rows), at least 1; ``score`` is of each model on its rows."""
+    o = o - np.average(o, weights=w)
+    variance = float(np.average(o * o, weights=w))
+    covariance = float(np.average(o * score, weights=w))
+    if variance == 0 or covariance <= 0:  # nothing learnt: warned of when placing thresholds
+        return 1.0
+    return max(1.0, float(np.sqrt(variance / covariance)))
