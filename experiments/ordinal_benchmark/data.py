@@ -1,4 +1,4 @@
-"""Files with ordered grades, and grades cut from scikit-learn's targets."""
+"""Files with ordered grades, grades cut from scikit-learn's targets, and made rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,25 @@ def cut(target: Array, shares: list[float]) -> Array:
     return np.digitize(target, np.quantile(target, shares))
 
 
+def simulate(how: Mapping[str, Any], rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Features (rows, 6), and grades: a target with noise that is cut, or rules of the features."""
+    if how["kind"] == "rules":
+        X = rng.integers(0, 4, (rows, 6)).astype(float)
+        rules = X[:, 0] >= 2, (X[:, 1] >= 2) != (X[:, 2] >= 2), X[:, 3] + X[:, 4] >= 4
+        return X, np.sum(rules, axis=0)
+    X = rng.standard_normal((rows, 6))
+    terms = [X[:, 0], X[:, 1], X[:, 2]]
+    if how["kind"] == "bent":
+        terms = [np.abs(X[:, 0]) * 1.66 - 1.32, X[:, 1], np.sign(X[:, 2]) * (X[:, 3] > 0) * 1.41]
+    r = how["correlation"]
+    target = r * np.sum(terms, axis=0) / np.sqrt(3) + np.sqrt(1 - r**2) * rng.standard_normal(rows)
+    return X, cut(target, how["cut_at"])
+
+
 def made(name: str, how: Mapping[str, Any], seed: int) -> tuple[Array, Array]:
-    """Features and grades of a target of scikit-learn."""
+    """Features and grades of a target of scikit-learn, or of simulated rows."""
+    if "kind" in how:
+        return simulate(how, how["rows"], np.random.default_rng(seed))
     if name == "diabetes":
         X, target = load_diabetes(return_X_y=True)
     else:

@@ -11,202 +11,188 @@ import numpy as np
 import pandas as pd
 
 from experiments import _common
+from experiments.ordinal_benchmark.arms import NONE
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-CELL = ["file", "booster", "parameters"]
 METRICS = ("qwk", "mae")
 """The higher the better, and the lower the better."""
 
-
-def by_file(folds: pd.DataFrame) -> pd.DataFrame:
-    """Every fold's mean over boosters and parameters: one line a file, fold and arm."""
-    keys = ["file", "fold", "arm"]
-    means = folds.groupby(keys, sort=False)[[*METRICS, "test_share"]].mean().reset_index()
-    return means.assign(booster="both", parameters="both")
+ALL = "all"
+Of = tuple[str, str]
+"""An arm and its booster: "none" if it has no single one, "all" for the mean over boosters."""
 
 
-def summarize(folds: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard error of both metrics by cell and arm, and over a file's cells."""
+def own_folds(folds: pd.DataFrame, of: Of) -> pd.DataFrame:
+    arm, booster = of
+    own = folds[folds.arm == arm]
+    return own if booster == ALL else own[own.booster == booster]
+
+
+def paired(folds: pd.DataFrame, first: Of, second: Of, metric: str) -> np.ndarray:
+    """Gain of the first over the second in each fold, over the boosters and parameters of both."""
+    a, b = own_folds(folds, first), own_folds(folds, second)
+    keys = ["fold", "parameters"]
+    free = any(set(frame.booster) == {NONE} for frame in (a, b)) or ALL not in (
+        first[1], second[1]
+    )  # fmt: skip
+    both = a.merge(b, on=keys if free else [*keys, "booster"], suffixes=("", "_other"))
+    sign = 1 if metric == "qwk" else -1
+    gain = sign * (both[metric] - both[f"{metric}_other"])
+    found: np.ndarray = gain.groupby(both.fold).mean().to_numpy()
+    return found
+
+
+def shown_arms(folds: pd.DataFrame, settings: Mapping[str, Any]) -> list[Of]:
+    """Each arm: those of no booster, the default by booster, the others over boosters."""
+    found: list[Of] = []
+    for arm in folds.arm.unique():
+        boosters = list(folds.booster[folds.arm == arm].unique())
+        if boosters == [NONE]:
+            found.append((arm, NONE))
+        elif arm == settings["default"]:
+            found += [(arm, ALL), *((arm, booster) for booster in boosters)]
+        else:
+            found.append((arm, ALL))
+    first = [settings["default"], *settings["ours"]]
+    return sorted(found, key=lambda of: first.index(of[0]) if of[0] in first else len(first))
+
+
+def name_of(of: Of) -> str:
+    arm, booster = of
+    return arm if booster in (ALL, NONE) else f"{arm}, {booster}"
+
+
+def summarize(folds: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Mean and standard error of both metrics by file and arm, over folds."""
     lines = []
-    for frame in (by_file(folds), folds):
-        for place, own in frame.groupby([*CELL, "arm"], sort=False):
-            line: dict[str, Any] = dict(zip([*CELL, "arm"], place, strict=True))
+    for file, own in folds.groupby("file", sort=False):
+        for of in shown_arms(folds, settings):
+            line: dict[str, Any] = {"file": file, "arm": of[0], "booster": of[1]}
             for metric in METRICS:
-                line[metric], line[f"{metric}_se"] = _common.mean_and_error(own[metric])
+                by_fold = own_folds(own, of).groupby("fold")[metric].mean()
+                line[metric], line[f"{metric}_se"] = _common.mean_and_error(by_fold)
             lines.append(line)
     return pd.DataFrame(lines)
 
 
-def pairs(arms: Sequence[str], settings: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The default against every other arm, squared error against every other but the default."""
-    default, other = settings["default"], settings["other_objective"]
-    found = [(default, arm) for arm in arms if arm != default]
-    return found + [(other, arm) for arm in arms if arm not in (default, other)]
+def members(folds: pd.DataFrame, settings: Mapping[str, Any]) -> list[Of]:
+    """What the blend is made of, each in a QWKClassifier of its own."""
+    default = settings["default"]
+    boosters = folds.booster[folds.arm == default].unique()
+    return [*((default, booster) for booster in boosters), (f"{default}, ridge", NONE)]
 
 
 def compare(folds: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
-    """Gain of one arm over another, paired over folds, positive where the first is better."""
+    """Gains by file of the default over every arm, and of the blend over its members and the equal
+    weights, positive where the first is better."""
+    default, blend = (settings["default"], ALL), (settings["blend"], NONE)
+    others = [of for of in shown_arms(folds, settings) if of[0] != default[0]]
+    pairs = [(default, of) for of in others]
+    pairs += [(blend, of) for of in [*members(folds, settings), ("blend, equal weights", NONE)]]
     lines = []
-    for frame in (by_file(folds), folds):
-        for place, own in frame.groupby(CELL, sort=False):
-            share = float(own.test_share.mean())
-            for metric in METRICS:
-                table = own.pivot_table(index="fold", columns="arm", values=metric)
-                sign = 1 if metric == "qwk" else -1
-                for arm, other in pairs(list(own.arm.unique()), settings):
-                    gain = sign * (table[arm] - table[other]).to_numpy()
-                    mean, error = _common.mean_and_error(gain)
-                    corrected = _common.corrected_error(gain, share)
-                    lines.append(
-                        dict(zip(CELL, place, strict=True))
-                        | {
-                            "metric": metric,
-                            "arm": arm,
-                            "other": other,
-                            "gain": mean,
-                            "se": error,
-                            "se_corrected": corrected,
-                            "verdict": _common.verdict(mean, error),
-                            "verdict_corrected": _common.verdict(mean, corrected),
-                            "folds_better": int((gain > 0).sum()),
-                            "folds": len(gain),
-                        }
-                    )
+    for file, own in folds.groupby("file", sort=False):
+        share = float(own.test_share.mean())
+        for metric in METRICS:
+            for first, second in pairs:
+                gain = paired(own, first, second, metric)
+                mean, error = _common.mean_and_error(gain)
+                corrected = _common.corrected_error(gain, share)
+                lines.append({
+                    "file": file, "metric": metric, "arm": first[0], "other": second[0],
+                    "other_booster": second[1], "gain": mean, "se": error,
+                    "se_corrected": corrected, "verdict": _common.verdict(mean, error),
+                    "verdict_corrected": _common.verdict(mean, corrected),
+                })  # fmt: skip
     return pd.DataFrame(lines)
 
 
-def of_files(frame: pd.DataFrame, metric: str = "qwk") -> pd.DataFrame:
-    """The lines of one metric that belong to files, not to cells."""
-    own = frame[frame.booster == "both"]
-    return own[own.metric == metric] if "metric" in own else own
-
-
-def better_on_half_worse_on_none(
-    gains: pd.DataFrame, arm: str, other: str, settings: Mapping[str, Any], error: str = "se"
-) -> tuple[str, bool]:
-    """What to say of one arm against another over the files, and whether the rule holds."""
-    rule = settings["judged"]
-    own = gains[(gains.arm == arm) & (gains.other == other)]
-    better = own.file[own.gain > rule["better_by_standard_errors"] * own[error]].tolist()
-    worse = own.file[own.gain < -rule["worse_by_standard_errors"] * own[error]].tolist()
-    holds = not worse and len(better) >= rule["least_share_of_files_better"] * len(own)
-    kind = "corrected" if error == "se_corrected" else "plain"
-    text = (
-        f"{arm} against {other}, {kind} errors: better on {len(better)} of {len(own)} files "
-        f"({', '.join(better) or 'none'}), worse on {len(worse)} ({', '.join(worse) or 'none'}): "
-    )
-    return text + ("HOLDS" if holds else "FAILS"), holds
-
-
-def against_the_best(
-    summary: pd.DataFrame, gains: pd.DataFrame, arm: str, settings: Mapping[str, Any]
+def against_recipes(
+    summary: pd.DataFrame, gains: pd.DataFrame, settings: Mapping[str, Any]
 ) -> tuple[list[str], bool]:
-    """Of each file: the best competitor, and whether the arm is first or within one error of it."""
-    ours = {settings["default"], settings["before"], settings["other_objective"]}
+    """Of each file: the best recipe of users, and whether the default is first or level."""
     lines, holds = [], True
-    for file, own in summary[~summary.arm.isin(ours)].groupby("file", sort=False):
-        best = own.arm[own.qwk.idxmax()]
-        row = gains[(gains.file == file) & (gains.arm == arm) & (gains.other == best)].iloc[0]
-        level = row.gain >= -settings["judged"]["first_within_standard_errors"] * row.se
+    own = gains[(gains.arm == settings["default"]) & (gains.metric == "qwk")]
+    for file, of_file in own[~own.other.isin(settings["ours"])].groupby("file", sort=False):
+        row = of_file.loc[of_file.gain.idxmin()]
+        level = row.gain >= -row.se
         word = "first" if row.gain >= 0 else "within one standard error" if level else "BEHIND"
         lines.append(
-            f"{file}: {arm} less {best} {row.gain:+.4f} ± {row.se:.4f} "
+            f"{file}: {settings['default']} less {row.other} {row.gain:+.4f} ± {row.se:.4f} "
             f"(corrected {row.se_corrected:.4f}): {word}"
         )
         holds = holds and bool(level)
     return lines, holds
 
 
-def judge(
-    summary: pd.DataFrame, gains: pd.DataFrame, settings: Mapping[str, Any]
-) -> tuple[list[str], dict[str, bool]]:
-    """All that config.json asks: lines to print, and what holds."""
-    summary, gains = of_files(summary), of_files(gains, settings["judged"]["metric"])
-    default, other = settings["default"], settings["other_objective"]
-    lines, holds = [], {}
-    for name, arm, against in (
-        ("defaults", default, settings["before"]),
-        ("qwk better than squared error", default, other),
-        ("squared error better than qwk", other, default),
-    ):
-        own = gains
-        if arm == other and against == default:  # the same pair, read the other way
-            own = gains.assign(arm=gains.other, other=gains.arm, gain=-gains.gain)
-        for error in ("se", "se_corrected"):
-            line, found = better_on_half_worse_on_none(own, arm, against, settings, error)
-            lines.append(line)
-            holds[name] = holds.get(name, found)  # the plain error judges
-    for arm in (default, other):
-        own_lines, holds[f"{arm} first or level"] = against_the_best(summary, gains, arm, settings)
-        lines += own_lines
+def against_members(gains: pd.DataFrame, settings: Mapping[str, Any]) -> tuple[list[str], bool]:
+    """Of each file: the best member, and how the blend compares; whether the rule holds."""
+    own = gains[(gains.arm == settings["blend"]) & (gains.metric == "qwk")]
+    own = own[own.other != "blend, equal weights"]
+    lines, verdicts = [], []
+    for file, of_file in own.groupby("file", sort=False):
+        row = of_file.loc[of_file.gain.idxmin()]
+        best = name_of((row.other, row.other_booster))
+        lines.append(
+            f"{file}: blend less {best} {row.gain:+.4f} ± {row.se:.4f} "
+            f"(corrected {row.se_corrected:.4f}): {row.verdict}"
+        )
+        verdicts.append(row.verdict)
+    better, worse = verdicts.count("better"), verdicts.count("worse")
+    holds = not worse and 3 * better >= len(verdicts)
+    lines.append(
+        f"the blend against its best member: better on {better} of {len(verdicts)} files, worse on "
+        f"{worse}: {'HOLDS' if holds else 'FAILS'}"
+    )
     return lines, holds
 
 
 def arms_table(summary: pd.DataFrame, metric: str) -> str:
-    """Mean and standard error by file and arm, over boosters and parameters; the best in bold."""
-    own = of_files(summary)
-    pick = own.groupby("file")[metric].agg("idxmax" if metric == "qwk" else "idxmin")
+    """Mean and standard error by file and arm; the best in bold."""
+    pick = summary.groupby("file")[metric].agg("idxmax" if metric == "qwk" else "idxmin")
     best = set(pick)
     cells = {
-        (row.file, row.arm): f"**{text}**" if row.Index in best else text
-        for row in own.itertuples()
-        for text in [
-            _common.plus_minus(getattr(row, metric), getattr(row, f"{metric}_se"), 3)
-        ]
-    }  # fmt: skip
-    files = list(own.file.unique())
-    rows = [[arm, *(cells[file, arm] for file in files)] for arm in own.arm.unique()]
+        (row.file, row.arm, row.booster): f"**{text}**" if row.Index in best else text
+        for row in summary.itertuples()
+        for text in [_common.plus_minus(getattr(row, metric), getattr(row, f"{metric}_se"), 3)]
+    }
+    files = list(summary.file.unique())
+    rows = [
+        [name_of(of), *(cells[(file, *of)] for file in files)]
+        for of in summary[["arm", "booster"]].drop_duplicates().itertuples(index=False, name=None)
+    ]
     return _common.markdown_table([metric.upper(), *files], rows)
 
 
 def gains_table(gains: pd.DataFrame, arm: str, metric: str) -> str:
-    """Gain of one arm over every other by file, with the plain and the corrected error."""
-    own = of_files(gains, metric)
-    own = own[own.arm == arm]
+    """Gain of one arm over others by file, with the plain and the corrected error."""
+    own = gains[(gains.arm == arm) & (gains.metric == metric)]
     cells = {
-        (row.file, row.other): f"{row.gain:+.4f} ± {row.se:.4f} ({row.se_corrected:.4f})"
+        (row.file, row.other, row.other_booster):
+            f"{row.gain:+.4f} ± {row.se:.4f} ({row.se_corrected:.4f})"
         for row in own.itertuples()
-    }
+    }  # fmt: skip
     files = list(own.file.unique())
-    rows = [[other, *(cells[file, other] for file in files)] for other in own.other.unique()]
+    others = own[["other", "other_booster"]].drop_duplicates().itertuples(index=False, name=None)
+    rows = [[name_of(of), *(cells[(file, *of)] for file in files)] for of in others]
     return _common.markdown_table([f"{arm}, {metric.upper()} gain over", *files], rows)
-
-
-def cells_table(gains: pd.DataFrame, chosen: Sequence[tuple[str, str]]) -> str:
-    """QWK gains of some pairs in every cell."""
-    own = gains[(gains.booster != "both") & (gains.metric == "qwk")]
-    rows = [
-        [
-            *place,
-            *(
-                f"{row.gain:+.4f} ± {row.se:.4f} ({row.se_corrected:.4f})"
-                for arm, other in chosen
-                for row in group[(group.arm == arm) & (group.other == other)].itertuples()
-            ),
-        ]
-        for place, group in own.groupby(CELL, sort=False)
-    ]
-    return _common.markdown_table([*CELL, *(f"{arm} less {other}" for arm, other in chosen)], rows)
 
 
 def draw(gains: pd.DataFrame, settings: Mapping[str, Any], path: Path) -> None:
     """QWK of every arm less that of the default, a panel a file: mean and two standard errors."""
-    own = of_files(gains)
-    own = own[own.arm == settings["default"]]
+    own = gains[(gains.arm == settings["default"]) & (gains.metric == "qwk")]
     files, arms = list(own.file.unique()), list(own.other.unique())
     columns = 4
     lines = -(-len(files) // columns)
     figure, axes = plt.subplots(
-        lines, columns, figsize=(13, (0.9 + 0.32 * len(arms)) * lines), sharey=True, squeeze=False
+        lines, columns, figsize=(13, (0.9 + 0.27 * len(arms)) * lines), sharey=True, squeeze=False
     )
-    ours = {settings["before"], settings["other_objective"]}
     height = -np.arange(len(arms))
+    colors = [_common.BLUE if arm in settings["ours"] else _common.ORANGE for arm in arms]
     for axis, file in zip(axes.flat, files, strict=False):
         of_file = own[own.file == file].set_index("other").loc[arms]
-        colors = [_common.BLUE if arm in ours else _common.ORANGE for arm in arms]
         for at, row, color in zip(height, of_file.itertuples(), colors, strict=True):
             axis.errorbar(-row.gain, at, xerr=2 * row.se_corrected, color=color, lw=1, capsize=0)
             axis.errorbar(-row.gain, at, xerr=2 * row.se, fmt="o", ms=5, lw=3, color=color)
@@ -223,9 +209,18 @@ def draw(gains: pd.DataFrame, settings: Mapping[str, Any], path: Path) -> None:
     figure.suptitle(f"Recipes for ordered grades beside {settings['default']}, file by file")
     figure.supxlabel(
         f"test QWK less that of {settings['default']} (to the left: {settings['default']} is "
-        "better); thick: two plain standard errors, thin: two corrected ones",
+        "better); thick: two plain standard errors, thin: two corrected ones; blue: this package",
         fontsize=10,
     )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def tables(
+    summary: pd.DataFrame, gains: pd.DataFrame, settings: Mapping[str, Any], said: Sequence[str]
+) -> str:
+    default, blend = settings["default"], settings["blend"]
+    found = [arms_table(summary, metric) for metric in METRICS]
+    found += [gains_table(gains, arm, "qwk") for arm in (default, blend)]
+    return "\n\n".join([*found, "\n".join(f"- {line}" for line in said)]) + "\n"

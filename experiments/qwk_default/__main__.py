@@ -22,7 +22,7 @@ from tqdm import tqdm
 from experiments import _common
 from experiments._common import Array, Findings
 from experiments.ordinal_benchmark.arms import BOOSTERS
-from experiments.ordinal_benchmark.data import data_sets
+from experiments.ordinal_benchmark.data import data_sets, simulate
 from gbdt_objectives import QWKClassifier, quadratic_weighted_kappa
 
 HERE = Path(__file__).parent
@@ -43,21 +43,6 @@ COMPARED = {
     "None, stopped minus not": (("None", True), ("None", False)),
 }
 """Objective and whether it stops early, of the first and of the second."""
-
-
-def simulate(how: Mapping[str, Any], rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Features (rows, 6), and grades: a target with noise that is cut, or rules of the features."""
-    if how["kind"] == "rules":
-        X = rng.integers(0, 4, (rows, 6)).astype(float)
-        rules = X[:, 0] >= 2, (X[:, 1] >= 2) != (X[:, 2] >= 2), X[:, 3] + X[:, 4] >= 4
-        return X, np.sum(rules, axis=0)
-    X = rng.standard_normal((rows, 6))
-    terms = [X[:, 0], X[:, 1], X[:, 2]]
-    if how["kind"] == "bent":
-        terms = [np.abs(X[:, 0]) * 1.66 - 1.32, X[:, 1], np.sign(X[:, 2]) * (X[:, 3] > 0) * 1.41]
-    r = how["correlation"]
-    target = r * np.sum(terms, axis=0) / np.sqrt(3) + np.sqrt(1 - r**2) * rng.standard_normal(rows)
-    return X, np.digitize(target, np.quantile(target, how["cut_at"]))
 
 
 def splits(
