@@ -420,6 +420,8 @@ def _not_missing(name: str, values: Array, distinct: Any) -> None:
 
 def missing(values: Array) -> Array:
     """Which values, of any type, are missing, (n,)."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
     return np.fromiter(map(_missing, values.tolist()), bool, len(values))
 
 

@@ -5,7 +5,7 @@ Symbols: M regressors, n rows, o out-of-fold scores (n, M), beta the weight of e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -181,14 +181,33 @@ def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
     return beta
 
 
-def blend_weights(goal: Array, o: Array, w: Array | None) -> Array:
-    """The weights beta >= 0 of least squared error of alpha + o @ beta about the goal, scaled to
-    sum 1; equal ones where no score rises with the goal."""
+def blend_weights(goal: Array, o: Array, w: Array | None, folds: Sequence[Array]) -> Array:
+    """The weights beta >= 0 of least squared error of alpha[fold] + o @ beta about the goal, scaled
+    to sum 1; equal ones where no score rises with the goal.
+
+    ``folds`` are the rows that each fold holds out. The constants alpha keep out what differs
+    between folds only: a mean of the training rows is low where the goals held out are high.
+    """
     from sklearn.linear_model import LinearRegression
 
-    beta: Array = LinearRegression(positive=True).fit(o, goal, sample_weight=w).coef_
+    held = np.unique(np.concatenate(folds))
+    o, goal = (within_folds(values, w, folds)[held] for values in (o, goal))
+    fitted = LinearRegression(positive=True, fit_intercept=False)
+    beta: Array = fitted.fit(o, goal, None if w is None else w[held]).coef_
     total = beta.sum()
     return beta / total if total > 0 else np.full(len(beta), 1 / len(beta))
+
+
+def within_folds(values: Array, w: Array | None, folds: Sequence[Array]) -> Array:
+    """Values, (n,) or (n, M), less their mean in the fold; a mean over folds that share rows."""
+    found, times = np.zeros(values.shape), np.zeros(len(values), np.int64)
+    for rows in folds:
+        v = None if w is None else w[rows]
+        if v is None or v.any():
+            found[rows] += values[rows] - np.average(values[rows], axis=0, weights=v)
+        times[rows] += 1
+    scaled: Array = (found.T / np.maximum(times, 1)).T
+    return scaled
 
 
 def find_stretch(o: Array, score: Array, w: Array | None) -> float:

@@ -61,7 +61,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
-        error of the out-of-fold scores' weighted sum plus a constant.
+        error of the out-of-fold scores' weighted sum plus a constant for each fold.
     objective : None, "qwk" or Objective
         None: the regressor's own, which is squared error unless it says another. "qwk", for
         LGBMRegressor and XGBRegressor: ``qwk_objective``, which takes longer and is level with it
@@ -225,7 +225,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         models, each, few, seen = self._fit_folds(members, data, K, splits, times, held)
         beta = _members.read_weights(self.weights, members)
         if beta is None:
-            beta = _members.blend_weights(goal[held], each[held], _base.take(w, held))
+            beta = _members.blend_weights(goal, each, w, [test for _, test in splits])
         oof = each @ beta
         stretch = 1.0
         if self.ensemble:
@@ -297,11 +297,14 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array, Array]:
         """The classes, each row's position, -1 where a target stands for it, and what to learn."""
-        known = np.ones(len(given), dtype=bool)
-        if target is not None:
-            known = ~_checks.missing(given)
-            if not known.all():
-                given = np.array(given[known].tolist())
+        known = ~_checks.missing(given)
+        if not known.all():
+            if target is None:
+                raise ValueError(
+                    f"Input y contains NaN: it is missing in row {known.argmin()}. Leave such rows "
+                    "out, or pass target=, a finer number that is known there"
+                )
+            given = np.array(given[known].tolist())
         if not len(given):
             raise ValueError("y is missing in all rows: thresholds need some rows with classes")
         classes = (

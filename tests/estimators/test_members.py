@@ -1,0 +1,427 @@
+"""Several regressors in one QWKClassifier, and a finer target for them to learn."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost as xgb
+from hypothesis import given, strategies as st
+from scipy.optimize import nnls
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
+
+from gbdt_objectives import QWKClassifier, optimize_thresholds, qwk_objective
+from gbdt_objectives.estimators._members import blend_weights
+from gbdt_objectives.objectives import Objective
+
+
+def LGBM(**parameters):
+    return lgb.LGBMRegressor(**{"n_estimators": 20, "n_jobs": 1, "verbose": -1, **parameters})
+
+
+def XGB(**parameters):
+    return xgb.XGBRegressor(**{"n_estimators": 20, "max_depth": 3, "n_jobs": 1, **parameters})
+
+
+def made(n, seed=0):
+    """A latent measure, a line and a bend in it, and the grades that are cut from it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    latent = 0.6 * (X[:, 0] + X[:, 2] + X[:, 3]) + np.abs(X[:, 1]) + 0.6 * rng.normal(size=n)
+    return X, np.digitize(latent, [-0.5, 0.5, 1.5]), latent
+
+
+@pytest.fixture(scope="module")
+def data():
+    return made(600)
+
+
+@pytest.fixture(scope="module")
+def blend(data):
+    X, y, _ = data
+    return QWKClassifier([("lgb", LGBM()), ("xgb", XGB(**DEEP)), ("ridge", Ridge())], cv=3).fit(
+        X, y
+    )
+
+
+DEEP = {"max_depth": 8, "n_estimators": 60}  # so that averages need a stretch
+
+
+# --- the weights ------------------------------------------------------------------------------
+
+
+def in_folds(n, K=5):
+    return [np.flatnonzero(np.arange(n) % K == k) for k in range(K)]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 3))
+def test_weights_are_non_negative_least_squares(seed, M, repeats) -> None:
+    """Of columns beside which each fold has a constant; weights are copies."""
+    rng = np.random.default_rng(seed)
+    o, w = rng.normal(size=(60, M)), rng.integers(0, 4, 60)
+    goal = o @ rng.normal(size=M) + rng.normal(size=60)
+    folds = in_folds(60)
+    copies = np.repeat(np.arange(60), w)
+    constant = np.equal.outer(copies % 5, np.arange(5)).astype(float)
+    residual = [c - constant @ np.linalg.lstsq(constant, c, rcond=None)[0]
+                for c in (o[copies], goal[copies])]  # fmt: skip
+    beta, _ = nnls(*residual)
+    expected = beta / beta.sum() if beta.any() else np.full(M, 1 / M)
+    found = blend_weights(goal, o, w.astype(float), folds * repeats)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_no_weights_lie_nearer_to_the_goal() -> None:
+    rng = np.random.default_rng(0)
+    o = rng.normal(size=(200, 2))
+    goal = o @ [0.2, 0.6] + rng.normal(size=200)
+    found = blend_weights(goal, o, None, [np.arange(200)])
+    correlation = [np.corrcoef(o @ [t, 1 - t], goal)[0, 1] for t in np.linspace(0, 1, 2001)]
+    assert found[0] == pytest.approx(np.argmax(correlation) / 2000, abs=1e-3)  # the grid's step
+
+
+def test_rows_that_no_fold_holds_out_have_no_say(data) -> None:
+    rng = np.random.default_rng(0)
+    o, goal = rng.normal(size=(100, 2)), rng.normal(size=100)
+    half = blend_weights(goal, o, None, [np.arange(50)])
+    o[50:] = np.nan
+    np.testing.assert_allclose(blend_weights(goal, o, None, [np.arange(50)]), half)
+
+
+def test_the_path_written_out(data, blend) -> None:
+    """Each regressor on the same folds, least squares on their scores, thresholds once."""
+    X, y, _ = data
+    regressors = {"lgb": LGBM(), "xgb": XGB(**DEEP), "ridge": Ridge()}
+    oof, models, fold = np.empty((600, 3)), [], np.empty(600, int)
+    fold_means, label_means = [], []
+    for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        models.append([clone(m).fit(X[train], y[train].astype(float)) for m in regressors.values()])
+        fold[test] = len(models) - 1
+        oof[test] = np.column_stack([model.predict(X[test]) for model in models[-1]])
+        fold_means.append(oof[test].mean(axis=0))
+        label_means.append(y[test].mean())
+    for j, name in enumerate(regressors):
+        np.testing.assert_allclose(blend.member_oof_scores_[name], oof[:, j], rtol=1e-6)
+    beta = nnls(oof - np.array(fold_means)[fold], y - np.array(label_means)[fold])[0]
+    beta /= beta.sum()
+    np.testing.assert_allclose(blend.weights_, beta, atol=1e-6)  # XGBoost's scores are float32
+    score = oof @ beta
+    np.testing.assert_allclose(blend.oof_score_, score, rtol=1e-6)
+    expected = optimize_thresholds(y, blend.oof_score_, method="curved")
+    np.testing.assert_allclose(blend.thresholds_, expected)
+    average = np.mean(
+        [np.column_stack([m.predict(X) for m in fold]) @ beta for fold in models], axis=0
+    )
+    covariance = np.cov(score, average, bias=True)
+    stretch = np.sqrt(covariance[0, 0] / covariance[0, 1])
+    assert stretch > 1.01
+    assert blend.stretch_ == pytest.approx(stretch, rel=1e-6)
+    expected = score.mean() + stretch * (average - score.mean())
+    np.testing.assert_allclose(blend.predict_score(X), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("booster", [LGBM, XGB])
+def test_the_blend_uses_what_each_member_is_good_at(booster) -> None:
+    """A line and a bend: over ten samples the blend is ahead of either member, by two errors."""
+    X_new, y_new, _ = made(10_000, seed=1)
+    members = [("booster", booster()), ("ridge", Ridge())]
+    gains = []
+    for seed in range(2, 12):
+        X, y, _ = made(300, seed)
+        found = QWKClassifier(members).fit(X, y)
+        single = [QWKClassifier(member).fit(X, y).score(X_new, y_new) for _, member in members]
+        gains.append(found.score(X_new, y_new) - max(single))
+    assert np.mean(gains) > 2 * np.std(gains, ddof=1) / np.sqrt(len(gains))
+
+
+def test_a_member_that_learns_nothing_gets_no_weight_and_is_not_asked(data, monkeypatch) -> None:
+    X, y, _ = data
+    found = QWKClassifier([("mean", DummyRegressor()), ("ridge", Ridge())]).fit(X, y)
+    np.testing.assert_array_equal(found.weights_, [0, 1])  # though the folds' means differ
+    monkeypatch.setattr(DummyRegressor, "predict", None)
+    np.testing.assert_allclose(
+        found.predict_score(X), QWKClassifier(Ridge()).fit(X, y).predict_score(X)
+    )
+
+
+def test_given_weights(data) -> None:
+    X, y, _ = data
+    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
+    found = QWKClassifier(members, weights=[3, 1], cv=3).fit(X, y)
+    np.testing.assert_allclose(found.weights_, [0.75, 0.25])
+    tree, ridge = found.member_oof_scores_.values()
+    np.testing.assert_allclose(found.oof_score_, 0.75 * tree + 0.25 * ridge)
+
+
+def test_weights_of_rows_are_copies(data) -> None:
+    X, y = data[0][:200], data[1][:200]
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    fold, copies = np.arange(len(y)) % 4, np.repeat(np.arange(len(y)), w)
+    members = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
+
+    def fitted(rows, weight):
+        splits = [
+            (np.flatnonzero(fold[rows] != f), np.flatnonzero(fold[rows] == f)) for f in range(4)
+        ]
+        return QWKClassifier(members, cv=splits).fit(X[rows], y[rows], weight)
+
+    a, b = fitted(np.arange(len(y)), w), fitted(copies, None)
+    np.testing.assert_allclose(a.weights_, b.weights_, atol=1e-9)
+    np.testing.assert_allclose(a.thresholds_, b.thresholds_, rtol=1e-9)
+    np.testing.assert_allclose(a.predict_score(X), b.predict_score(X), rtol=1e-9)
+
+
+# --- members of different kinds ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_boosters_get_the_objective_and_stop_early_and_others_do_not(data, ensemble) -> None:
+    X, y, _ = data
+    members = [
+        ("lgb", LGBM(n_estimators=200)),
+        ("xgb", make_pipeline(StandardScaler(), XGB(n_estimators=200))),
+        ("ridge", Ridge()),
+    ]
+    options = {"objective": "qwk", "early_stopping_rounds": 5, "cv": 3, "ensemble": ensemble}
+    found = QWKClassifier(members, **options).fit(X, y)
+    assert [set(rounds) for rounds in found.best_iterations_] == [{"lgb", "xgb"}] * 3
+    assert all(0 < rounds < 200 for fold in found.best_iterations_ for rounds in fold.values())
+    for models in found.estimators_ if ensemble else [found.estimator_]:
+        own, piped, ridge = models
+        assert isinstance(own.get_params()["objective"], Objective)
+        assert isinstance(piped[-1].get_params()["objective"], Objective)
+        assert isinstance(ridge, Ridge)
+        if not ensemble:
+            for name, model in (("lgb", own), ("xgb", piped[-1])):
+                mean = round(np.mean([fold[name] for fold in found.best_iterations_]))
+                assert model.n_estimators == mean
+    single = QWKClassifier(Ridge(), cv=3).fit(X, y)  # whose scores are not clipped
+    np.testing.assert_allclose(found.member_oof_scores_["ridge"], single.oof_score_)
+    assert found.score(X, y) > 0.7
+
+
+def test_importances_of_several_have_no_common_unit(blend) -> None:
+    assert not hasattr(blend, "feature_importances_")
+    with pytest.raises(AttributeError, match="no common unit: see those of each in estimators_"):
+        blend.feature_importances_  # noqa: B018
+
+
+def test_missing_values_are_allowed_if_all_members_allow_them() -> None:
+    trees = [("a", DecisionTreeRegressor()), ("b", DecisionTreeRegressor())]
+    assert get_tags(QWKClassifier(trees)).input_tags.allow_nan
+    assert not get_tags(QWKClassifier([*trees, ("c", Ridge())])).input_tags.allow_nan
+
+
+def test_parameters_have_the_members_names(data, blend) -> None:
+    X, y, _ = data
+    assert blend.get_params()["lgb__n_estimators"] == 20
+    assert "lgb__n_estimators" not in blend.get_params(deep=False)
+    changed = clone(blend).set_params(lgb__n_estimators=3, ridge=Ridge(2), cv=2)
+    assert changed.estimator[0][1].n_estimators == 3
+    assert (changed.estimator[2][1].alpha, changed.cv) == (2, 2)
+    assert blend.estimator[0][1].n_estimators == 20
+    members = [("lgb", LGBM()), ("ridge", Ridge())]
+    grid = {"lgb__n_estimators": [1, 20], "weights": [None, [1, 0]]}
+    search = GridSearchCV(QWKClassifier(members, cv=2), grid, cv=2).fit(X, y)
+    assert search.best_params_ == {"lgb__n_estimators": 20, "weights": None}
+    loaded = pickle.loads(pickle.dumps(blend))
+    np.testing.assert_array_equal(loaded.predict(X), blend.predict(X))
+    assert "ridge" in repr(blend)
+    assert "Ridge" in blend._repr_html_()
+
+
+def test_a_fit_on_one_regressor_forgets_the_blend(data) -> None:
+    X, y, _ = data
+    found = QWKClassifier([("tree", DecisionTreeRegressor()), ("ridge", Ridge())], cv=2).fit(X, y)
+    found.set_params(estimator=Ridge()).fit(X, y)
+    assert not hasattr(found, "member_oof_scores_")
+    np.testing.assert_array_equal(found.weights_, [1])
+
+
+class Changing(RegressorMixin, BaseEstimator):
+    """A regressor that copies a list it is given, as CatBoost does: it cannot be cloned."""
+
+    def __init__(self, columns=()):
+        self.columns = list(columns) if isinstance(columns, list) else columns
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+PAIRS = r"write pairs, \[\('lgb', LGBMRegressor\(\)\), \('xgb', XGBRegressor\(\)\)\]"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "options", "error", "message"),
+    [
+        ([Ridge(), LGBM()], {}, TypeError, f"estimator holds Ridge.*{PAIRS}"),
+        ((Ridge(), LGBM()), {}, TypeError, f"a list of several, found a tuple: {PAIRS}"),
+        ({"ridge": Ridge()}, {}, TypeError, f"a list of several, found a dict: {PAIRS}"),
+        ([("ridge", Ridge())], {}, ValueError, "a list of 1: .*or pass the only one itself"),
+        ([], {}, ValueError, "a list of 0"),
+        ([("a", Ridge()), ("a", LGBM())], {}, ValueError, "names .* not unique|not unique"),
+        ([("a", Ridge()), ("cv", LGBM())], {}, ValueError, "conflict with constructor arguments"),
+        ([("a", Ridge()), ("b__c", LGBM())], {}, ValueError, "must not contain __"),
+        ([("a", Ridge()), ("b", "drop")], {}, ValueError, "'b': 'drop': leave it out of the list"),
+        ([("a", Ridge()), ("b", LogisticRegression())], {}, TypeError,
+         "estimator 'b' must be a regressor, found the classifier"),
+        ([("a", Ridge()), ("b", LGBM)], {}, TypeError, "estimator 'b' must be a regressor such as"),
+        ([("a", Ridge()), ("b", KNeighborsRegressor())], {"objective": "qwk"}, ValueError,
+         "needs an LGBMRegressor or XGBRegressor, found Ridge, KNeighborsRegressor"),
+        ([("a", Ridge()), ("b", LGBM(objective="mae"))], {"objective": "qwk"}, ValueError,
+         "estimator has objective='mae'"),
+        ([("a", Ridge()), ("b", KNeighborsRegressor())], {"early_stopping_rounds": 3}, ValueError,
+         "early_stopping_rounds is for .*found Ridge, KNeighborsRegressor"),
+        ([("a", LGBM()), ("b", XGB(early_stopping_rounds=3))], {}, ValueError, "minimises kappa"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": [1]}, ValueError,
+         "one for each of the 2 regressors, found 1"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": [1, -1]}, ValueError,
+         r"must be >= 0, and one of them above, found \[1.0, -1.0\]"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": [0, 0]}, ValueError, "one of them above"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": [1, np.nan]}, ValueError, "must be finite"),
+        (Ridge(), {"weights": [1.0]}, ValueError, "estimator is a single one: leave them out"),
+        ([("a", Ridge()), ("b", Changing([0, 1]))], {}, ValueError,
+         r"Changing cannot be cloned, .* give a tuple for each list, columns=\[0, 1\]"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(data, estimator, options, error, message) -> None:
+    X, y, _ = data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(error, match=message):
+            QWKClassifier(estimator, **options).fit(X, y)
+
+
+def test_weights_of_rows_reach_every_member_or_are_refused(data) -> None:
+    X, y, _ = data
+    members = [("ridge", Ridge()), ("neighbours", KNeighborsRegressor())]
+    with pytest.raises(ValueError, match="but KNeighborsRegressor does not accept it"):
+        QWKClassifier(members).fit(X, y, np.ones(len(y)))
+
+
+def test_catboost(data) -> None:
+    """Its list of categorical columns must be a tuple, as the message says."""
+    catboost = pytest.importorskip("catboost")
+    X, y, _ = data
+    frame = pd.DataFrame(X).assign(step=np.where(X[:, 1] > 0, "up", "down")).drop(columns=1)
+    frame.columns = frame.columns.astype(str)
+
+    def cat(columns):
+        return catboost.CatBoostRegressor(
+            iterations=30,
+            verbose=0,
+            allow_writing_files=False,
+            thread_count=1,
+            cat_features=columns,
+        )
+
+    members = [("cat", cat(("step",))), ("other", cat(("step",)).set_params(depth=2))]
+    assert QWKClassifier(members, cv=3).fit(frame, y).score(frame, y) > 0.75
+    with pytest.raises(ValueError, match=r"give a tuple for each list, cat_features=\['step'\]"):
+        QWKClassifier(cat(["step"]), cv=3).fit(frame, y)
+
+
+# --- a finer target ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("booster", [LGBM, XGB])
+def test_a_target_is_learnt_and_thresholds_are_for_y(data, booster) -> None:
+    X, y, latent = data
+    found = QWKClassifier(booster(), cv=StratifiedKFold(3)).fit(X, y, target=latent)
+    oof = np.empty(len(y))
+    for train, test in StratifiedKFold(3).split(X, y):
+        oof[test] = booster().fit(X[train], latent[train]).predict(X[test])
+    np.testing.assert_allclose(found.oof_score_, oof, rtol=1e-6)
+    expected = optimize_thresholds(y, found.oof_score_, method="curved")
+    np.testing.assert_allclose(found.thresholds_, expected)
+    assert not hasattr(found, "label_thresholds_")  # the scores are in the target's unit
+
+
+def test_a_target_is_worth_it_where_grades_are_coarse() -> None:
+    X_new, _, latent_new = made(20_000, seed=1)
+    gains = []
+    for seed in range(8):
+        X, _, latent = made(300, seed=seed + 2)
+        y, y_new = (np.digitize(each, [2.5]) for each in (latent, latent_new))  # one in ten
+        finer = QWKClassifier(Ridge()).fit(X, y, target=latent).score(X_new, y_new)
+        gains.append(finer - QWKClassifier(Ridge()).fit(X, y).score(X_new, y_new))
+    assert np.mean(gains) > 2 * np.std(gains, ddof=1) / np.sqrt(len(gains))
+
+
+FIFTHS = [
+    (np.flatnonzero(np.arange(600) % 5 != k), np.flatnonzero(np.arange(600) % 5 == k))
+    for k in range(5)
+]
+
+
+@pytest.mark.parametrize("kind", ["float", "Int64", "None", "ordered"])
+def test_y_may_be_missing_where_the_target_is_known(data, kind) -> None:
+    X, y, latent = data
+    gone = np.arange(len(y)) % 3 == 0
+    given = {
+        "float": np.where(gone, np.nan, y),
+        "Int64": pd.Series(np.where(gone, np.nan, y)).astype("Int64"),
+        "None": [None if missing else int(label) for label, missing in zip(y, gone, strict=True)],
+        "ordered": pd.Categorical.from_codes(np.where(gone, -1, y), list("abcd"), ordered=True),
+    }[kind]  # fmt: skip
+    found = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, given, target=latent)
+    oof = np.empty(len(y))
+    for train, test in FIFTHS:
+        oof[test] = Ridge().fit(X[train], latent[train]).predict(X[test])  # all rows teach it
+    np.testing.assert_allclose(found.oof_score_, oof)
+    expected = optimize_thresholds(y[~gone], oof[~gone], method="curved")
+    np.testing.assert_allclose(found.thresholds_, expected)
+    assert found.classes_.tolist() == (list("abcd") if kind == "ordered" else [0, 1, 2, 3])
+
+
+def test_several_regressors_learn_the_target(data) -> None:
+    X, y, latent = data
+    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
+    found = QWKClassifier(members).fit(X, y, target=latent)
+    oof = np.column_stack(list(found.member_oof_scores_.values()))
+    splits = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
+    folds = [test for _, test in splits]
+    np.testing.assert_allclose(found.weights_, blend_weights(latent, oof, None, folds))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"target": lambda y, t: -t}, {}, "does not rise with the class.*pass -target"),
+        ({"target": lambda y, t: np.ones(len(t))}, {}, "does not rise with the class"),
+        ({"target": lambda y, t: t[:5]}, {}, "target has 5 rows, but the labels have 600"),
+        ({"target": lambda y, t: np.where(t > 2, np.nan, t)}, {}, "target must be finite"),
+        ({}, {"objective": "qwk"}, "the regressor is to learn target: pass objective=None"),
+        ({}, {"objective": qwk_objective()}, "the regressor is to learn target"),
+        ({}, {"method": "rounding"}, "scores as class positions.*unit of target"),
+        ({"y": lambda y, t: np.full(len(y), np.nan)}, {}, "y is missing in all rows"),
+        ({"y": lambda y, t: t}, {}, "Unknown label type"),
+    ],
+)
+def test_targets_that_are_refused(data, change, options, message) -> None:
+    X, y, latent = data
+    arguments = {"y": lambda y, t: y, "target": lambda y, t: t, **change}
+    made = {name: make(y, latent) for name, make in arguments.items()}
+    with pytest.raises(ValueError, match=message):
+        QWKClassifier(LGBM(), **options).fit(X, **made)
+
+
+def test_without_a_target_missing_labels_are_refused(data) -> None:
+    X, y, _ = data
+    with pytest.raises(ValueError, match="missing in row 7. Leave such rows out, or pass target="):
+        QWKClassifier(Ridge()).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))
