@@ -51,12 +51,7 @@ def data():
 @pytest.fixture(scope="module")
 def blend(data):
     X, y, _ = data
-    return QWKClassifier([("lgb", LGBM()), ("xgb", XGB(**DEEP)), ("ridge", Ridge())], cv=3).fit(
-        X, y
-    )
-
-
-DEEP = {"max_depth": 8, "n_estimators": 60}  # so that averages need a stretch
+    return QWKClassifier([("lgb", LGBM()), ("xgb", XGB()), ("ridge", Ridge())], cv=3).fit(X, y)
 
 
 # --- the weights ------------------------------------------------------------------------------
@@ -103,7 +98,7 @@ def test_rows_that_no_fold_holds_out_have_no_say(data) -> None:
 def test_the_path_written_out(data, blend) -> None:
     """Each regressor on the same folds, least squares on their scores, thresholds once."""
     X, y, _ = data
-    regressors = {"lgb": LGBM(), "xgb": XGB(**DEEP), "ridge": Ridge()}
+    regressors = {"lgb": LGBM(), "xgb": XGB(), "ridge": Ridge()}
     oof, models, fold = np.empty((600, 3)), [], np.empty(600, int)
     fold_means, label_means = [], []
     for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
@@ -124,12 +119,28 @@ def test_the_path_written_out(data, blend) -> None:
     average = np.mean(
         [np.column_stack([m.predict(X) for m in fold]) @ beta for fold in models], axis=0
     )
-    covariance = np.cov(score, average, bias=True)
-    stretch = np.sqrt(covariance[0, 0] / covariance[0, 1])
-    assert stretch > 1.01
-    assert blend.stretch_ == pytest.approx(stretch, rel=1e-6)
-    expected = score.mean() + stretch * (average - score.mean())
+    expected = score.mean() + blend.stretch_ * (average - score.mean())
     np.testing.assert_allclose(blend.predict_score(X), expected, rtol=1e-6)
+
+
+def test_averages_of_blends_get_the_spread_of_the_blends_held_out(data) -> None:
+    X, y, _ = data
+    trees = [("deep", DecisionTreeRegressor(random_state=0)),
+             ("less deep", DecisionTreeRegressor(max_depth=6, random_state=0))]  # fmt: skip
+    found = QWKClassifier(trees).fit(X, y)
+    average = np.mean(
+        [
+            np.column_stack([m.predict(X) for m in fold]) @ found.weights_
+            for fold in found.estimators_
+        ],
+        axis=0,
+    )
+    covariance = np.cov(found.oof_score_, average, bias=True)
+    stretch = np.sqrt(covariance[0, 0] / covariance[0, 1])
+    assert stretch > 1.02
+    assert found.stretch_ == pytest.approx(stretch)  # all 600 rows are scored by every model
+    spread = found.predict_score(made(5000, seed=1)[0]).std()
+    assert spread == pytest.approx(found.oof_score_.std(), rel=0.06)  # two errors of 600 rows
 
 
 @pytest.mark.parametrize("booster", [LGBM, XGB])
