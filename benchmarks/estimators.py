@@ -3,7 +3,8 @@
     python -m benchmarks.estimators [--quick]
 
 Both sides train the same five boosters on the same folds with 100 rounds, one thread;
-QWKClassifier also predicts, finds the stretch and places thresholds. Processor time.
+QWKClassifier also predicts, finds the stretch and places thresholds. Three regressors, LightGBM,
+XGBoost and an XGBoost of another depth, are also blended. Processor time.
 """
 
 from __future__ import annotations
@@ -59,6 +60,22 @@ def compared(booster: str, objective: str | None, n: int) -> dict[str, Callable[
     }
 
 
+def blended(n: int) -> dict[str, Callable[[], Any]]:
+    """A QWKClassifier of three regressors, and the training of their fifteen models."""
+    X, y = data(n)
+    members = [
+        ("lgb", lgb.LGBMRegressor(verbose=-1, n_jobs=1)),
+        ("xgb", xgb.XGBRegressor(n_jobs=1)),
+        ("shallow", xgb.XGBRegressor(max_depth=3, n_jobs=1)),
+    ]
+
+    def train_all() -> None:
+        for _, model in members:
+            train_boosters(model, X, y, None)
+
+    return {"whole": lambda: QWKClassifier(members).fit(X, y), "boosters": train_all}
+
+
 def main() -> None:
     quick = quick_run(__doc__, "numpy", "scikit-learn", "lightgbm", "xgboost")
     n, turns = (2_000, 1) if quick else (20_000, 5)
@@ -67,6 +84,9 @@ def main() -> None:
             seconds = in_turns(compared(booster, objective, n), turns, 1, time.process_time)
             name = f"QWKClassifier, {booster}, objective={objective!r} / its 5 boosters"
             report(name, seconds["whole"] / seconds["boosters"], 1.1)
+    seconds = in_turns(blended(n), turns, 1, time.process_time)
+    name = "QWKClassifier, three regressors / their 15 models"
+    report(name, seconds["whole"] / seconds["boosters"], 1.1)
 
 
 if __name__ == "__main__":
