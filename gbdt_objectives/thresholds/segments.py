@@ -288,13 +288,13 @@ def read_segments(segments: Any, rows: int, other: str) -> tuple[Array, Array]:
     listed, code, _ = _checks.distinct_segments(segments, rows, "segments", other)
     occurring, code = np.unique(code, return_inverse=True)
     distinct = np.array(listed[occurring])
-    for k, segment in enumerate(keys(distinct)):
-        if isinstance(segment, float) and not segment.is_integer():
-            raise ValueError(
-                f"segments must be words or whole numbers, found {segment!r} at row "
-                f"{int(np.argmax(code == k))}: pass the column that names the segments, or cut "
-                "numbers into bins first"
-            )
+    fractions = [isinstance(x, float) and not x.is_integer() for x in keys(distinct)]
+    if any(fractions):
+        row = int(np.argmax(np.array(fractions)[code]))
+        raise ValueError(
+            f"segments must be words or whole numbers, found {distinct[code[row]]} at row {row}: "
+            "pass score before segments, or cut numbers into bins first"
+        )
     return distinct, code
 
 
