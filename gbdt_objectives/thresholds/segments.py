@@ -278,7 +278,7 @@ def fit_segment_shift(
             f"segments holds the single segment {shown(distinct[0])}: there must be rows of at "
             "least two segments; without, optimize_thresholds needs the score alone"
         )
-    shifts, k = segment_shifts(position, s, code, w, order)
+    shifts, k = segment_shifts(position, s, code, w, order, len(distinct))
     return SegmentShift(distinct, shifts, k, handle_unknown)
 
 
@@ -304,14 +304,13 @@ def keys(distinct: Array) -> list[Any]:
 
 
 def segment_shifts(
-    position: Array, score: Array, code: Array, weight: Array | None, labels: Array
+    position: Array, score: Array, code: Array, weight: Array | None, labels: Array, G: int
 ) -> tuple[Array, float]:
     """The shift of each of segments 0..G-1, (G,), in score units, and the k that was chosen.
 
-    All weights are above 0. A segment of which no row lies within the line's ends has shift 0.
+    A segment without weight on rows within the line's ends has shift 0.
     """
     curve = sort_rows(score, position, weight, labels).label_curve
-    G = int(code.max()) + 1
     if curve.score[0] == curve.score[-1]:
         raise ValueError(
             f"score is {curve.score[0]} in every row: pass the model's scores, which tell classes "
