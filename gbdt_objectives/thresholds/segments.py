@@ -203,8 +203,8 @@ def fit_segment_shift(
         grades = apply_thresholds(shift.apply(new_score, new_site), thresholds)
 
     ``k`` is the one of 1/4, 1, 4, ... 1024 with the least squared error when each row is left out
-    in turn, alpha and beta fitted anew. It is infinite, which leaves all thresholds common, unless
-    that error is less by more than a standard error. Small segments are pulled to the common
+    in turn, alpha and beta fitted anew. If that is not better than common thresholds by more than
+    one standard error, k is infinite and they stay common. Small segments are pulled to the common
     thresholds most. Rows whose expected class is beyond the outer ones say nothing of a shift and
     are left out, and of fewer than 20 others nothing is fitted.
 
