@@ -38,6 +38,8 @@ ARGUMENTS: list[tuple[Any, str, str]] = [
     (go.optimize_thresholds, "y_pred", "score="),
     (go.optimize_thresholds, "initial", "leave it out"),
     (go.optimize_thresholds, "initial_coef", "leave it out"),
+    (go.fit_segment_shift, "groups", "segments="),
+    (go.fit_segment_shift, "handle_unseen", "handle_unknown="),
     (go.quadratic_weighted_kappa, "weights", "squared; .* sample_weight="),
     (go.qwk_objective, "labels", "y_true=.*label_range="),
     (objectives.kappa_objective, "labels", "y_true=.*label_range="),

@@ -37,6 +37,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
     score = grade + rng.normal(size=60)
     tree, half = DecisionTreeClassifier(max_depth=2).fit(X, y), np.arange(60) % 2
     by_segment = partial(calibration.calibration_ratio_by_segment, segments=half)
+    shift = partial(go.fit_segment_shift, segments=half)
     keep_rates = partial(priors.pilot_keep_rates, negative_keep_rate=0.5)
     found: dict[str, tuple[Any, ...]] = {
         "imbalance_shift": (partial(adapters.imbalance_shift, tree), y, X, r"\(model, X, y\)"),
@@ -55,6 +56,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
         "segments": (by_segment, p, y, FIRST + "probability"),
         "pilot": (keep_rates, p, y, FIRST + "probability"),
         "optimize": (go.optimize_thresholds, score, grade, FIRST + "score"),
+        "shift": (shift, score, grade, FIRST + "score"),
         "cross-validate": (go.cross_validate_thresholds, score, grade, FIRST + "score"),
         "hull": (calibration.roc_convex_hull, p, y, FIRST + "score"),
         "choose": (estimators.choose_calibrator, p, y, FIRST + "score"),

@@ -377,14 +377,19 @@ def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     return distinct_groups(groups, rows, name)[1]
 
 
-def distinct_groups(groups: ArrayLike, rows: int, name: str) -> tuple[Array, Array]:
-    """The different groups, of any one type, in ascending order, and the number of each row's."""
+def distinct_groups(
+    groups: ArrayLike, rows: int, name: str, other: str = "the labels"
+) -> tuple[Array, Array]:
+    """The different groups, of any one type, in ascending order, and the number of each row's.
+
+    ``other``: what must have as many rows, in messages.
+    """
     values = as_array(name, groups)
     if values.dtype.kind == "U" and not hasattr(groups, "dtype"):
         values = np.asarray(groups, object)  # where a NaN among strings is none
     if values.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, found shape {values.shape}")
-    same_length(name, values, "the labels", rows)
+    same_length(name, values, other, rows)
     if values.dtype.kind == "f":
         finite(name, values)
     if values.dtype.kind not in "OUS":
@@ -407,6 +412,27 @@ def distinct_groups(groups: ArrayLike, rows: int, name: str) -> tuple[Array, Arr
     distinct = np.empty(len(order), object)
     distinct[:] = order
     return distinct, np.fromiter(map(number.__getitem__, listed), np.intp, rows)
+
+
+def distinct_segments(
+    values: Any, rows: int, name: str, other: str = "the labels"
+) -> tuple[Array, Array, bool]:
+    """A column's distinct values, the number of each row's, and whether they are categories.
+
+    ``other``: what must have as many rows, in messages. Of a column of categories all are listed,
+    those that do not occur, too.
+    """
+    category = getattr(values, "cat", values)
+    if not (hasattr(category, "categories") and hasattr(category, "codes")):
+        return *distinct_groups(values, rows, name, other), False
+    codes = np.asarray(category.codes).astype(np.intp)
+    same_length(name, codes, other, rows)
+    if (codes < 0).any():
+        raise ValueError(
+            f"{name} must not be missing, found a row without a category at row "
+            f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
+        )
+    return np.asarray(category.categories), codes, True
 
 
 def _not_missing(name: str, values: Array, distinct: Any) -> None:

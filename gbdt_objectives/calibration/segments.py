@@ -335,7 +335,7 @@ def statistics_of(
         sums = segment_sums(own, v, stands, b, B)
         found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
     for argument, name in names.items():
-        distinct, g, ordered = distinct_segments(segments[argument], own.given, argument)
+        distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
         sums = segment_sums(own, v, stands, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
@@ -421,21 +421,6 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     for argument, values in named.items():
         check_column(argument, values)
     return {f"segments[{name!r}]": str(name) for name in columns}, named
-
-
-def distinct_segments(values: Any, n: int, argument: str) -> tuple[Array, Array, bool]:
-    """A column's distinct values, the number of each row's, and whether they are categories."""
-    category = getattr(values, "cat", values)
-    if not (hasattr(category, "categories") and hasattr(category, "codes")):
-        return *_checks.distinct_groups(values, n, argument), False
-    codes = np.asarray(category.codes).astype(np.intp)
-    _checks.same_length(argument, codes, "the labels", n)
-    if (codes < 0).any():
-        raise ValueError(
-            f"{argument} must not be missing, found a row without a category at row "
-            f"{int(np.argmax(codes < 0))}: give such rows a category, or leave them out"
-        )
-    return np.asarray(category.categories), codes, True
 
 
 DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])

@@ -13,8 +13,17 @@ from gbdt_objectives._names import room
 from gbdt_objectives.thresholds.decisions import decide
 from gbdt_objectives.thresholds.labelled import Thresholds, apply_thresholds
 from gbdt_objectives.thresholds.optimize import optimize_thresholds
+from gbdt_objectives.thresholds.segments import SegmentShift, fit_segment_shift
 from gbdt_objectives.thresholds.statistics import ThresholdStatistics
 
-__all__ = ["ThresholdStatistics", "Thresholds", "apply_thresholds", "decide", "optimize_thresholds"]
+__all__ = [
+    "SegmentShift",
+    "ThresholdStatistics",
+    "Thresholds",
+    "apply_thresholds",
+    "decide",
+    "fit_segment_shift",
+    "optimize_thresholds",
+]
 
 __getattr__, __dir__ = room(__name__, __all__)

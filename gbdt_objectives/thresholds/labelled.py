@@ -179,8 +179,8 @@ def with_labels(thresholds: ArrayLike, labels: ArrayLike | None) -> Thresholds:
     return found
 
 
-def read_labels(values: object, dtype: object) -> Array:
-    """Labels of JSON, of the type that was saved."""
+def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
+    """Labels of JSON, of the type that was saved. ``name``: what messages call them."""
     kinds = {"i": int, "u": int, "f": float, "U": str, "O": str}
     if (
         not isinstance(dtype, str)
@@ -190,15 +190,15 @@ def read_labels(values: object, dtype: object) -> Array:
         raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
     kind = kinds[dtype[0]]
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
-        raise ValueError(f"labels must be a list of {kind.__name__}, found {shown(values)}")
+        raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
     try:
         labels = np.array(values, dtype)
     except (TypeError, OverflowError) as error:
         raise ValueError(
-            f"labels {shown(values)} do not fit dtype {shown(dtype)}: {error}"
+            f"{name} {shown(values)} do not fit dtype {shown(dtype)}: {error}"
         ) from None
     if labels.tolist() != values:
-        raise ValueError(f"labels {shown(values)} do not fit dtype {shown(dtype)}")
+        raise ValueError(f"{name} {shown(values)} do not fit dtype {shown(dtype)}")
     return labels
 
 

@@ -74,9 +74,17 @@ def exact_cuts(curve: LabelCurve) -> Array:
 
 def plugin_thresholds(curve: LabelCurve) -> Array:
     """Equally spaced thresholds from the least-squares line of the class on the score."""
-    low, high = float(curve.score[0]), float(curve.score[-1])
-    if low == high:
+    if curve.score[0] == curve.score[-1]:
         return one_class_thresholds(curve)
+    lines, starts = check_score_rises(curve, "use method='exact'")
+    correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
+    R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
+    return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
+
+
+def check_score_rises(curve: LabelCurve, otherwise: str) -> tuple[list[Line], list[Line]]:
+    """The lines, and those that rise; raise if none does. ``otherwise``: the remedy then."""
+    low, high = float(curve.score[0]), float(curve.score[-1])
     if not math.isfinite(high - low):
         raise ValueError(
             f"score ranges from {low} to {high}, more than a float64 holds: divide it by 2"
@@ -87,14 +95,12 @@ def plugin_thresholds(curve: LabelCurve) -> Array:
         by_rank = rank_correlation(curve)
         raise ValueError(
             f"score falls as the class rises (rank correlation {by_rank:.3g}): if low scores mean "
-            "high classes pass -score, otherwise use method='exact'"
+            f"high classes pass -score, otherwise {otherwise}"
             if by_rank <= LEVEL
             else "no straight line through the classes rises with score, as where a score is far "
-            "from all others: use method='exact'"
+            f"from all others: {otherwise}"
         )
-    correlation = lines[0].beta * math.sqrt(lines[0].var / moments(curve)[1])
-    R = min(max(0.0, 1 - correlation), 1.0)  # the best R of continuous predictions
-    return iterate_thresholds(curve, fit_bounded_line(curve, starts).score, R)
+    return lines, starts
 
 
 def iterate_thresholds(curve: LabelCurve, score: Callable[[ArrayLike], Array], R: float) -> Array:

@@ -96,7 +96,21 @@ def in_bins(y, score, weight=None):
     return go.thresholds.ThresholdStatistics.empty(range(K), edges=[1.0]).add(y, score, weight)
 
 
+SEGMENTS = np.arange(40) % 3
+SHIFT = go.fit_segment_shift(Y, S, SEGMENTS)
 CALLS = {
+    "shift y": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 0),
+    "shift score": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 1),
+    "shift segments": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 2),
+    "shift weight": (
+        go.fit_segment_shift,
+        (Y, S, SEGMENTS),
+        {"sample_weight": Y + 1},
+        "sample_weight",
+    ),
+    "shifted score": (SHIFT.apply, (S, SEGMENTS), {}, 0),
+    "shifted segments": (SHIFT.apply, (S, SEGMENTS), {}, 1),
+    "shifts": (go.thresholds.SegmentShift, ([0, 1], [0.5, -0.5]), {}, 1),
     "optimize y": (go.optimize_thresholds, (Y, S), {}, 0),
     "optimize score": (go.optimize_thresholds, (Y, S), {}, 1),
     "optimize labels": (go.optimize_thresholds, (Y, S), {"labels": range(K)}, "labels"),
@@ -280,6 +294,12 @@ LONG_CALLS = {
     "other labels": lambda: go.apply_thresholds(S, Thresholds(MANY[1:], MANY), MANY[::-1]),
     "cv method": lambda: go.cross_validate_thresholds(Y, S, method=[*MANY, 0]),
     "groups": lambda: go.cross_validate_thresholds([LONG], [0], groups=[None], labels=[LONG, "b"]),
+    "one segment": lambda: go.fit_segment_shift(Y, S, [LONG] * 40),
+    "unknown segment": lambda: go.thresholds.SegmentShift(MANY, MANY).apply(S, [LONG] * 40),
+    "unknown segments": lambda: SHIFT.apply(MANY, [*MANY[1:], -1]),
+    "segments twice": lambda: go.thresholds.SegmentShift([LONG] * 2, [0, 0]),
+    "segments of the shift": lambda: go.thresholds.SegmentShift(["a"], [0]).apply([0], [LONG]),
+    "handle_unknown": lambda: go.thresholds.SegmentShift([0], [0], 0, MANY),
     "statistics": lambda: (
         go.thresholds.ThresholdStatistics.empty(MANY)
         + go.thresholds.ThresholdStatistics.empty(CUTS)

@@ -1,0 +1,1 @@
+"""Thresholds for each segment of rows: common, separate, or shrunk shifts."""

@@ -1,0 +1,406 @@
+"""Thresholds for each segment of rows, such as a site, shrunk to common ones: shifts of the score.
+
+Symbols: y class positions, s score, g the segment of a row, w its weight, W that of a segment;
+E[y|s,g] = alpha + beta s + delta_g, delta_g in classes, and d_g = delta_g / beta in score units;
+k the weight of rows that pull d_g to 0, q = 1/k.
+
+Thresholds of kappa are where E[y|s,g] passes levels t_c that all rows share, as kappa is one number
+of all rows: d_g moves all thresholds of a segment alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks, _json
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._mistakes import arguments, in_order
+from gbdt_objectives._values import table
+from gbdt_objectives.thresholds import qwk
+from gbdt_objectives.thresholds.labelled import read_labels
+from gbdt_objectives.thresholds.rows import read_columns, sort_rows
+
+ROWS = 20
+"""Below, thresholds stay common."""
+
+GRID = 4.0 ** np.arange(-1, 6)
+"""Values of k that are tried beside infinity. The best is the variance of residuals over that
+of delta_g, and errors are flat around it."""
+
+LEVERAGE = 1 - 1e-9
+"""A row that pulls the line to itself so much cannot be predicted from the others."""
+
+ROUNDING = 1e-12
+"""A gain in squared classes that rounding may have made."""
+
+HandleUnknown = Literal["error", "common"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentShift(_json.SavedAsJSON):
+    """What is added to the scores of each segment, as :func:`fit_segment_shift` returns it.
+
+    Parameters
+    ----------
+    segments : array-like of shape (G,)
+        The segments, each once.
+    shifts : array-like of shape (G,)
+        What is added to their scores, in score units.
+    shrinkage : float
+        With how many rows' weight the shift of each segment is pulled to 0; ``inf`` makes all of
+        them 0.
+    handle_unknown : {"error", "common"}
+        Whether scores of other segments are refused, or keep the common thresholds: shift 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Segments that are repeated, missing or fractions; shifts that are not one finite number a
+        segment; a negative shrinkage.
+
+    Examples
+    --------
+    >>> from gbdt_objectives.thresholds import SegmentShift
+    >>> shift = SegmentShift(["east", "west"], [0.25, -0.25], shrinkage=4.0)
+    >>> shift.apply([1.0, 1.0, 2.0], ["east", "west", "west"])
+    array([1.25, 0.75, 1.75])
+    >>> SegmentShift.from_json(shift.to_json())
+    SegmentShift: 2 segments, shrinkage 4
+     segment     shift
+        east      0.25
+        west     -0.25
+    """
+
+    segments: Any
+    shifts: Any
+    shrinkage: float = 0.0
+    handle_unknown: HandleUnknown = "error"
+
+    def __post_init__(self) -> None:
+        shifts = _checks.vector("shifts", self.shifts).astype(np.float64)
+        segments, codes = read_segments(self.segments, len(shifts), "the shifts")
+        if len(segments) < len(shifts):
+            repeated = segments[np.bincount(codes) > 1]
+            raise ValueError(
+                f"segments must be different from each other, found {shown(repeated.tolist())} "
+                "more than once: list each segment once"
+            )
+        own = np.empty_like(shifts)
+        own[codes] = shifts
+        for name, values in (("segments", segments), ("shifts", own)):
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+        k = self.shrinkage
+        k = math.inf if k == math.inf else _checks.number("shrinkage", k)
+        if k < 0:
+            raise ValueError(f"shrinkage must be a weight of rows >= 0, found {shown(k)}")
+        object.__setattr__(self, "shrinkage", k)
+        _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
+
+    def __repr__(self) -> str:
+        columns = table(segment=self.segments.astype(str), shift=self.shifts)
+        return (
+            f"SegmentShift: {len(self.segments)} segments, shrinkage {self.shrinkage:g}\n{columns}"
+        )
+
+    def apply(self, score: ArrayLike, segments: ArrayLike) -> Array:
+        """Scores that the same thresholds fit in every segment.
+
+        Parameters
+        ----------
+        score : array-like of shape (n,)
+            Finite numbers.
+        segments : array-like of shape (n,)
+            The segment of each score.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``score`` plus the shift of the row's segment, float64.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A segment that is none of those fitted, unless ``handle_unknown="common"``; missing
+            segments; NaN scores; columns of different lengths; Dask collections.
+        """
+        s = _checks.vector("score", score)
+        distinct, codes = read_segments(segments, len(s), "the scores")
+        known = {segment: k for k, segment in enumerate(keys(self.segments))}
+        at = np.array([known.get(segment, -1) for segment in keys(distinct)], np.intp)
+        if self.handle_unknown == "error" and (at < 0).any():
+            unknown = distinct[at < 0].tolist()
+            row = int(np.argmax(at[codes] < 0))
+            raise ValueError(
+                f"segments holds {shown(unknown[0] if len(unknown) == 1 else unknown)}, first at "
+                f"row {row}, which the shifts of {shown(self.segments.tolist())} do not have: fit "
+                "them on rows of all segments, or with handle_unknown='common' for the common "
+                "thresholds there"
+            )
+        shifted: Array = s.astype(np.float64) + np.append(self.shifts, 0.0)[at][codes]
+        return shifted
+
+    _saved: ClassVar = {
+        key: lambda key, value: value
+        for key in ("dtype", "segments", "shifts", "shrinkage", "handle_unknown")
+    }
+
+    def _values(self) -> list[Any]:
+        segments = self.segments.tolist()
+        kinds = {type(segment) for segment in segments}
+        if len(kinds) > 1 or not kinds <= {int, float, str}:
+            raise ValueError(
+                "segments must be all numbers or all strings to be written as JSON, found "
+                f"{shown(segments)}"
+            )
+        k = self.shrinkage if math.isfinite(self.shrinkage) else "inf"
+        dtype = self.segments.dtype.str.lstrip("<>=|")
+        return [dtype, segments, self.shifts, k, self.handle_unknown]
+
+    @classmethod
+    def _restore(cls, data: dict[str, Any]) -> SegmentShift:
+        k = data["shrinkage"]
+        return cls(
+            read_labels(data["segments"], data["dtype"], "segments"),
+            _json.read_numbers("shifts", data["shifts"]),
+            math.inf if k == "inf" else _json.read_number("shrinkage", k),
+            _json.read_one_of("error", "common")("handle_unknown", data["handle_unknown"]),
+        )
+
+
+@arguments(
+    groups="write segments=; groups are rows that share a side of a split",
+    handle_unseen="write handle_unknown=",
+)
+@in_order
+def fit_segment_shift(
+    y_true: ArrayLike,
+    score: ArrayLike,
+    segments: ArrayLike,
+    *,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    handle_unknown: HandleUnknown = "error",
+) -> SegmentShift:
+    """Shifts of the score by segment, so that the same thresholds fit in every one of them.
+
+    ::
+
+        E[y|s, g] = alpha + beta (s + d_g)
+        d_g = W / (W + k) times the mean of (y - alpha - beta s) / beta in segment g, of weight W
+
+    Sites, sources or prompts may grade more strictly than others at equal scores. QWK is one number
+    of all rows, so its thresholds lie where E[y|s,g] passes the same levels in each segment, and
+    one number moves all thresholds of a segment. Fit thresholds to the shifted scores::
+
+        shift = fit_segment_shift(y, score, site)
+        thresholds = optimize_thresholds(y, shift.apply(score, site))
+        grades = apply_thresholds(shift.apply(new_score, new_site), thresholds)
+
+    ``k`` is the one of 1/4, 1, 4, ... 1024 with the least squared error when each row is left out
+    in turn, alpha and beta fitted anew. If that is not better than common thresholds by more than
+    one standard error, k is infinite and they stay common. Small segments are pulled to the common
+    thresholds most. Rows whose expected class is beyond the outer ones say nothing of a shift and
+    are left out, and of fewer than 20 others nothing is fitted.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Classes.
+    score : array-like of shape (n,)
+        Finite, rising with the class; out-of-fold, for honest results. The model may know the
+        segment, too: what it has learned of it is no longer in the shifts.
+    segments : array-like of shape (n,)
+        The segment of each row, two at least: words, whole numbers, booleans, dates or categories.
+    labels : array-like of shape (K,), optional
+        All classes in ascending order, as :func:`optimize_thresholds` takes them.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0; w means the same as w copies of the row, and their sum is the number of rows.
+        A weight above 1 is left out by one copy.
+    handle_unknown : {"error", "common"}
+        Whether ``apply`` refuses segments without a row here, or leaves them the common thresholds.
+
+    Returns
+    -------
+    SegmentShift
+        ``segments`` in ascending order, their ``shifts`` in score units, which sum to 0, and the
+        ``shrinkage`` k.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A single segment, missing or fractional ones; scores that are all equal or fall as the class
+        rises; what :func:`optimize_thresholds` refuses of labels, scores and weights; Dask
+        collections.
+
+    References
+    ----------
+    Henderson (1975), Biometrics 31(2), for shrinkage by segment beside a common line; Allen (1974),
+    Technometrics 16(1), for errors of rows that are left out, in closed form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbdt_objectives import optimize_thresholds
+    >>> from gbdt_objectives.thresholds import fit_segment_shift
+    >>> rng = np.random.default_rng(0)
+    >>> site = rng.choice(["east", "north", "west"], 600)
+    >>> score = rng.normal(3.0, 1.0, 600)
+    >>> strict = np.where(site == "west", -0.6, 0.3)  # at equal scores, the west grades lower
+    >>> y = np.rint(score + strict + rng.normal(0, 0.5, 600)).clip(1, 5).astype(int)
+    >>> shift = fit_segment_shift(y, score, site)
+    >>> shift
+    SegmentShift: 3 segments, shrinkage 1
+     segment     shift
+        east    0.2869
+       north    0.2841
+        west    -0.571
+    >>> optimize_thresholds(y, shift.apply(score, site)).round(2)
+    Thresholds([1.75, 2.58, 3.41, 4.25], labels=[1, 2, 3, 4, 5])
+    """
+    _checks.choice("handle_unknown", handle_unknown, ("error", "common"))
+    for name, values in (("y_true", y_true), ("score", score), ("segments", segments)):
+        _checks.in_memory(name, values)
+    s, position, w, order = read_columns(y_true, score, labels, sample_weight)
+    distinct, code = read_segments(segments, len(s), "the labels")
+    if w is not None:  # rows of weight 0 do not exist
+        counted = np.flatnonzero(w)
+        s, position, w, code = s[counted], position[counted], w[counted], code[counted]
+    occurring, code = np.unique(code, return_inverse=True)
+    distinct = distinct[occurring]
+    if len(distinct) < 2:
+        raise ValueError(
+            f"segments holds the single segment {shown(distinct[0])}: there must be rows of at "
+            "least two segments; without, optimize_thresholds needs the score alone"
+        )
+    shifts, k = segment_shifts(position, s, code, w, order, len(distinct))
+    return SegmentShift(distinct, shifts, k, handle_unknown)
+
+
+def read_segments(segments: Any, rows: int, other: str) -> tuple[Array, Array]:
+    """The segments that occur and the number of each row's, as long as ``other``."""
+    _checks.in_memory("segments", segments)
+    listed, code, _ = _checks.distinct_segments(segments, rows, "segments", other)
+    occurring, code = np.unique(code, return_inverse=True)
+    distinct = np.array(listed[occurring])
+    fractions = [isinstance(x, float) and not x.is_integer() for x in keys(distinct)]
+    if any(fractions):
+        row = int(np.argmax(np.array(fractions)[code]))
+        raise ValueError(
+            f"segments must be words or whole numbers, found {distinct[code[row]]} at row {row}: "
+            "pass score before segments, or cut numbers into bins first"
+        )
+    return distinct, code
+
+
+def keys(distinct: Array) -> list[Any]:
+    """Segments as Python's own values, and times as they are, which compare in any unit."""
+    return list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
+
+
+def segment_shifts(
+    position: Array, score: Array, code: Array, weight: Array | None, labels: Array, G: int
+) -> tuple[Array, float]:
+    """The shift of each of segments 0..G-1, (G,), in score units, and the k that was chosen.
+
+    A segment without weight on rows within the line's ends has shift 0.
+    """
+    curve = sort_rows(score, position, weight, labels).label_curve
+    if curve.score[0] == curve.score[-1]:
+        raise ValueError(
+            f"score is {curve.score[0]} in every row: pass the model's scores, which tell classes "
+            "apart"
+        )
+    otherwise = "leave the segments out, as scores that tell nothing of the class have no shift"
+    _, starts = qwk.check_score_rises(curve, otherwise)
+    line = qwk.fit_bounded_line(curve, starts)
+    low, high = line.score([-qwk.ROUNDING, len(labels) - 1 + qwk.ROUNDING])
+    i = np.flatnonzero((score >= low) & (score < high))
+    w = np.ones(len(i)) if weight is None else weight[i].astype(np.float64)
+    u = (score[i].astype(np.float64) - line.origin) / line.spread
+    if w.sum() < ROWS or u.min() == u.max():
+        return np.zeros(G), math.inf
+    fit = choose_fit(SegmentedRows(position[i].astype(np.float64), u, code[i], w, G))
+    return fit.delta * (line.spread / fit.beta), fit.k
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentFit:
+    """alpha, beta and delta of some k, and the errors of rows predicted without them, (n,)."""
+
+    k: float
+    alpha: float
+    beta: float
+    delta: Array
+    errors: Array
+    leverage: Array
+
+
+class SegmentedRows:
+    """Rows of a line with segments: y, s, w (n,), g (n,) in 0..G-1; W, s_mean, y_mean (G,)."""
+
+    def __init__(self, y: Array, s: Array, g: Array, w: Array, G: int) -> None:
+        self.y, self.s, self.g, self.w, self.G = y, s, g, w, G
+        self.W = self.sums(w)
+        held = np.where(self.W > 0, self.W, 1.0)
+        self.s_mean, self.y_mean = self.sums(w * s) / held, self.sums(w * y) / held
+        s_within = s - self.s_mean[g]
+        self.ss = float(w * s_within @ s_within)
+        self.sy = float(w * s_within @ (y - self.y_mean[g]))
+
+    def sums(self, values: Array) -> Array:
+        """Over the rows of each segment, (G,)."""
+        return np.bincount(self.g, values, minlength=self.G).astype(np.float64)
+
+    def fit(self, k: float) -> SegmentFit:
+        """Least squares of y on alpha + beta s + delta_g, with k sum delta_g^2 on top.
+
+        What the deltas leave of segment means counts with v = W k/(W+k) in alpha and beta. Without
+        one copy of row i, or all of it if its weight m is below 1, its error is e/(1 - m h), with
+        h = z' A^-1 z and A the matrix of the normal equations.
+        """
+        W, s_mean, y_mean = self.W, self.s_mean, self.y_mean
+        q = 1 / k
+        v, pull = W / (1 + q * W), q * W / (1 + q * W)
+        V = v.sum()
+        s_0, y_0 = v @ s_mean / V, v @ y_mean / V
+        D = self.ss + v @ (s_mean - s_0) ** 2
+        beta = (self.sy + v @ ((s_mean - s_0) * (y_mean - y_0))) / D
+        delta = pull * (y_mean - y_0 - beta * (s_mean - s_0))
+        g, away = self.g, self.s - s_0
+        h = (q / (1 + q * W) + (1 - pull) ** 2 / V)[g]
+        h += (away - (pull * (s_mean - s_0))[g]) ** 2 / D
+        leverage = np.minimum(self.w, 1.0) * h
+        e = self.y - y_0 - beta * away - delta[g]
+        e /= np.maximum(1 - leverage, 1 - LEVERAGE)
+        return SegmentFit(k, float(y_0 - beta * s_0), float(beta), delta, e, leverage)
+
+
+def choose_fit(rows: SegmentedRows) -> SegmentFit:
+    """The fit of the least squared error without the row, if it is less than that of common
+    thresholds by more than a standard error; else theirs.
+
+    Rows of a segment share its mean, so the product of two residuals is in the gains of both
+    rows: without segments, the variance of the sum of gains is twice that of independent ones.
+    """
+    best = common = rows.fit(math.inf)
+    w = rows.w * (common.leverage < LEVERAGE)
+    n = w.sum()
+    if not n:
+        return common
+    most = ROUNDING
+    for k in GRID:
+        fit = rows.fit(float(k))
+        if not fit.beta > 0:
+            continue
+        gains = common.errors**2 - fit.errors**2
+        mean = w @ gains / n
+        variance = w @ (gains - mean) ** 2 / n
+        if mean > max(most, math.sqrt(2 * variance / n)):
+            best, most = fit, mean
+    return best
