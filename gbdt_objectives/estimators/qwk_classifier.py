@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
@@ -35,9 +36,11 @@ from gbdt_objectives.thresholds.rows import (
     sort_rows,
     weights_of_prior,
 )
+from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift
 
 OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
+    "segment_shift_",
 )  # fmt: skip
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
@@ -84,6 +87,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Label distribution where the thresholds will be used, if it differs from that of y. The
         thresholds are placed on rows reweighted to it; the regressor is trained on the rows as
         they are (to reweight both, pass ``prior_weights(y, target_prior)`` to ``fit`` instead).
+    segment : str or int, optional
+        Column of X, its name or number, that says which site, source or prompt a row is of, where
+        these grade differently at equal scores: ``fit_segment_shift`` moves the scores of each, as
+        far as leaving rows out tells it to. The regressor gets the column, too.
+    handle_unknown : {"error", "common"}
+        Whether rows of a segment that ``fit`` did not see are refused, or keep the common
+        thresholds.
     early_stopping_rounds : int, optional
         LGBMRegressor and XGBRegressor: stop each fold when the loss of its held-out rows has not
         improved for this many rounds (squared error with ``objective=None``); a refit uses the
@@ -114,13 +124,15 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     probability_curve_ : callable
         Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
     oof_score_ : ndarray of shape (n,)
-        Out-of-fold scores, for ``cross_validate_thresholds``. Rows never held out have nan, which
-        it refuses: leave them out.
+        Out-of-fold scores, shifted by segment, for ``cross_validate_thresholds``. Rows never held
+        out have nan, which it refuses: leave them out.
     member_oof_scores_ : dict of str to ndarray of shape (n,)
         The same of each of several regressors, before they are blended.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
+    segment_shift_ : SegmentShift
+        What is added to the scores of each segment, with ``segment``.
     best_iterations_ : list of int or of dict
         Rounds of each fold's model, with early stopping; of several regressors by name.
     n_features_in_, feature_names_in_
@@ -154,6 +166,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     ensemble: bool = True
     labels: ArrayLike | None = None
     target_prior: Mapping[Any, float] | None = None
+    segment: str | int | None = None
+    handle_unknown: HandleUnknown = "error"
     early_stopping_rounds: int | None = None
     random_state: int | np.random.RandomState | None = 0
     n_jobs: int | None = None
@@ -220,6 +234,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "repeats"
             )
 
+        column = self._segments(X)
         data, K = (X, goal, w), len(classes)
         held = np.unique(np.concatenate([test for _, test in splits]))
         models, each, few, seen = self._fit_folds(members, data, K, splits, times, held)
@@ -231,10 +246,17 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if self.ensemble:
             stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
         center = float(np.average(oof[held], weights=_base.take(w, held)))
-        held = held[position[held] >= 0]
+        scored, held = held, held[position[held] >= 0]
         held_out, w_held = position[held], _base.take(w, held)
         _base.check_held_out_classes("cv", classes, held_out, w_held)
         weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+        shift = None
+        if self.segment is not None:
+            shift = fit_segment_shift(
+                held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
+                handle_unknown=self.handle_unknown,
+            )  # fmt: skip
+            oof[scored] = shift.apply(oof[scored], column[scored])
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
         useful = score_rises(rows.label_curve)
         if not useful:
@@ -251,6 +273,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         found: dict[str, Any] = {}
         if target is None and are_rising_numbers(classes):
             found["label_thresholds_"] = Thresholds(positions_to_labels(cuts, classes), classes)
+        if shift is not None:
+            found["segment_shift_"] = shift
         if several:
             found["member_oof_scores_"] = {name: each[:, j] for j, (name, _) in enumerate(members)}
         rounds = [
@@ -289,6 +313,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             self._validate_names([name for name, _ in members])
         _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(METHODS))
+        _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
+        if self.segment is None and self.handle_unknown != "error":
+            raise ValueError(
+                f"handle_unknown={self.handle_unknown!r} is for segments, but segment is None: "
+                "name the column of X that holds them"
+            )
         _checks.flag("ensemble", self.ensemble)
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
@@ -338,6 +368,23 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "if high numbers are low classes, pass -target"
             )
         return goal
+
+    def _segments(self, X: Any) -> Any:
+        """The column of X with the segment of each row, if there are segments."""
+        if self.segment is None:
+            return None
+        if scipy.sparse.issparse(X):
+            raise TypeError("segment needs a column of X, but X is sparse: pass a dense X")
+        try:
+            found = _safe_indexing(
+                X if hasattr(X, "shape") else np.asarray(X), self.segment, axis=1
+            )
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ValueError(
+                f"segment={self.segment!r} is no column of X, which has "
+                f"{shown(list(getattr(X, 'columns', range(np.shape(X)[1]))))}: {error}"
+            ) from error
+        return np.asarray(found)
 
     def _fit_folds(
         self,
@@ -442,9 +489,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         check_is_fitted(self, "thresholds_")
         _base.check_features(self, X, reset=False)
         if not hasattr(self, "estimators_"):
-            return self._blend(self.estimator_, X)
-        average = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
-        score: Array = self.center_ + self.stretch_ * (average - self.center_)
+            score = self._blend(self.estimator_, X)
+        else:
+            score = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
+            score = self.center_ + self.stretch_ * (score - self.center_)
+        if self.segment is not None:
+            score = self.segment_shift_.apply(score, self._segments(X))
         return score
 
     @property

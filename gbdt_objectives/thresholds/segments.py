@@ -326,7 +326,7 @@ def segment_shifts(
     if w.sum() < ROWS or u.min() == u.max():
         return np.zeros(G), math.inf
     fit = choose_fit(SegmentedRows(position[i].astype(np.float64), u, code[i], w, G))
-    return fit.delta * (line.spread / fit.beta), fit.k
+    return fit.delta * (line.spread / fit.beta) + 0.0, fit.k  # and no -0
 
 
 @dataclass(frozen=True, eq=False)
