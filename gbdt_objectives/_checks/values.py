@@ -448,6 +448,8 @@ def missing(values: Array) -> Array:
     """Which values, of any type, are missing, (n,)."""
     if values.dtype.kind == "f":
         return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), dtype=bool)
     return np.fromiter(map(_missing, values.tolist()), bool, len(values))
 
 

@@ -3,85 +3,106 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from experiments import _common
 from experiments.ordinal_benchmark import __main__ as experiment, arms, data, report
+from gbdt_objectives import QWKClassifier
 
 pytestmark = pytest.mark.slow
 
 SETTINGS = _common.read_json(experiment.CONFIG)
-DEFAULT, BEFORE = SETTINGS["default"], SETTINGS["before"]
-OTHER = SETTINGS["other_objective"]
+DEFAULT, BLEND = SETTINGS["default"], SETTINGS["blend"]
 
 
 def test_grades_are_cut_as_configured() -> None:
     made = dict(data.data_sets(None, SETTINGS))
-    assert set(made) == {"diabetes", "friedman1"}
+    assert set(made) == {name for name, how in SETTINGS["files"].items() if how.get("made")}
     shares = {name: np.bincount(y) / len(y) for name, (_, y) in made.items()}
-    # ties of the target at a quantile move a few of 442 rows
-    np.testing.assert_allclose(shares["diabetes"], 0.2, atol=0.01)
-    np.testing.assert_allclose(shares["friedman1"], [0.4, 0.25, 0.17, 0.1, 0.06, 0.02], atol=1e-3)
+    for name, share in shares.items():
+        cuts = SETTINGS["files"][name]["cut_at"]
+        # ties of the target at a quantile move a few of 442 rows
+        np.testing.assert_allclose(np.cumsum(share)[:-1], cuts, atol=0.01, err_msg=name)
 
 
 def test_frank_and_hall_is_what_it_should_be() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 1))
     y = np.digitize(X[:, 0] + rng.logistic(size=2000), [-1, 1])
-    above = arms.more_than(LogisticRegression(C=np.inf), X, y, np.array([[0.0], [1.0]]), 3)
+    above = arms.more_than(LogisticRegression(C=np.inf), X, y, np.array([[0.0], [1.0]]), 4)
     true = 1 / (1 + np.exp(np.array([[-1.0, 1.0], [-2.0, 0.0]])))
-    np.testing.assert_allclose(above, true, atol=0.06)  # two standard errors of 2,000 rows
+    np.testing.assert_allclose(above[:, :2], true, atol=0.06)  # two standard errors of 2,000 rows
+    np.testing.assert_array_equal(above[:, 2], 0)  # no row has the last grade
 
 
 def test_scores_are_rounded_to_the_nearest_grade() -> None:
     assert arms.rounded(np.array([-3, 0.49, 0.5, 1.5, 2.6, 9]), 4).tolist() == [0, 0, 1, 2, 3, 3]
 
 
-def gains(values: dict[str, float], other: str = BEFORE) -> pd.DataFrame:
-    """Of the default over another arm by file, with a standard error of .01."""
+def test_a_remembered_regressor_is_the_regressor(monkeypatch) -> None:
+    X, y = dict(data.data_sets(None, SETTINGS))["diabetes"]
+    regressor = arms.BOOSTERS["LightGBM"][0]
+    plain, remembered = (
+        QWKClassifier(model).fit(X, y) for model in (regressor, arms.Remembered(regressor))
+    )
+    np.testing.assert_array_equal(remembered.predict_score(X), plain.predict_score(X))
+    monkeypatch.setattr(type(regressor), "fit", None)  # it is asked no more
+    again = QWKClassifier([("a", arms.Remembered(regressor)), ("b", Ridge())]).fit(X, y)
+    np.testing.assert_array_equal(again.member_oof_scores_["a"], plain.oof_score_)
+    arms.Remembered.memory.clear()
+
+
+def folds(values: dict[tuple[str, str], float]) -> pd.DataFrame:
+    """Kappa of arms, by arm and booster, in four folds that vary by .02 about .01 of gain each."""
+    noise = np.array([-0.02, 0.02, -0.02, 0.02])
     lines = [
-        {"file": file, "arm": DEFAULT, "other": other, "gain": gain, "se": 0.01,
-         "se_corrected": 0.02}
-        for file, gain in values.items()
+        {"file": "a", "fold": fold, "booster": booster, "parameters": "default", "arm": arm,
+         "qwk": value + (arm == DEFAULT) * noise[fold], "mae": 1.0, "test_share": 0.25}
+        for (arm, booster), value in values.items()
+        for fold in range(4)
     ]  # fmt: skip
     return pd.DataFrame(lines)
 
 
 @pytest.mark.parametrize(
-    ("values", "error", "holds"),
-    [
-        ([0.021, 0.021, 0, 0], "se", True),
-        ([0.021, 0.019, 0, 0], "se", False),
-        ([0.021, 0.021, 0.021, -0.021], "se", False),
-        ([0.021, 0.021, 0.021, -0.019], "se", True),
-        ([0.021, 0.021, 0, 0], "se_corrected", False),
-        ([0.041, 0.041, 0, -0.03], "se_corrected", True),
-    ],
+    ("gain", "word"),
+    [(0.001, "first"), (-0.011, "within one standard error"), (-0.012, "BEHIND")],
 )
-def test_better_on_half_worse_on_none(values, error, holds) -> None:
-    frame = gains(dict(zip("abcd", values, strict=True)))
-    text, found = report.better_on_half_worse_on_none(frame, DEFAULT, BEFORE, SETTINGS, error)
-    assert found is holds
-    assert text.endswith("HOLDS" if holds else "FAILS")
+def test_the_best_recipe_is_the_one_to_beat(gain, word) -> None:
+    """The standard error of the four gains is .02 / sqrt(3), .01155."""
+    own = folds({
+        (DEFAULT, "LightGBM"): 0.7, (DEFAULT, "XGBoost"): 0.6, (DEFAULT, "CatBoost"): 0.9,
+        ("rounded", "LightGBM"): 0.7 - gain, ("rounded", "XGBoost"): 0.6 - gain,
+        ("worse", "LightGBM"): 0.5, (f"{DEFAULT}, ridge", arms.NONE): 0.95, (BLEND, arms.NONE): 0.9,
+        ("blend, equal weights", arms.NONE): 0.9,
+    })  # fmt: skip
+    summary, gains = report.summarize(own, SETTINGS), report.compare(own, SETTINGS)
+    said, holds = report.against_recipes(summary, gains, SETTINGS)
+    assert len(said) == 1  # ours do not compete, and CatBoost has no such recipe to compare with
+    assert f"less rounded {gain:+.4f}" in said[0]
+    assert said[0].endswith(word)
+    assert holds is (word != "BEHIND")
 
 
 @pytest.mark.parametrize(
-    ("gain", "word"),
-    [(0.001, "first"), (-0.009, "within one standard error"), (-0.011, "BEHIND")],
-)
-def test_the_best_competitor_is_the_one_to_beat(gain, word) -> None:
-    lines = [("a", DEFAULT, 0.7), ("a", BEFORE, 0.9), ("a", "mord", 0.71), ("a", "rounded", 0.6)]
-    summary = pd.DataFrame(lines, columns=["file", "arm", "qwk"])  # our own arms do not compete
-    frame = pd.concat([gains({"a": gain}, "mord"), gains({"a": 0.1}, "rounded")])
-    said, holds = report.against_the_best(summary, frame, DEFAULT, SETTINGS)
-    assert said[0].endswith(word)
-    assert "less mord" in said[0]
-    assert holds is (word != "BEHIND")
+    ("best", "holds"), [(0.7, True), (0.76, False), (0.9, False)]
+)  # better by .1, level, worse by .1
+def test_the_blend_is_compared_with_its_best_member(best, holds) -> None:
+    own = folds({
+        (DEFAULT, "LightGBM"): 0.5, (DEFAULT, "XGBoost"): best,
+        (f"{DEFAULT}, ridge", arms.NONE): 0.4, (BLEND, arms.NONE): 0.8,
+        ("blend, equal weights", arms.NONE): 0.95,
+    })  # fmt: skip
+    if best == 0.76:
+        own.loc[own.booster == "XGBoost", "qwk"] += np.array([0.03, -0.03, 0.1, -0.06])
+    said, found = report.against_members(report.compare(own, SETTINGS), SETTINGS)
+    assert f"blend less {DEFAULT}, XGBoost" in said[0]
+    assert found is holds
+    assert said[-1].endswith("HOLDS" if holds else "FAILS")
 
 
 @pytest.mark.ci
@@ -94,19 +115,30 @@ def test_quick_run_without_files_and_peers(tmp_path, capsys, monkeypatch) -> Non
     assert "without no_such_peer: pip install 'gbdt_objectives[peers]'" in capsys.readouterr().out
     names = {"folds.csv", "summary.csv", "gains.csv", "gains.png", "table.md", "environment.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
-    folds = pd.read_csv(tmp_path / "folds.csv")
-    assert len(folds) == 2 * 2 * 4 * 9  # files, folds, boosters and parameters, arms
-    assert folds[["qwk", "mae"]].notna().all(axis=None)
-    assert not {"mord LogisticAT", "squared error, optimized-rounder"} & set(folds.arm)
+    found = pd.read_csv(tmp_path / "folds.csv")
+    assert len(found) == 2 * 2 * 2 * (2 * 9 + 3)  # files, folds, parameters, arms with and without
+    assert found[["qwk", "mae"]].notna().all(axis=None)
+    assert not {"mord LogisticAT", "refitted, optimized-rounder"} & set(found.arm)
 
 
 def test_peers_take_part_if_they_are_there() -> None:
     peers = {name: pytest.importorskip(name) for name in arms.PEERS}
     X, y = dict(data.data_sets(None, SETTINGS))["diabetes"]
-    linear = arms.predict_linear(peers, X, y, X)["mord LogisticAT"]
-    assert np.corrcoef(linear, y)[0, 1] > 0.5
-    found = arms.predict_all("LightGBM", {"n_estimators": 5}, peers, 5, X, y, X)
-    assert np.corrcoef(found["squared error, optimized-rounder"], y)[0, 1] > 0.5
+    few = {
+        name: model.set_params(n_estimators=5) for name, (model, _) in arms.boosters(peers).items()
+    }
+    together = dict(arms.predict_together(few, peers, X, y, X, 5))
+    assert np.corrcoef(together["mord LogisticAT"], y)[0, 1] > 0.5
+    assert np.corrcoef(together["blend"], y)[0, 1] > 0.5
+    found = dict(arms.predict_booster(few["CatBoost"], None, peers, 5, X, y, X, 5))
+    assert set(found) == {
+        DEFAULT, "folds averaged, Nelder-Mead", "refitted, Nelder-Mead",
+        "refitted, optimized-rounder", "refitted, rounded",
+    }  # fmt: skip
+    assert np.corrcoef(found["refitted, optimized-rounder"], y)[0, 1] > 0.5
+    assert set(arms.tuned("CatBoost", few["CatBoost"], X, y, SETTINGS)) == {
+        "depth", "learning_rate", "n_estimators",
+    }  # fmt: skip
 
 
 def test_a_run_without_folder_does_not_touch_the_results(capsys) -> None:
@@ -135,23 +167,11 @@ def test_readme_says_what_the_results_say() -> None:
     summary, gains = (
         pd.read_csv(experiment.RESULTS / name) for name in ("summary.csv", "gains.csv")
     )
-    lines, holds = report.judge(summary, gains, SETTINGS)
-    for line in lines:
-        assert line.split(":")[0] in readme
-        assert line.split(": ")[-1] in readme
-    assert holds == {
-        "defaults": True,
-        "qwk better than squared error": False,
-        "squared error better than qwk": False,
-        f"{DEFAULT} first or level": False,
-        f"{OTHER} first or level": False,
-    }
+    recipes, first = report.against_recipes(summary, gains, SETTINGS)
+    blend, better = report.against_members(gains, SETTINGS)
+    for line in [*recipes, *blend]:
+        assert f"- {line}" in table
+    assert (first, better) == VERDICTS
 
 
-def test_the_page_says_what_the_other_objective_gains() -> None:
-    page = " ".join(
-        (Path(__file__).parents[2] / "docs/which_one.md").read_text(encoding="utf-8").split()
-    )
-    gains = report.of_files(pd.read_csv(experiment.RESULTS / "gains.csv"))
-    own = gains[(gains.arm == DEFAULT) & (gains.other == OTHER)]
-    assert f'over seven files, `objective=None` minus `"qwk"` is {-own.gain.mean():+.4f} in' in page
+VERDICTS = (False, True)
