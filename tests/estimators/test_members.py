@@ -143,11 +143,10 @@ def test_averages_of_blends_get_the_spread_of_the_blends_held_out(data) -> None:
     assert spread == pytest.approx(found.oof_score_.std(), rel=0.06)  # two errors of 600 rows
 
 
-@pytest.mark.parametrize("booster", [LGBM, XGB])
-def test_the_blend_uses_what_each_member_is_good_at(booster) -> None:
+def test_the_blend_uses_what_each_member_is_good_at() -> None:
     """A line and a bend: over ten samples the blend is ahead of either member, by two errors."""
-    X_new, y_new, _ = made(10_000, seed=1)
-    members = [("booster", booster()), ("ridge", Ridge())]
+    X_new, y_new, _ = made(4_000, seed=1)
+    members = [("tree", DecisionTreeRegressor(max_depth=5)), ("ridge", Ridge())]
     gains = []
     for seed in range(2, 12):
         X, y, _ = made(300, seed)
