@@ -95,7 +95,7 @@ def test_a_calibrators_shift_goes_into_the_model_too(path):
     booster, shift, (X_fit, y_fit), (X, _) = path
     placed = shift_intercept(booster, shift)
     calibrator = InterceptCalibrator().fit(predict(placed, X_fit), y_fit)
-    at_once = shift_intercept(booster, shift + calibrator.shift_)
+    at_once = shift_intercept(booster, delta=shift + calibrator.shift_)
     expected = calibrator.predict(predict(placed, X))
     np.testing.assert_allclose(predict(at_once, X), expected, rtol=2e-5)
 

@@ -38,12 +38,14 @@ splits, name them, ``objective(function, rows=["cost"])``, and give them to ``fi
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from numpy.typing import ArrayLike
 
 from gbdt_objectives._boosters import library_of
+from gbdt_objectives._checks import shown
 from gbdt_objectives._names import room
 from gbdt_objectives._values import plain
 
@@ -58,8 +60,15 @@ __getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
 BoosterT = TypeVar("BoosterT")
 
 
-def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
-    """A copy of a trained booster whose every margin is larger by ``delta``, for good.
+def shift_intercept(
+    booster: BoosterT,
+    shift: LogOddsShift | None = None,
+    *,
+    delta: ArrayLike | None = None,
+    negative_keep_rate: float | None = None,
+    class_keep_rates: ArrayLike | Mapping[Any, float] | None = None,
+) -> BoosterT:
+    """A copy of a trained booster whose every margin is larger by a shift, for good.
 
     The shift is inside the saved model: it survives saving, loading and pickling. The result is
     checked by predicting. ``docs/intercept.md`` says where in the model it is.
@@ -69,9 +78,14 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     booster : xgboost.Booster or lightgbm.Booster
         Trained, with an identity, logistic or softmax link. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM).
-    delta : float, or array of shape (K,) for K outputs
-        In margin units: label units, or log-odds (for softmax up to a constant), for instance
-        from ``log_odds_shift`` or :func:`imbalance_shift`.
+    shift : LogOddsShift, optional
+        What ``log_odds_shift`` or :func:`imbalance_shift` returned. Numbers are refused here: they
+        could be rates.
+    delta : float, or array of shape (K,) for K outputs, optional
+        Instead of ``shift``, in margin units: label units, or log-odds (for softmax up to a
+        constant).
+    negative_keep_rate, class_keep_rates : optional
+        Sampling rates instead of ``shift``, as in ``log_odds_shift``.
 
     Returns
     -------
@@ -81,9 +95,10 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     Raises
     ------
     TypeError, ValueError
-        If it is not a booster, ``delta`` is not one number per output, or the shift cannot be
-        represented: the margin is neither in label units nor log-odds (counts, survival, ranking,
-        ``reg_sqrt``, one model for each class against the rest), or no leaf can hold it.
+        If it is not a booster, there is not exactly one description of the shift, it is not one
+        number per output, or it cannot be represented: the margin is neither in label units nor
+        log-odds (counts, survival, ranking, ``reg_sqrt``, one model for each class against the
+        rest), or no leaf can hold it.
     RuntimeError
         If the edited model does not predict what it should.
 
@@ -93,10 +108,33 @@ def shift_intercept(booster: BoosterT, delta: ArrayLike) -> BoosterT:
     >>> from gbdt_objectives import shift_intercept
     >>> data = xgb.DMatrix(np.eye(3), label=[1.0, 2.0, 3.0])
     >>> booster = xgb.train({"base_score": 2.0}, data, 1)
-    >>> (shift_intercept(booster, -2).predict(data) - booster.predict(data)).round(4)
+    >>> (shift_intercept(booster, delta=-2).predict(data) - booster.predict(data)).round(4)
     array([-2., -2., -2.], dtype=float32)
     """
-    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, plain(delta))
+    from gbdt_objectives.priors import LogOddsShift, log_odds_shift
+
+    given = {
+        "shift": shift, "delta": delta, "negative_keep_rate": negative_keep_rate,
+        "class_keep_rates": class_keep_rates,
+    }  # fmt: skip
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise TypeError(
+            f"exactly one of {', '.join(given)} is needed, found {', '.join(named) or 'none'}: "
+            "pass the result of log_odds_shift, or a number by its name"
+        )
+    if shift is not None and not isinstance(shift, LogOddsShift):
+        raise TypeError(
+            f"shift must be what log_odds_shift or imbalance_shift returned, found {shown(shift)}: "
+            "a sampling rate is negative_keep_rate=..., any other number is delta=..."
+        )
+    if delta is not None:
+        d = plain(delta)
+    elif shift is not None:
+        d = shift
+    else:
+        d = log_odds_shift(negative_keep_rate=negative_keep_rate, class_keep_rates=class_keep_rates)
+    moved: BoosterT = _intercept_of(booster).shift_intercept(booster, d)
     return moved
 
 

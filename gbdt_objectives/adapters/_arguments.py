@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, to_host
+from gbdt_objectives._values import plain
 from gbdt_objectives.metrics import Metric
 from gbdt_objectives.metrics.base import LightGBMMetric, XGBoostMetric
 from gbdt_objectives.metrics.loss import LossMetric
 from gbdt_objectives.objectives import Objective
+from gbdt_objectives.priors import LogOddsShift
 
 
 def by_name(instead: Mapping[str, str]) -> dict[str, str]:
@@ -290,7 +292,15 @@ def refuse_objective(name: str, why: str) -> NoReturn:
 
 
 def read_shift(delta: ArrayLike, outputs: int) -> Array:
-    """What to add to the margin of each output, shape (K,)."""
+    """What to add to the margin of each output, shape (K,).
+
+    A shift of log-odds means the same for two classes in one output and in two.
+    """
+    if isinstance(delta, LogOddsShift):
+        d = delta.values
+        if outputs == 1 and d.shape == (2,):
+            return np.array([d[1] - d[0]])
+        delta = np.array([0.0, d]) if outputs == 2 and d.ndim == 0 else plain(delta)
     if outputs == 1:
         return np.array([_checks.number("delta", delta)])
     given = _checks.real_array("delta", delta)

@@ -86,8 +86,8 @@ def _trained(library: str, loss: str, way: str) -> Any:
 def models(lib: Library, loss: str, way: str) -> list[Any]:
     """As trained, and with its intercept shifted, twice."""
     booster = trained(lib, loss, way)
-    moved = lib.shift_intercept(booster, -2.25)
-    return [booster, moved, lib.shift_intercept(moved, 5.5)]
+    moved = lib.shift_intercept(booster, delta=-2.25)
+    return [booster, moved, lib.shift_intercept(moved, delta=5.5)]
 
 
 def in_onnx(lib: Library, booster: Any, X: np.ndarray) -> np.ndarray:
@@ -168,7 +168,7 @@ def test_small_probabilities_are_rounded_by_onnxruntime_in_the_librarys_own_mode
 def test_a_rare_event_model_can_be_shifted_as_far_as_needed(lib: Library) -> None:
     """Beyond the limits of XGBoost's base_score, so that it goes into leaves."""
     X = rows()[0]
-    moved = lib.shift_intercept(trained(lib, "logloss", "train"), -15.0)
+    moved = lib.shift_intercept(trained(lib, "logloss", "train"), delta=-15.0)
     expected = lib.predict(moved, X)
     assert expected.max() < 1e-5
     # a float32 margin of -20 is good to 2e-6, summed over ROUNDS leaves
@@ -182,7 +182,7 @@ def test_a_shift_of_several_classes_survives(converted, lib: Library) -> None:
     X, y, _ = rows()
     name = "multi:softprob" if lib is XGB else "multiclass"
     booster = lib.built_in({"objective": name, "num_class": 4}, lib.data(X, y - 11), 5)
-    moved = lib.shift_intercept(booster, [1.0, -2.0, 0.0, 0.5])
+    moved = lib.shift_intercept(booster, delta=[1.0, -2.0, 0.0, 0.5])
     assert np.abs(lib.predict(moved, X) - lib.predict(booster, X)).max() > 0.1
     for model in (booster, moved):
         np.testing.assert_allclose(converted(lib, model, X), lib.predict(model, X), atol=5e-7)
@@ -271,7 +271,7 @@ def test_lightgbm_models_name_an_objective(loss: str, way: str) -> None:
     }[loss]
     booster = trained(LGB, loss, way)
     for model in (booster, pickle.loads(pickle.dumps(booster)),
-                  LGB.shift_intercept(booster, 1.0)):  # fmt: skip
+                  LGB.shift_intercept(booster, delta=1.0)):  # fmt: skip
         assert objective_lines(model) == expected
         assert model.params["objective"] == expected[1][len("[objective: ") : -1]
         assert model.best_iteration == booster.best_iteration == booster.num_trees()
@@ -345,9 +345,11 @@ def test_a_shifted_model_can_be_refitted() -> None:
         lgb.Dataset(X, y - y.mean()), 15,
     )  # fmt: skip
     assert shrinkages(plain) == [0.1] * 15
-    moved = LGB.shift_intercept(plain, float(y.mean()))
+    moved = LGB.shift_intercept(plain, delta=float(y.mean()))
     assert shrinkages(moved) == [1.0, *[0.1] * 14]
-    assert shrinkages(LGB.shift_intercept(plain, 0.0)) == [0.1] * 15  # no intercept, no change
+    assert (
+        shrinkages(LGB.shift_intercept(plain, delta=0.0)) == [0.1] * 15
+    )  # no intercept, no change
     np.testing.assert_allclose(moved.refit(X, y).predict(X), moved.predict(X), atol=0.2)
 
 
@@ -367,7 +369,7 @@ def test_models_of_cross_validation_are_complete_too() -> None:
 def test_small_probabilities_by_treelite_have_all_their_digits() -> None:
     """What a serving system wants of a model of rare events: log-odds, not just 1 - p."""
     X = rows()[0]
-    booster = LGB.shift_intercept(trained(LGB, "logloss", "train"), -10.0)
+    booster = LGB.shift_intercept(trained(LGB, "logloss", "train"), delta=-10.0)
     found = in_treelite(LGB, booster, X.astype(np.float64))
     np.testing.assert_allclose(logit(found), booster.predict(X, raw_score=True), rtol=1e-9)
 

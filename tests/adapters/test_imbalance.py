@@ -82,7 +82,7 @@ def test_read_from_a_saved_model(lib: Library, population, tmp_path):
     file = tmp_path / "model.json"
     booster.save_model(file)
     loaded = type(booster)(model_file=file)
-    for model in (booster, loaded, go.shift_intercept(loaded, -20.0)):
+    for model in (booster, loaded, go.shift_intercept(loaded, delta=-20.0)):
         assert go.adapters.imbalance_shift(model) == pytest.approx(-np.log(7), abs=1e-7)  # float32
     adapter = xgboost_adapter if lib is XGB else lightgbm_adapter
     assert adapter.imbalance_shift(booster) == go.adapters.imbalance_shift(booster)

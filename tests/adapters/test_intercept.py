@@ -149,7 +149,7 @@ def test_the_plain_library_predicts_shifted_from_every_saved_form(model: Model, 
     lib = model.lib
     booster = model.train(X)
     raw = lib.predict(booster, X, raw=True).astype(np.float64)
-    moved = lib.shift_intercept(booster, model.delta)
+    moved = lib.shift_intercept(booster, delta=model.delta)
     forms = {"itself": moved, "pickle": pickle.loads(pickle.dumps(moved))}
     for suffix in ("json", "ubj") if lib is XGB else ("txt",):
         file = tmp_path / f"model.{suffix}"
@@ -174,7 +174,7 @@ def test_a_process_without_this_package_predicts_shifted(model: Model, X, tmp_pa
     expected = model.expected(lib.predict(booster, X, raw=True).astype(np.float64))
     for suffix in ("json", "ubj") if lib is XGB else ("txt",):
         file = tmp_path / f"model.{suffix}"
-        lib.shift_intercept(booster, model.delta).save_model(file)
+        lib.shift_intercept(booster, delta=model.delta).save_model(file)
         found = lib.fresh_prediction(file, X)
         np.testing.assert_allclose(found, expected, **TOLERANCE[lib.name])
 
@@ -186,7 +186,7 @@ def test_a_process_without_this_package_predicts_shifted(model: Model, X, tmp_pa
 def test_only_the_bias_of_shap_values_moves(model: Model, X):
     lib = model.lib
     booster = model.train(X)
-    moved = lib.shift_intercept(booster, model.delta)
+    moved = lib.shift_intercept(booster, delta=model.delta)
     difference = lib.contributions(moved, X) - lib.contributions(booster, X)
     atol = 1e-5 if lib is XGB else 1e-12  # float32: five roundings of 20
     np.testing.assert_allclose(difference[..., :-1], 0, atol=atol)
@@ -198,7 +198,7 @@ def test_only_the_bias_of_shap_values_moves(model: Model, X):
 def test_approximate_contributions_and_interactions(delta: float, X):
     """They use the expectations of inner nodes, which must move with the leaves."""
     booster = MODELS[0].train(X)
-    moved = XGB.shift_intercept(booster, delta)
+    moved = XGB.shift_intercept(booster, delta=delta)
     kinds = ({"pred_contribs": True, "approx_contribs": True}, {"pred_interactions": True})
     for kind in kinds:
         before, after = (b.predict(xgb.DMatrix(X), **kind) for b in (booster, moved))
@@ -214,7 +214,7 @@ def test_shifts_add_up_and_undo_each_other(lib: Library, X):
     raw = lib.predict(booster, X, raw=True)
     atol = 1e-5 if lib is XGB else 1e-12  # float32: a few roundings of 25
     for first, second in ((1.25, -1.25), (-20, 20), (-9, -9), (25, -25)):
-        moved = lib.shift_intercept(lib.shift_intercept(booster, first), second)
+        moved = lib.shift_intercept(lib.shift_intercept(booster, delta=first), delta=second)
         np.testing.assert_allclose(
             lib.predict(moved, X, raw=True), raw + (first + second), atol=atol
         )
@@ -232,7 +232,7 @@ def test_our_own_models(lib: Library, ordinal, rare):
         raw = lib.predict(booster, rows, raw=True).astype(np.float64)
         for delta in (1.25, -17.5):
             for function in (lib.shift_intercept, go.shift_intercept):
-                moved = function(booster, delta)
+                moved = function(booster, delta=delta)
                 assert type(moved) is type(booster)
                 np.testing.assert_allclose(lib.predict(moved, rows), link(raw + delta), **tolerance)
 
@@ -247,7 +247,7 @@ def test_early_stopped_models_keep_their_best_iteration(lib: Library, ordinal):
         metric=go.metrics.squared_error_metric(),
         evals=[(held_out, "v")], early_stopping_rounds=5,
     )  # fmt: skip
-    moved = lib.shift_intercept(booster, 2.0)
+    moved = lib.shift_intercept(booster, delta=2.0)
     assert lib.rounds(moved) == lib.rounds(booster) < 200
     assert moved.best_iteration == booster.best_iteration
     np.testing.assert_allclose(lib.predict(moved, X), lib.predict(booster, X) + 2, rtol=1e-6)
@@ -263,7 +263,7 @@ def test_early_stopped_models_keep_their_best_iteration(lib: Library, ordinal):
             valid_sets=[lgb.Dataset(X[300:], y[300:] > 2)],
             callbacks=[lgb.early_stopping(5, verbose=False)], keep_training_booster=True,
         )  # fmt: skip
-    moved = lib.shift_intercept(plain, -20.0)
+    moved = lib.shift_intercept(plain, delta=-20.0)
     assert lib.rounds(moved) == lib.rounds(plain) > plain.best_iteration + 1
     assert moved.best_iteration == plain.best_iteration
     if lib is XGB:
@@ -281,13 +281,13 @@ def test_names_and_categories_of_features_stay(lib: Library, X):
     if lib is XGB:
         data = xgb.DMatrix(frame, y, enable_categorical=True)
         booster = xgb.train({**lib.params, "objective": "binary:logistic"}, data, 5)
-        moved = lib.shift_intercept(booster, -20.0)
+        moved = lib.shift_intercept(booster, delta=-20.0)
         assert moved.feature_names == booster.feature_names == [*"abcde"]
         assert moved.feature_types == booster.feature_types
         before, after = (b.predict(data, output_margin=True) for b in (booster, moved))
     else:
         booster = lgb.train({**lib.params, "objective": "binary"}, lgb.Dataset(frame, y), 5)
-        moved = lib.shift_intercept(booster, -20.0)
+        moved = lib.shift_intercept(booster, delta=-20.0)
         assert moved.feature_name() == booster.feature_name() == [*"abcde"]
         before, after = (b.predict(frame, raw_score=True) for b in (booster, moved))
     np.testing.assert_allclose(after, before - 20, rtol=1e-6)
@@ -297,7 +297,7 @@ def test_names_and_categories_of_features_stay(lib: Library, X):
 def test_training_can_go_on_from_a_shifted_model(lib: Library, X):
     model = next(m for m in MODELS if m.lib is lib)
     data = lib.data(X, labels(X)["binary"])
-    moved = lib.shift_intercept(model.train(X), -3.0)
+    moved = lib.shift_intercept(model.train(X), delta=-3.0)
     module, name = (xgb, "xgb_model") if lib is XGB else (lgb, "init_model")
     more = module.train({**lib.params, **model.params}, data, 2, **{name: moved})
     start = lib.predict(more, X, raw=True, rounds=model.rounds)
@@ -307,7 +307,7 @@ def test_training_can_go_on_from_a_shifted_model(lib: Library, X):
 
 def test_slices_of_an_xgboost_model_keep_a_shift_of_base_score(X):
     booster = MODELS[0].train(X)
-    moved = XGB.shift_intercept(booster, -3.0)
+    moved = XGB.shift_intercept(booster, delta=-3.0)
     before, after = (XGB.predict(b[3:6], X, raw=True) for b in (booster, moved))
     np.testing.assert_allclose(after, before - 3, atol=4e-6)
 
@@ -315,33 +315,33 @@ def test_slices_of_an_xgboost_model_keep_a_shift_of_base_score(X):
 def test_copies_of_an_xgboost_model_keep_its_settings(X):
     booster = xgb.train({**XGB.params, **LOGISTIC, "nthread": 1},
                         xgb.DMatrix(X, labels(X)["binary"]), 3)  # fmt: skip
-    assert '"nthread":"1"' in XGB.shift_intercept(booster, -20.0).save_config()
+    assert '"nthread":"1"' in XGB.shift_intercept(booster, delta=-20.0).save_config()
 
 
 @both
 def test_misuse(lib: Library, X):
     with pytest.raises(TypeError, match="must be a"):
-        lib.shift_intercept("model", 1)
+        lib.shift_intercept("model", delta=1)
     with pytest.raises(TypeError, match="Booster of"):
-        go.shift_intercept(np.ones(3), 1)
+        go.shift_intercept(np.ones(3), delta=1)
     y = labels(X)["number"]
     estimator = (xgb.XGBRegressor if lib is XGB else lgb.LGBMRegressor)(n_estimators=2).fit(X, y)
     with pytest.raises(TypeError, match="from an estimator take"):
-        go.shift_intercept(estimator, 1)
+        go.shift_intercept(estimator, delta=1)
     booster = estimator.get_booster() if lib is XGB else estimator.booster_
-    wrong = [(np.nan, ValueError), (np.inf, ValueError), ("1", TypeError), (None, TypeError),
+    wrong = [(np.nan, ValueError), (np.inf, ValueError), ("1", TypeError),
              (True, TypeError), ([1.0], TypeError), ([1.0, 2.0], TypeError)]  # fmt: skip
     for delta, error in wrong:
         with pytest.raises(error, match="delta must be"):
-            lib.shift_intercept(booster, delta)
+            lib.shift_intercept(booster, delta=delta)
     several = next(m for m in MODELS if m.lib is lib and m.link == "softmax").train(X)
     for delta in (1, [1.0, 2.0], [[1.0, 2.0, 3.0]]):
         with pytest.raises(ValueError, match=r"3 outputs: delta must have shape \(3,\)"):
-            lib.shift_intercept(several, delta)
+            lib.shift_intercept(several, delta=delta)
     with pytest.raises(ValueError, match="delta must be finite, found nan at row 1"):
-        lib.shift_intercept(several, [0, np.nan, 0])
+        lib.shift_intercept(several, delta=[0, np.nan, 0])
     with pytest.raises(TypeError, match="delta must hold real numbers"):
-        lib.shift_intercept(several, ["a", "b", "c"])
+        lib.shift_intercept(several, delta=["a", "b", "c"])
 
 
 @unused
@@ -349,13 +349,13 @@ def test_what_xgboost_cannot_represent(X):
     y = labels(X)
     poisson = xgb.train({"objective": "count:poisson"}, xgb.DMatrix(X, y["classes"]), 2)
     with pytest.raises(ValueError, match="'count:poisson', whose margin is neither in label units"):
-        XGB.shift_intercept(poisson, 1)
+        XGB.shift_intercept(poisson, delta=1)
     untrained = xgb.train(LOGISTIC, xgb.DMatrix(X, y["binary"]), 0)
     with pytest.raises(ValueError, match="no tree"):
-        XGB.shift_intercept(untrained, 1)
+        XGB.shift_intercept(untrained, delta=1)
     vector = {"multi_strategy": "multi_output_tree", "tree_method": "hist"}
     with pytest.raises(ValueError, match="vector leaves"):
-        XGB.shift_intercept(xgb.train(vector, xgb.DMatrix(X, y["two"]), 2), [1, 2])
+        XGB.shift_intercept(xgb.train(vector, xgb.DMatrix(X, y["two"]), 2), delta=[1, 2])
 
 
 def test_what_lightgbm_cannot_represent(X):
@@ -370,10 +370,10 @@ def test_what_lightgbm_cannot_represent(X):
         label = y["classes"] if "num_class" in params else y["binary"]
         booster = lgb.train({**quiet, **params}, lgb.Dataset(X, label), 2)
         with pytest.raises(ValueError, match=reason):
-            LGB.shift_intercept(booster, [1, 2, 3] if "num_class" in params else 1)
+            LGB.shift_intercept(booster, delta=[1, 2, 3] if "num_class" in params else 1)
     empty = lgb.Booster(params=quiet, train_set=lgb.Dataset(X, y["binary"]))
     with pytest.raises(ValueError, match="no tree"):
-        LGB.shift_intercept(empty, 1)
+        LGB.shift_intercept(empty, delta=1)
 
 
 @both
@@ -385,7 +385,7 @@ def test_an_edit_that_does_not_take_is_noticed(lib: Library, X, monkeypatch):
         monkeypatch.setattr(_lightgbm_intercept, "_add_to_tree", lambda tree, delta: tree)
     booster = next(m for m in MODELS if m.lib is lib).train(X)
     with pytest.raises(RuntimeError, match=r"predicts margins .* instead of"):
-        lib.shift_intercept(booster, -20.0)
+        lib.shift_intercept(booster, delta=-20.0)
     with pytest.raises(RuntimeError, match="nan"):
         _arguments.check_moved(np.array([np.nan]), np.zeros(1), np.ones(1))
 
@@ -394,7 +394,7 @@ def test_inner_nodes_of_lightgbm_move_with_the_leaves():
     """They are what plots of a tree show."""
     X = np.random.default_rng(0).random((300, 3))
     booster = lgb.train({"verbose": -1}, lgb.Dataset(X, X[:, 0]), 2)
-    trees = [b.dump_model()["tree_info"] for b in (booster, go.shift_intercept(booster, 5.0))]
+    trees = [b.dump_model()["tree_info"] for b in (booster, go.shift_intercept(booster, delta=5.0))]
     first, second = ([tree["tree_structure"]["internal_value"] for tree in info] for info in trees)
     assert second == pytest.approx([first[0] + 5.0, first[1]], rel=1e-6)  # dumped in few digits
 
@@ -403,4 +403,45 @@ def test_a_shift_beyond_float32_is_refused(rare):
     X, y, _ = rare
     booster = xgb.train({}, xgb.DMatrix(X, y), 1)
     with pytest.raises(ValueError, match="beyond XGBoost's float32"):
-        go.shift_intercept(booster, 1e39)
+        go.shift_intercept(booster, delta=1e39)
+
+
+@both
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_shift_of_log_odds_in_every_spelling(lib: Library, X, outputs: int):
+    """What log_odds_shift returned, or rates by name, for a booster of two classes."""
+    y, rate = labels(X)["binary"], 0.1
+    names = {"xgboost": ("binary:logistic", "multi:softprob"), "lightgbm": ("binary", "multiclass")}
+    params = {"objective": names[lib.name][outputs - 1], "verbosity": 0 if lib is XGB else -1}
+    params |= {"num_class": 2} if outputs == 2 else {}
+    data = xgb.DMatrix(X, y) if lib is XGB else lgb.Dataset(X, y)
+    booster = (xgb if lib is XGB else lgb).train(params, data, 5)
+    delta = np.log(rate)
+    by_number = lib.shift_intercept(booster, delta=delta if outputs == 1 else [0, delta])
+    for spelling in (
+        {"shift": go.log_odds_shift(negative_keep_rate=rate)},
+        {"shift": go.log_odds_shift(class_keep_rates=[rate, 1])},
+        {"negative_keep_rate": rate},
+        {"class_keep_rates": {0: rate, 1: 1.0}},
+    ):
+        found = lib.predict(lib.shift_intercept(booster, **spelling), X)
+        np.testing.assert_allclose(found, lib.predict(by_number, X), rtol=1e-4)  # XGBoost's float32
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0.02,), r"found 0.02: a sampling rate is negative_keep_rate=..., any other number is de"),
+        ((-2.3,), r"shift must be what log_odds_shift or imbalance_shift returned, found -2.3"),
+        (
+            (),
+            "exactly one of shift, delta, negative_keep_rate, class_keep_rates is needed, found n",
+        ),
+    ],
+)
+def test_numbers_without_a_name_are_refused(X, arguments, message):
+    booster = xgb.train({}, xgb.DMatrix(X, labels(X)["number"]), 1)
+    with pytest.raises(TypeError, match=message):
+        go.shift_intercept(booster, *arguments)
+    with pytest.raises(TypeError, match="found delta, negative_keep_rate"):
+        go.shift_intercept(booster, delta=1.0, negative_keep_rate=0.5)

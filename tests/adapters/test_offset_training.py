@@ -109,7 +109,7 @@ def test_rates_that_differ_by_row_are_not_needed_at_serving(lib: Library, popula
     booster = lib.train(lib.params, data, 60, objective=go.offset_logloss_objective(rates[rows]))
     plain = lib.train(lib.params, lib.data(X[rows], y[rows]), 60,
                       objective=go.offset_logloss_objective(1))  # fmt: skip
-    ignoring = go.shift_intercept(plain, logit(y.mean()) - logit(y[rows].mean()))
+    ignoring = go.shift_intercept(plain, delta=logit(y.mean()) - logit(y[rows].mean()))
     # right on average, wrong in each segment
     for part in (segment, ~segment):
         found, truth = lib.predict(booster, X[part]).mean(), p[part].mean()
@@ -159,7 +159,7 @@ def test_rates_by_row_are_starts_by_row(lib: Library, population):
     start = c - np.log(rates[rows])
     trees = lib.train(lib.params, lib.data(X[rows], y[rows], start=start), 60,
                       objective=go.offset_logloss_objective(1))  # fmt: skip
-    by_hand = go.shift_intercept(trees, c)
+    by_hand = go.shift_intercept(trees, delta=c)
     raw = [lib.predict(b, X, raw=True) for b in (booster, by_hand)]
     # sums of float32 gradients that differ in the last digits
     np.testing.assert_allclose(raw[0], raw[1], atol=1e-3)
@@ -257,7 +257,7 @@ def test_an_intercept_beyond_base_score_is_refused_and_the_way_around_works(rare
     assert f"set_base_margin(numpy.full(n, {c:.17g}))" in str(refusal.value)
     data = xgb.DMatrix(X, y)
     data.set_base_margin(np.full(len(y), c))
-    booster = go.shift_intercept(XGB.train(XGB.params, data, 10, objective=obj), c)
+    booster = go.shift_intercept(XGB.train(XGB.params, data, 10, objective=obj), delta=c)
     in_lightgbm = LGB.train(LGB.params, LGB.data(X, y), 10, objective=obj)
     for lib, model in ((XGB, booster), (LGB, in_lightgbm)):
         z = lib.predict(model, X, raw=True)

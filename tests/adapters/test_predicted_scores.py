@@ -334,6 +334,6 @@ def test_nothing_takes_a_score_for_log_odds_or_labels(lib: Library, objective, o
         with pytest.raises(lgb.basic.LightGBMError, match="No objective function"):
             booster.refit(X, y)
     delta = 1.0 if objective.outputs == 1 else np.arange(4.0)
-    moved = go.shift_intercept(booster, delta)
+    moved = go.shift_intercept(booster, delta=delta)
     shift = lib.predict(moved, X) - lib.predict(booster, X)
     np.testing.assert_allclose(shift, np.broadcast_to(delta, shift.shape), atol=1e-5)

@@ -277,7 +277,7 @@ def test_lightgbm_columns_given_by_name_leave_a_model_that_can_be_read(ordinal, 
     classes = np.rint(again.predict(X)).clip(1, 4).astype(int)
     assert go.quadratic_weighted_kappa(y, classes) > 0.6
     plain = lgb.train({**params, "objective": "l2"}, lgb.Dataset(str(file)), 5)
-    moved = LGB.shift_intercept(plain, 3.0)
+    moved = LGB.shift_intercept(plain, delta=3.0)
     np.testing.assert_allclose(moved.predict(X), plain.predict(X) + 3, rtol=1e-12)
 
 

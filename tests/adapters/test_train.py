@@ -192,7 +192,7 @@ def test_a_saved_model_needs_only_the_booster(lib: Library, kind, ordinal, rare,
     obj = go.weighted_logloss_objective(0.3) if kind == "logloss" else go.qwk_objective(y)
     booster = lib.train(lib.params, lib.data(X, y), 12, objective=obj)
     if kind == "shifted":
-        booster = lib.shift_intercept(booster, -2.5)
+        booster = lib.shift_intercept(booster, delta=-2.5)
     model = tmp_path / ("model.ubj" if lib is XGB else "model.txt")
     booster.save_model(model)
     here = lib.predict(booster, X)

@@ -203,10 +203,10 @@ def test_a_single_booster_serves_without_us(data, new, booster, tmp_path) -> Non
         expected = classifier.predict_proba(new[0])[:, 1]
         model, path = classifier.estimators_[0], tmp_path / "model.json"
         if booster is XGB:
-            shift_intercept(model.get_booster(), classifier.shift_).save_model(path)
+            shift_intercept(model.get_booster(), delta=classifier.shift_).save_model(path)
             found = xgb.Booster(model_file=path).predict(xgb.DMatrix(new[0]))
         else:
-            shift_intercept(model.booster_, classifier.shift_).save_model(path)
+            shift_intercept(model.booster_, delta=classifier.shift_).save_model(path)
             found = lgb.Booster(model_file=path).predict(new[0])
         np.testing.assert_allclose(found, expected, rtol=1e-5)  # XGBoost's float32
 
@@ -1066,7 +1066,7 @@ def test_a_softmax_of_two_outputs_serves_without_us(data) -> None:
     X, y = data
     softmax_of_two = XGB(objective="multi:softprob", num_class=2)
     classifier = DownsampledClassifier(softmax_of_two, RATE, random_state=0).fit(X, y)
-    booster = shift_intercept(classifier.estimators_[0].get_booster(), [0, classifier.shift_])
+    booster = shift_intercept(classifier.estimators_[0].get_booster(), delta=[0, classifier.shift_])
     found = booster.predict(xgb.DMatrix(X))
     np.testing.assert_allclose(found, classifier.predict_proba(X), rtol=1e-4)  # XGBoost's float32
 
