@@ -95,7 +95,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any.
     probability_curve_ : callable
-        Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
+        Class probabilities (n, K) of what ``predict_score`` returns (n,), fitted when it is first
+        called or pickled.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, for ``cross_validate_thresholds``. Rows never held out have nan, which
         it refuses: leave them out.
@@ -214,7 +215,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
         self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
         self.oof_score_, self.stretch_ = oof, stretch
         self.center_ = float(np.average(oof[held], weights=w))
-        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, len(classes))
+        self.probability_curve_ = LaterCurve(
+            rows.position, rows.score, rows.weight, len(classes), stretch, len(models)
+        )
         return self
 
     def _check_parameters(self) -> None:
@@ -334,9 +337,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, BaseEstimator):  # type: ig
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, float64 (n, K), from a curve of the score.
 
-        P(y <= k) = sigmoid(theta_k - f(score)) (proportional odds), where theta and f are fitted to
-        the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
-        score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
+        P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
+        out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
+        of least BIC. These are scores of single models. A mean of several says more about the
+        class, so b > 1 makes the curve steeper for it (``docs/theory/qwk.md``); with
+        ``ensemble=False`` b is 1. :meth:`predict` gives the
         classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
         those best for other metrics. Columns are in the order of ``classes_``; that of a class
         without rows is 0.
