@@ -47,10 +47,14 @@ class LaterCurve:
     score: Array
     weight: Array | None
     n_classes: int
+    stretch: float = 1.0
+    n_models: int = 1
 
     @cached_property
     def fitted(self) -> OrdinalCurve:
-        return fit_ordinal_curve(self.position, self.score, self.weight, self.n_classes)
+        return fit_ordinal_curve(
+            self.position, self.score, self.weight, self.n_classes, self.stretch, self.n_models
+        )
 
     def __call__(self, score: Array) -> Array:
         return self.fitted(score)
@@ -59,11 +63,14 @@ class LaterCurve:
         return {"fitted": self.fitted}
 
 
-def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) -> OrdinalCurve:
+def fit_ordinal_curve(
+    position: Array, score: Array, w: Array | None, K: int, stretch: float = 1.0, n_models: int = 1
+) -> OrdinalCurve:
     """The curve of least BIC among natural splines in the normal score, with 0, 2, 3 and 5 knots.
 
     Where a curve falls it is pooled until it does not; cumulative curves of one latent score never
-    cross. Rows must have positive weight and come in ascending order of score.
+    cross. Rows must have positive weight and come in ascending order of score. These are scores of
+    one model each; the curve is for means of ``n_models`` with ``stretch``, and steeper.
     """
     from sklearn.isotonic import isotonic_regression
 
@@ -82,8 +89,24 @@ def fit_ordinal_curve(position: Array, score: Array, w: Array | None, K: int) ->
         bic = 2 * loss + X.shape[1] * math.log(W.sum())
         if bic < least:
             best, least = f, bic
+    best *= steeper(np.cov(position, score, ddof=0, aweights=v), stretch, n_models)
     fitted = objective.fitted(cells.y, best[cells.pool], cells.w)
     return OrdinalCurve(mean_scores(score.astype(np.float64), v, pool, W), best, fitted)
+
+
+def steeper(covariance: Array, stretch: float, n_models: int) -> float:
+    """The slope of log-odds by the stretched mean of M models, over that by the score of one.
+
+    It is stretch sqrt((1 - rho^2) / (1 - stretch^2 rho^2)), with rho the correlation of class and
+    score, from their covariance; ``docs/theory/qwk.md`` derives it. M models leave at least 1/M of
+    the share 1 - rho^2, whatever the sampling of rho and of the stretch.
+    """
+    explained = covariance[0, 1] ** 2
+    left = covariance[0, 0] * covariance[1, 1] - explained
+    if left <= 0:  # one class or score, or each class has a score of its own
+        return stretch
+    less = 1 - (stretch**2 - 1) * explained / left
+    return stretch / math.sqrt(max(less, 1 / n_models))
 
 
 class Cells(NamedTuple):

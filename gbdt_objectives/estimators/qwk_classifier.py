@@ -122,7 +122,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     feature_importances_ : ndarray of shape (features,)
         Mean of the models' importances, if they have any; not of several regressors.
     probability_curve_ : callable
-        Class probabilities (n, K) of scores (n,), fitted when it is first called or pickled.
+        Class probabilities (n, K) of what ``predict_score`` returns (n,), fitted when it is first
+        called or pickled.
     oof_score_ : ndarray of shape (n,)
         Out-of-fold scores, shifted by segment, for ``cross_validate_thresholds``. Rows never held
         out have nan, which it refuses: leave them out.
@@ -304,7 +305,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         self.__dict__.update(found)
         self.classes_, self.thresholds_ = classes, Thresholds(cuts, classes)
         self.oof_score_, self.stretch_, self.center_, self.weights_ = oof, stretch, center, beta
-        self.probability_curve_ = LaterCurve(rows.position, rows.score, rows.weight, K)
+        self.probability_curve_ = LaterCurve(
+            rows.position, rows.score, rows.weight, K, stretch, len(models)
+        )
         return self
 
     def _read_parameters(self) -> Members:
@@ -513,9 +516,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     def predict_proba(self, X: Any) -> Array:
         """Return the probability of each class, float64 (n, K), from a curve of the score.
 
-        P(y <= k) = sigmoid(theta_k - f(score)) (proportional odds), where theta and f are fitted to
-        the out-of-fold scores, so that it is calibrated on them; f is a natural spline in the
-        score's normal quantile, with the number of knots of least BIC. :meth:`predict` gives the
+        P(y <= k) = sigmoid(theta_k - b f(score)) (proportional odds), where f is fitted to the
+        out-of-fold scores, a natural spline in the score's normal quantile with the number of knots
+        of least BIC. These are scores of single models. A mean of several says more about the
+        class, so b > 1 makes the curve steeper for it (``docs/theory/qwk.md``); with
+        ``ensemble=False`` b is 1. :meth:`predict` gives the
         classes best for QWK, not the most probable ones; ``decide(probability, metric)`` gives
         those best for other metrics. Columns are in the order of ``classes_``; that of a class
         without rows is 0.

@@ -233,6 +233,11 @@ def compare_performance(
     Both are trained and judged on the same folds, so that what is hard for both cancels. The error
     of the difference is computed as in :func:`estimate_performance`.
 
+    The interval is for the two models trained on all rows given. There is no p-value for the
+    question which algorithm is better on training sets of this size: no test tried has the right
+    level. difference / standard_error is a conservative one: of equally good estimators it called
+    one better in .01 to .10 of draws at level .10 (``docs/theory/performance.md``).
+
     Parameters
     ----------
     first, second : estimator

@@ -6,6 +6,9 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+
+from gbdt_objectives import ordinal_logit_objective
 
 
 def pools(y, score, w):
@@ -85,3 +88,14 @@ def half_squared_error(y, p):
             for c, row in zip(y, p, strict=True)
         ]
     )
+
+
+def recalibration_slope(P, y):
+    """What multiplies the log-odds in the likeliest proportional odds; 1 if they are right."""
+    f = np.log1p(-P[:, 0]) - np.log(P[:, 0])
+    objective = ordinal_logit_objective(P.shape[1])
+
+    def loss(b):
+        return objective.fitted(y, b * f).loss(y, b * f)
+
+    return float(minimize_scalar(loss, bounds=(0.2, 5), method="bounded").x)

@@ -58,6 +58,7 @@ from gbdt_objectives.estimators import qwk_classifier
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.metrics import squared_error_metric
+from tests.calibration.reference import recalibration_slope
 
 pytestmark = pytest.mark.slow
 
@@ -527,6 +528,26 @@ def test_probabilities(data, booster, objective, ensemble) -> None:
     assert quadratic_weighted_kappa(y_new, by_probability) == pytest.approx(
         classifier.score(X_new, y_new), abs=0.02
     )
+
+
+@pytest.mark.parametrize("leaf", [1, 5])
+def test_probabilities_of_averages_are_as_steep_as_on_new_rows(leaf: int) -> None:
+    rng = np.random.default_rng(0)
+
+    def draw(n: int) -> tuple[np.ndarray, np.ndarray]:
+        X = rng.normal(size=(n, 4))
+        return X, np.digitize(X @ [1, 1, 0.5, 0.5] + rng.logistic(size=n), [-1.5, 0, 1.5])
+
+    X, y = draw(1500)
+    new, label = draw(100_000)
+    averaged = QWKClassifier(DecisionTreeRegressor(min_samples_leaf=leaf, random_state=0))
+    refitted = clone(averaged).set_params(ensemble=False).fit(X, y)
+    averaged.fit(X, y)
+    np.testing.assert_array_equal(averaged.oof_score_, refitted.oof_score_)
+    of_one = refitted.probability_curve_(averaged.predict_score(new))
+    assert recalibration_slope(of_one, label) > 1.25
+    # the slope of 1,500 rows has an error of 0.05
+    assert recalibration_slope(averaged.predict_proba(new), label) == pytest.approx(1, abs=0.1)
 
 
 def test_label_thresholds(data) -> None:

@@ -15,8 +15,9 @@ pytestmark = pytest.mark.slow
 
 EXPERIMENTS = Path(_common.__file__).parent
 SHARED = (
-    "bag_averages", "calibration_coverage", "calibrators", "curvature", "decisions",
-    "focal", "ordinal_probabilities", "prior_uncertainty",
+    "averaged_probabilities", "bag_averages", "calibration_coverage", "calibrators",
+    "comparison_level", "curvature", "decisions", "focal",
+    "ordinal_probabilities", "prior_uncertainty",
 )  # fmt: skip
 
 

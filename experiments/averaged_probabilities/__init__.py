@@ -1,0 +1,1 @@
+"""How steep the probabilities of averaged models must be."""

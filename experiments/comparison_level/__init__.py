@@ -1,0 +1,1 @@
+"""Whether a difference that compare_performance finds can be tested."""
