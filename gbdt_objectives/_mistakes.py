@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
@@ -21,8 +21,8 @@ OTHERS = ("X", "score", "probability", "y_pred", "margin")
 
 
 def in_order(function: Callable[P, R]) -> Callable[P, R]:
-    """Add to the error of a function that refuses its arguments that labels and others are swapped.
-    Only then are they looked at."""
+    """Refuse columns of pandas whose rows are in different orders. Add to the error of a function
+    that refuses its arguments that labels and others are swapped; only then look at values."""
     parameters = list(signature(function).parameters)
     label = next(name for name in parameters if name in LABELS)
     other = next(name for name in parameters if name in OTHERS)
@@ -30,6 +30,8 @@ def in_order(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def ordered(*args: P.args, **kwargs: P.kwargs) -> R:
+        if sum(map(is_indexed, (*args, *kwargs.values()))) > 1:
+            check_index(dict(zip(parameters, args, strict=False)) | kwargs)
         try:
             return function(*args, **kwargs)
         except (TypeError, ValueError) as error:
@@ -41,6 +43,23 @@ def in_order(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return ordered
+
+
+def is_indexed(values: Any) -> bool:
+    return type(values).__module__.partition(".")[0] == "pandas" and hasattr(values, "index")
+
+
+def check_index(given: Mapping[str, Any]) -> None:
+    """Raise if two columns have the same row labels, but not in the same order."""
+    (first, by), *others = ((name, v.index) for name, v in given.items() if is_indexed(v))
+    for name, index in others:
+        if len(index) != len(by) or index.equals(by) or not index.is_unique:
+            continue
+        if index.isin(by).all():
+            raise ValueError(
+                f"{first} and {name} have the same index in another order, and rows are matched by "
+                f"position: pass {name}.loc[{first}.index]"
+            )
 
 
 def is_of_labels(values: Any) -> bool | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import numbers
 import sys
+import warnings
 from collections.abc import Mapping
 from inspect import isfunction
 from typing import Any
@@ -205,8 +206,13 @@ def sum_to_one(name: str, total: float) -> None:
         )
 
 
+FEW = 10
+"""Fewer probabilities may all be 0 and 1 by chance."""
+
+
 def probabilities(name: str, values: ArrayLike) -> Array:
     """(n,), of label 1, or (n, K), a column per class, whose rows sum to 1; float64."""
+    not_classes(name, values)
     p: Array = real_array(name, values).astype(np.float64)
     if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] == 1):
         raise ValueError(
@@ -217,6 +223,32 @@ def probabilities(name: str, values: ArrayLike) -> Array:
     if p.ndim == 2:
         rows_sum_to_one(name, p)
     return p
+
+
+def not_classes(name: str, values: ArrayLike) -> None:
+    """Refuse predicted classes where probabilities belong, and warn of floats that look like them.
+
+    A tree that is grown out is certain in every row, so floats of 0 and 1 alone may be right.
+    """
+    from gbdt_objectives._boosters import users_level
+
+    array = as_array(name, values)
+    kind = array.dtype.kind
+    remedy = "pass predict_proba(X)[:, 1], or all columns, instead of predict(X)"
+    if array.ndim and (kind == "b" or (kind in "iu" and len(array) >= FEW)):
+        found = "booleans" if kind == "b" else "whole numbers"
+        raise TypeError(
+            f"{name} must be probabilities, found {found} {shown(array)}, as classes are: {remedy}"
+        )
+    if kind != "f" or not array.ndim or len(array) < FEW:
+        return
+    if all(np.isin(part, (0, 1)).all() for part in (array.flat[:FEW], array)) and np.ptp(array):
+        warnings.warn(
+            f"{name} is 0 or 1 in every row, as predicted classes are: {remedy}, unless the model "
+            "is certain of every row",
+            UserWarning,
+            stacklevel=users_level(),
+        )
 
 
 def in_unit_interval(name: str, p: Array) -> None:

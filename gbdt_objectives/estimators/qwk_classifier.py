@@ -334,8 +334,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         if not known.all():
             if target is None:
                 raise ValueError(
-                    f"Input y contains NaN: it is missing in row {known.argmin()}. Leave such rows "
-                    "out, or pass target=, a finer number that is known there"
+                    f"Input y contains NaN: found {given[known.argmin()]} at row {known.argmin()}, "
+                    "leave such rows out, or pass target=, a finer number that is known there"
                 )
             given = np.array(given[known].tolist())
         if not len(given):

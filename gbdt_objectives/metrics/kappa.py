@@ -24,6 +24,7 @@ from gbdt_objectives.objectives import qwk_objective
 
 
 @_mistakes.arguments(weights="leave it out, costs are squared; of rows it is sample_weight=")
+@_mistakes.in_order
 def quadratic_weighted_kappa(
     y_true: ArrayLike,
     y_pred: ArrayLike,

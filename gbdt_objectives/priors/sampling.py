@@ -289,6 +289,7 @@ def pilot_keep_rates(
     least = mean / 10 if floor is None else _checks.keep_rate("floor", floor)
     labels = check_zero_one_labels(y_true, "y_true")
     _checks.binary_labels("y_true", labels)
+    _checks.not_classes("probability", probability)
     p = _checks.vector("probability", probability).astype(np.float64)
     _checks.same_length("probability", p, "the labels", len(labels))
     _checks.in_unit_interval("probability", p)
@@ -430,7 +431,17 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
             f"y_sampled has no row of the label {shown(gone[0])}, y_full has {full[gone[0]]}: no "
             "shift brings back a class without rows; keep some of them, or drop it from y_full"
         )
-    return {label: sampled[label] / count for label, count in full.items()}
+    rates = {label: sampled[label] / count for label, count in full.items()}
+    most = max(sampled, key=sampled.__getitem__)
+    others = [rate for label, rate in rates.items() if label != most]
+    if rates[most] > max([1.0, *others]):
+        raise ValueError(
+            f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, and "
+            f"y_full has {full[most]}: are the arguments swapped? First the labels before "
+            "sampling, then those after; if that label was copied on purpose, write "
+            "class_keep_rates={...} by hand"
+        )
+    return rates
 
 
 def sample_rows(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._places import blocks
 from gbdt_objectives._values import ArrayValue, plain
@@ -276,6 +278,7 @@ def correct_probability(
     d = resolve_shift(
         shift, negative_keep_rate, positive_keep_rate, class_keep_rates, train_prior, target_prior
     )
+    _checks.not_classes("probability", probability)
     p, d = align_shift("probability", probability, d)
     span = np.ptp(d)
     if span > LARGEST_SHIFT:
@@ -361,6 +364,14 @@ def correct_margin(
     )
     z, d = align_shift("margin", margin, d)
     _checks.finite("margin", z)
+    if z.ndim == 1 and len(z) >= _checks.FEW and z.min() >= 0 and z.max() <= 1 and np.ptp(z):
+        warnings.warn(
+            f"margin is between {z.min():g} and {z.max():g} in all rows, as probabilities are: "
+            "correct_probability is for those, margins come from predict(..., output_margin=True) "
+            "in XGBoost, raw_score=True in LightGBM",
+            UserWarning,
+            stacklevel=users_level(),
+        )
     if z.ndim < 2:
         d = d[1] - d[0]
     result: Array = z + d.astype(z.dtype)

@@ -433,5 +433,5 @@ def test_targets_that_are_refused(data, change, options, message) -> None:
 
 def test_without_a_target_missing_labels_are_refused(data) -> None:
     X, y, _ = data
-    with pytest.raises(ValueError, match="missing in row 7. Leave such rows out, or pass target="):
+    with pytest.raises(ValueError, match="nan at row 7, leave such rows out, or pass target="):
         QWKClassifier(Ridge()).fit(X, np.where(np.arange(len(y)) == 7, np.nan, y))

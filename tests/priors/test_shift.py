@@ -306,7 +306,6 @@ def test_float32_is_as_good_as_it_can_be(shift) -> None:
         (np.float32, np.float32),
         (np.float64, np.float64),
         (np.int64, np.float64),
-        (np.bool_, np.float64),
         (np.float16, np.float64),
         (">f4", np.float64),
     ],

@@ -1,0 +1,106 @@
+"""Columns that are not what an argument says: predicted classes, probabilities, other orders."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import gbdt_objectives as go
+from gbdt_objectives import calibration, estimators, metrics, priors
+from tests.cases import each
+
+rng = np.random.default_rng(0)
+y = rng.integers(0, 2, 200)
+p = np.clip(0.2 + 0.6 * y + rng.normal(0, 0.15, 200), 0.01, 0.99)
+CLASSES = (rng.random(200) < 0.3).astype(int)
+
+OF_PROBABILITIES = {
+    "calibration_refinement": lambda q: calibration.calibration_refinement(y, q),
+    "expected_calibration_error": lambda q: calibration.expected_calibration_error(y, q),
+    "calibration_error_test": lambda q: calibration.calibration_error_test(y, q),
+    "reliability_bins": lambda q: calibration.reliability_bins(y, q),
+    "calibration_ratio": lambda q: calibration.calibration_ratio(y, q),
+    "normalized_entropy": lambda q: calibration.normalized_entropy(y, q),
+    "brier_score": lambda q: calibration.brier_score(y, q),
+    "calibration_ratio_by_segment": lambda q: calibration.calibration_ratio_by_segment(
+        y, q, {"half": y}
+    ),
+    "correct_probability": lambda q: go.correct_probability(q, negative_keep_rate=0.1),
+    "pilot_keep_rates": lambda q: priors.pilot_keep_rates(y, q, 0.3),
+    "estimate_prior": lambda q: priors.estimate_prior(q, 0.3),
+    "decide": lambda q: go.decide(np.column_stack([1 - q, q]), "mae", labels=[0, 1]),
+    "LogitCalibrator": lambda q: estimators.LogitCalibrator().fit(q, y),
+    "TemperatureCalibrator": lambda q: estimators.TemperatureCalibrator().fit(
+        np.column_stack([1 - q, q]), y
+    ),
+}
+
+
+@each("use", OF_PROBABILITIES.values(), ids=OF_PROBABILITIES)
+def test_predicted_classes_are_no_probabilities(use) -> None:
+    use(p)
+    for classes in (CLASSES, CLASSES.astype(np.uint8)):
+        with pytest.raises(TypeError, match=r"found whole numbers.*predict_proba\(X\)"):
+            use(classes)
+    with (
+        pytest.warns(UserWarning, match="is 0 or 1 in every row, as predicted classes are"),
+        suppress(ValueError),  # log-odds of what was certain and wrong
+    ):
+        use(CLASSES.astype(float))
+
+
+def test_booleans_are_no_probabilities() -> None:
+    with pytest.raises(TypeError, match="found booleans"):
+        calibration.brier_score([0, 1], [False, True])
+
+
+def test_few_certain_rows_are_probabilities(recwarn) -> None:
+    assert go.correct_probability([0, 1], negative_keep_rate=0.1).tolist() == [0, 1]
+    calibration.brier_score(y, np.zeros(200))  # one value only, as a base rate is
+    assert not recwarn.list
+
+
+def test_margins_that_look_like_probabilities(recwarn) -> None:
+    with pytest.warns(UserWarning, match="margin is between .* as probabilities are"):
+        priors.correct_margin(p, negative_keep_rate=0.1)
+    recwarn.clear()
+    for margin in (p[:9], np.full(20, 0.5), np.append(p, -0.1), np.column_stack([p, 1 - p])):
+        priors.correct_margin(margin, negative_keep_rate=0.1)
+    assert not recwarn.list
+
+
+def test_rates_of_swapped_labels_are_refused() -> None:
+    full, sample = np.repeat([0, 1], [1000, 20]), np.repeat([0, 1], [20, 20])
+    assert priors.measured_keep_rates(full, sample) == {0: 0.02, 1: 1}
+    with pytest.raises(ValueError, match="1000 rows of 0, .* are the arguments swapped"):
+        priors.measured_keep_rates(sample, full)
+    copied = np.repeat([0, 1], [1000, 1000])  # by an oversampler
+    assert priors.measured_keep_rates(full, copied) == {0: 1, 1: 50}
+    assert priors.measured_keep_rates(full, np.repeat(full, 2)) == {0: 2, 1: 2}
+
+
+X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+LABELS, SCORE = pd.Series(y), pd.Series(p)
+OF_COLUMNS = {
+    "brier_score": lambda a, b: calibration.brier_score(a, b),
+    "optimize_thresholds": lambda a, b: go.optimize_thresholds(a, b),
+    "quadratic_weighted_kappa": lambda a, b: go.quadratic_weighted_kappa(a, (b > 0.5).astype(int)),
+    "a metric": lambda a, b: metrics.squared_error_metric()(a, b),
+    "QWKClassifier": lambda a, b: go.QWKClassifier(Ridge()).fit(b.to_frame(), a),
+    "its weights": lambda a, b: go.QWKClassifier(Ridge()).fit(X, a, sample_weight=b),
+    "LogitCalibrator": lambda a, b: estimators.LogitCalibrator().fit(b, a),
+}
+
+
+@each("use", OF_COLUMNS.values(), ids=OF_COLUMNS)
+def test_columns_in_another_order_are_refused(use) -> None:
+    use(LABELS, SCORE)
+    use(LABELS, SCORE.sample(frac=1, random_state=0).reset_index(drop=True))
+    use(LABELS, SCORE.rename(lambda k: k + 1000))  # rows that other names tell nothing of
+    use(LABELS.rename(lambda k: k // 2), SCORE.rename(lambda k: k // 2))
+    with pytest.raises(ValueError, match=r"the same index in another order.*pass \w+\.loc\[\w+\.i"):
+        use(LABELS, SCORE.sample(frac=1, random_state=0))
