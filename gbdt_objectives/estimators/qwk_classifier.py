@@ -45,7 +45,11 @@ OF_SOME_FITS = (
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
-@_mistakes.arguments(thresholds="the algorithm that places them is method=")
+@_mistakes.arguments(
+    thresholds="the algorithm that places them is method=",
+    estimators="write estimator=, which takes a list too",
+    segments="write segment=, the column of X that holds them",
+)
 @dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
@@ -182,8 +186,25 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def set_params(self, **params: Any) -> QWKClassifier:
         """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""
+        estimator = params.get("estimator", self.estimator)
+        for name in params:
+            if name.startswith("estimator__") and isinstance(estimator, list):
+                names = ", ".join(each for each, _ in _members.read_members(estimator))
+                raise ValueError(
+                    f"{name!r} is for a single regressor: of several write NAME__PARAMETER, with "
+                    f"one of the names {names}"
+                )
         self._set_params("estimator", **params)
         return self
+
+    def __sklearn_clone__(self) -> QWKClassifier:
+        try:
+            copy: QWKClassifier = super().__sklearn_clone__()
+        except RuntimeError:
+            for _, estimator in _members.read_members(self.estimator):
+                _members.fresh(estimator)  # says which, and what to do
+            raise
+        return copy
 
     @_mistakes.in_order
     def fit(
@@ -470,6 +491,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
+        if score.ndim != 1 or not np.isfinite(score).all():
+            found = f"shape {score.shape}" if score.ndim != 1 else "nan or inf for a row"
+            raise ValueError(
+                f"estimator {type(last_step(model)).__name__} predicts {found}: it must predict "
+                "one number for each row, so use another loss or another regressor"
+            )
         return score.clip(0, K - 1) if clips and booster_of(model) else score
 
     def _blend(self, models: Any, X: Any) -> Array:
