@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ from gbdt_objectives.thresholds.rows import (
     sort_rows,
     weights_of_prior,
 )
-from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift
+from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
 OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
@@ -255,10 +256,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "repeats"
             )
 
-        column = self._segments(X)
+        for k, (train, _) in enumerate(splits):
+            if w is not None and not w[train].any():
+                raise ValueError(
+                    f"split {k} of cv trains on rows of weight 0 only: leave rows of weight 0 out, "
+                    "or use other folds"
+                )
+
         data, K = (X, goal, w), len(classes)
-        held = np.unique(np.concatenate([test for _, test in splits]))
-        models, each, few, seen = self._fit_folds(members, data, K, splits, times, held)
+        column = self._segments(X)
+        if column is not None:
+            read_segments(column, len(given), "the labels")
+        scored = np.unique(np.concatenate([test for _, test in splits]))
+        held = scored[position[scored] >= 0]
+        held_out, w_held = position[held], _base.take(w, held)
+        _base.check_held_out_classes("cv", classes, held_out, w_held)
+        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+
+        models, each, few, seen = self._fit_folds(members, data, K, splits, times, scored)
         beta = _members.read_weights(self.weights, members)
         if beta is None:
             beta = _members.blend_weights(goal, each, w, [test for _, test in splits])
@@ -266,18 +281,15 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         stretch = 1.0
         if self.ensemble:
             stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
-        center = float(np.average(oof[held], weights=_base.take(w, held)))
-        scored, held = held, held[position[held] >= 0]
-        held_out, w_held = position[held], _base.take(w, held)
-        _base.check_held_out_classes("cv", classes, held_out, w_held)
-        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+        center = float(np.average(oof[scored], weights=_base.take(w, scored)))
         shift = None
         if self.segment is not None:
             shift = fit_segment_shift(
                 held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
             )  # fmt: skip
-            oof[scored] = shift.apply(oof[scored], column[scored])
+            known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
+            oof[scored] = known_or_not.apply(oof[scored], column[scored])
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
         useful = score_rises(rows.label_curve)
         if not useful:
@@ -334,6 +346,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             self._validate_names([name for name, _ in members])
         _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(METHODS))
+        if isinstance(self.segment, bool) or not isinstance(
+            self.segment, str | numbers.Integral | None
+        ):
+            raise TypeError(
+                "segment must be the name or number of a column of X, found "
+                f"{type(self.segment).__name__} {shown(self.segment)}: make it a column of X"
+            )
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
         if self.segment is None and self.handle_unknown != "error":
             raise ValueError(
@@ -396,16 +415,26 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             return None
         if scipy.sparse.issparse(X):
             raise TypeError("segment needs a column of X, but X is sparse: pass a dense X")
-        try:
-            found = _safe_indexing(
-                X if hasattr(X, "shape") else np.asarray(X), self.segment, axis=1
-            )
-        except (KeyError, IndexError, ValueError, TypeError) as error:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        _base.check_two_dimensional(X)
+        names = list(getattr(X, "columns", range(X.shape[1])))
+        at = [k for k, name in enumerate(names) if name == self.segment]
+        if isinstance(self.segment, str):
+            exists, is_clear = bool(at), len(at) == 1
+        else:  # scikit-learn reads it as a number even if columns have integers as names
+            exists = -len(names) <= self.segment < len(names)
+            is_clear = at in ([], [self.segment])
+        if at and not is_clear:
             raise ValueError(
-                f"segment={self.segment!r} is no column of X, which has "
-                f"{shown(list(getattr(X, 'columns', range(np.shape(X)[1]))))}: {error}"
-            ) from error
-        return np.asarray(found)
+                f"segment={self.segment!r} is the name of columns number {shown(at)} of X: make "
+                "names different strings, as an integer is a number of a column"
+            )
+        if not exists:
+            raise ValueError(
+                f"segment={self.segment!r} is no column of X, which has {shown(names)}: give one "
+                "of their names, or a number from 0"
+            )
+        return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
         self,
