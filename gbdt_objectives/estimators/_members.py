@@ -27,7 +27,8 @@ Members = list[tuple[str, Any]]
 
 def read_members(estimator: Any) -> Members:
     """The regressors, each checked to be one."""
-    if isinstance(estimator, Mapping | tuple):
+    several = hasattr(estimator, "__iter__") and not hasattr(estimator, "get_params")
+    if several and not isinstance(estimator, list | str):
         kind = type(estimator).__name__
         raise TypeError(
             f"estimator must be a regressor or a list of several, found a {kind}: {PAIRS}"

@@ -64,8 +64,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     Parameters
     ----------
     estimator : regressor or list of (str, regressor)
-        Any of scikit-learn's, XGBRegressor, LGBMRegressor, or a Pipeline that ends in one, whose
-        steps are fitted in each fold. X is passed on unchanged. Several are a list with names:
+        Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
+        ends in one, whose steps are fitted in each fold. X is passed on unchanged. Several are a
+        list with names:
         ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
@@ -132,7 +133,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Out-of-fold scores, shifted by segment, for ``cross_validate_thresholds``. Rows never held
         out have nan, which it refuses: leave them out.
     member_oof_scores_ : dict of str to ndarray of shape (n,)
-        The same of each of several regressors, before they are blended.
+        Out-of-fold scores of each of several regressors, neither blended nor shifted by segment.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
@@ -549,9 +550,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         else:
             score = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
             score = self.center_ + self.stretch_ * (score - self.center_)
-        if self.segment is not None:
-            score = self.segment_shift_.apply(score, self._segments(X))
-        return score
+        shift = getattr(self, "segment_shift_", None)
+        if (shift is None) != (self.segment is None):
+            raise ValueError(f"segment={self.segment!r} is not that of fit: fit again")
+        return score if shift is None else shift.apply(score, self._segments(X))
 
     @property
     def feature_importances_(self) -> Array:

@@ -713,6 +713,15 @@ def test_segments_that_fit_did_not_see_are_refused_or_keep_the_common_thresholds
     np.testing.assert_allclose(score[seen], shift.apply(base[seen], X[seen, 3]))
 
 
+def test_a_segment_that_changes_after_fit_is_refused() -> None:
+    """Thresholds are of shifted scores, or of those that are not."""
+    X, y = graded_by_sites(200)
+    for segment, other in ((3, None), (None, 3)):
+        changed = QWKClassifier(Ridge(), segment=segment).fit(X, y).set_params(segment=other)
+        with pytest.raises(ValueError, match=f"segment={other} is not that of fit: fit again"):
+            changed.predict(X)
+
+
 def test_a_booster_that_knows_the_segment_leaves_little_to_shift() -> None:
     X, y = graded_by_sites(3000)
     found = QWKClassifier(LGBM(n_estimators=60), segment=3).fit(X, y)
