@@ -160,7 +160,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     >>> several = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
     >>> blend = QWKClassifier(several, labels=["low", "mid", "high"]).fit(X, y)
     >>> [round(float(weight), 2) for weight in blend.weights_]
-    [0.07, 0.93]
+    [0.06, 0.94]
     """
 
     estimator: Any
@@ -244,8 +244,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        classes, position, goal = self._read_labels(y, given, target)
         w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        classes, position = self._read_labels(y, given, target)
+        goal = position if target is None else self._read_target(target, position, w)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -366,8 +367,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _members.check_early_stopping(members, self.early_stopping_rounds)
         return members
 
-    def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array, Array]:
-        """The classes, each row's position, -1 where a target stands for it, and what to learn."""
+    def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
+        """The classes, and each row's position, -1 where a target stands for it."""
         known = ~_checks.missing(given)
         if not known.all():
             if target is None:
@@ -383,13 +384,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
-        return (
-            classes,
-            position,
-            position if target is None else self._read_target(target, position),
-        )
+        return classes, position
 
-    def _read_target(self, target: ArrayLike, position: Array) -> Array:
+    def _read_target(self, target: ArrayLike, position: Array, w: Array | None) -> Array:
         goal = _checks.vector("target", target).astype(np.float64)
         _checks.same_length("target", goal, "the labels", len(position))
         if self.objective is not None:
@@ -402,8 +399,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "method='rounding' reads scores as class positions, but they have the unit of "
                 "target: use another method"
             )
-        known = position >= 0
-        if not np.cov(goal[known], position[known])[0, 1] > 0:
+        known = (position >= 0) & (True if w is None else w > 0)
+        if not np.cov(goal[known], position[known], aweights=_base.take(w, known))[0, 1] > 0:
             raise ValueError(
                 "target does not rise with the class: it must be the number that y was cut from; "
                 "if high numbers are low classes, pass -target"

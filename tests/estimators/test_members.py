@@ -525,6 +525,15 @@ def test_targets_that_are_refused(data, change, options, message) -> None:
         QWKClassifier(LGBM(), **options).fit(X, **made)
 
 
+def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
+    X, y, latent = data
+    w = np.arange(len(y)) >= 100
+    target = np.where(w, latent, -100.0 * y)
+    found = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=target)
+    expected = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=np.where(w, latent, 0))
+    np.testing.assert_allclose(found.thresholds_, expected.thresholds_)
+
+
 def test_without_a_target_missing_labels_are_refused(data) -> None:
     X, y, _ = data
     with pytest.raises(ValueError, match="missing in row 7. Leave such rows out, or pass target="):
