@@ -400,7 +400,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "target: use another method"
             )
         known = (position >= 0) & (True if w is None else w > 0)
-        if not np.cov(goal[known], position[known], aweights=_base.take(w, known))[0, 1] > 0:
+        if (
+            len(np.unique(position[known])) > 1
+            and not np.cov(goal[known], position[known], aweights=_base.take(w, known))[0, 1] > 0
+        ):
             raise ValueError(
                 "target does not rise with the class: it must be the number that y was cut from; "
                 "if high numbers are low classes, pass -target"

@@ -532,6 +532,10 @@ def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
     found = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=target)
     expected = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=np.where(w, latent, 0))
     np.testing.assert_allclose(found.thresholds_, expected.thresholds_)
+    for counted in (100, 99):  # rows with y
+        y = np.where(np.arange(len(y)) < 100, y, np.nan)
+        with pytest.raises(ValueError, match="holds out rows of one class only, found"):
+            QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, np.arange(len(y)) >= counted, target=latent)
 
 
 def test_without_a_target_missing_labels_are_refused(data) -> None:
