@@ -43,13 +43,16 @@ class Wrapping:
         from sklearn.utils import get_tags
 
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        wrapped = self._wrapped if isinstance(self._wrapped, list) else [("", self._wrapped)]
+        wrapped = self._wrapped if isinstance(self._wrapped, list) else [self._wrapped]
+        wrapped = [
+            each[-1] if isinstance(each, tuple | list) and each else each for each in wrapped
+        ]
         inner = [
             get_tags(each)
-            for *_, each in wrapped
+            for each in wrapped
             if hasattr(each, "__sklearn_tags__") and not isinstance(each, type)
         ]
-        if len(inner) < len(wrapped):
+        if not inner or len(inner) < len(wrapped):
             return tags
         for name in ("sparse", "allow_nan", "categorical"):
             setattr(tags.input_tags, name, all(getattr(each.input_tags, name) for each in inner))

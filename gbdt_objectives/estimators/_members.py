@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from gbdt_objectives import _checks
@@ -27,7 +27,8 @@ Members = list[tuple[str, Any]]
 
 def read_members(estimator: Any) -> Members:
     """The regressors, each checked to be one."""
-    if isinstance(estimator, Mapping | tuple):
+    several = hasattr(estimator, "__iter__") and not hasattr(estimator, "get_params")
+    if several and not isinstance(estimator, list | str):
         kind = type(estimator).__name__
         raise TypeError(
             f"estimator must be a regressor or a list of several, found a {kind}: {PAIRS}"
@@ -55,7 +56,11 @@ def read_members(estimator: Any) -> Members:
 
 
 def check_regressor(name: str, estimator: Any) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+    if (
+        isinstance(estimator, type)
+        or not hasattr(estimator, "get_params")
+        or not (hasattr(estimator, "predict") or is_regressor(estimator))
+    ):
         raise TypeError(f"{name} must be a regressor such as LGBMRegressor(), found {estimator!r}")
     if is_classifier(estimator):
         raise TypeError(
@@ -82,8 +87,17 @@ def fresh(estimator: Any) -> Any:
         return clone(estimator)
     except RuntimeError as error:
         parameters = last_step(estimator).get_params(deep=False)
-        lists = [f"{name}={value!r}" for name, value in parameters.items() if type(value) is list]
-        remedy = f"give a tuple for each list, {', '.join(lists)}: " if lists else ""
+        lists = [
+            f"{name}={value!r}"
+            for name, value in parameters.items()
+            if hasattr(value, "__len__") and not isinstance(value, str | tuple)
+        ]
+        remedy = (
+            f"give a tuple for each list, {', '.join(lists)}, or, where it takes none, its text "
+            "form, monotone_constraints='(1,0)': "
+            if lists
+            else ""
+        )
         raise ValueError(
             f"estimator {type(last_step(estimator)).__name__} cannot be cloned, but each fold "
             f"trains a clone: {remedy}{error}"
@@ -134,22 +148,33 @@ def check_trainable(members: Members, objective: object) -> None:
 
 def check_early_stopping(members: Members, stopping_rounds: object) -> None:
     """Raise if no regressor can be stopped early, or one would do so on its own terms."""
-    boosters = [last_step(estimator) for _, estimator in members if booster_of(estimator)]
-    for booster in boosters:
-        _wrapped.refuse_parameters(
-            booster.get_params(),
-            _wrapped.OWN_STOPPING,
-            (),
-            "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
-            "early_stopping_rounds= to QWKClassifier",
-        )
+    regressors = [last_step(estimator) for _, estimator in members]
+    boosters = [each for each in regressors if booster_of(each)]
+    for each in regressors:
+        parameters = each.get_params()
+        if booster_of(each):
+            _wrapped.refuse_parameters(
+                parameters,
+                _wrapped.OWN_STOPPING,
+                (),
+                "which gets no held-out rows and (in XGBoost) minimises kappa: pass "
+                "early_stopping_rounds= to QWKClassifier",
+            )
+        elif "validation_fraction" not in parameters:  # of the rows that it is trained on
+            _wrapped.refuse_parameters(
+                parameters,
+                ("early_stopping_rounds",),
+                (),
+                "but it gets no held-out rows: leave it out, and set its number of rounds",
+            )
     if stopping_rounds is None:
         return
     _checks.whole_number("early_stopping_rounds", stopping_rounds, 1)
     if not boosters:
         raise ValueError(
             "early_stopping_rounds is for LGBMRegressor and XGBRegressor, found "
-            f"{kinds_of(members)}: use the regressor's own early stopping"
+            f"{kinds_of(members)}: set its number of rounds, or its own early stopping if it "
+            "splits off rows itself"
         )
     for booster in boosters:
         _wrapped.check_best_round(booster.get_params())
@@ -163,12 +188,19 @@ def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
     """The given weights of the regressors, of sum 1."""
     if weights is None:
         return None
-    beta: Array = _checks.vector("weights", weights).astype(np.float64)
     if len(members) == 1:
         raise ValueError(
             "weights are for several regressors, but estimator is a single one: leave them out; "
             "weights of rows are sample_weight of fit"
         )
+    names = [name for name, _ in members]
+    keys = list(weights.keys()) if hasattr(weights, "keys") else None
+    if isinstance(weights, Mapping | str) or keys not in (None, names, list(range(len(names)))):
+        raise TypeError(
+            f"weights must be a list in the order of the regressors, {', '.join(names)}, found "
+            f"{type(weights).__name__} {shown(weights if keys is None else keys)}"
+        )
+    beta: Array = _checks.vector("weights", weights).astype(np.float64)
     if len(beta) != len(members):
         raise ValueError(
             f"weights must be one for each of the {len(members)} regressors, found {len(beta)}"
@@ -177,6 +209,7 @@ def read_weights(weights: ArrayLike | None, members: Members) -> Array | None:
         raise ValueError(
             f"weights must be >= 0, and one of them above, found {shown(beta.tolist())}"
         )
+    beta /= beta.max()  # whose sum may overflow
     beta /= beta.sum()
     return beta
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ from gbdt_objectives.thresholds.rows import (
     sort_rows,
     weights_of_prior,
 )
-from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift
+from gbdt_objectives.thresholds.segments import HandleUnknown, fit_segment_shift, read_segments
 
 OF_SOME_FITS = (
     "estimator_", "estimators_", "label_thresholds_", "best_iterations_", "member_oof_scores_",
@@ -45,7 +46,11 @@ OF_SOME_FITS = (
 STRETCH_ROWS = 2_000  # number of rows that each model scores for the stretch: others than the next
 
 
-@_mistakes.arguments(thresholds="the algorithm that places them is method=")
+@_mistakes.arguments(
+    thresholds="the algorithm that places them is method=",
+    estimators="write estimator=, which takes a list too",
+    segments="write segment=, the column of X that holds them",
+)
 @dataclass(eq=False, repr=False)
 class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """Classifier of ordered labels: a regressor for each fold, and thresholds on their mean score.
@@ -59,8 +64,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     Parameters
     ----------
     estimator : regressor or list of (str, regressor)
-        Any of scikit-learn's, XGBRegressor, LGBMRegressor, or a Pipeline that ends in one, whose
-        steps are fitted in each fold. X is passed on unchanged. Several are a list with names:
+        Any of scikit-learn's, XGBRegressor, LGBMRegressor, CatBoostRegressor, or a Pipeline that
+        ends in one, whose steps are fitted in each fold. X is passed on unchanged. Several are a
+        list with names:
         ``[("lgb", LGBMRegressor()), ("xgb", XGBRegressor())]``.
     weights : array-like of shape (M,), optional
         Weights >= 0 of several regressors; ``[1, 1]`` are equal ones. None: those of least squared
@@ -128,7 +134,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         Out-of-fold scores, shifted by segment, for ``cross_validate_thresholds``. Rows never held
         out have nan, which it refuses: leave them out.
     member_oof_scores_ : dict of str to ndarray of shape (n,)
-        The same of each of several regressors, before they are blended.
+        Out-of-fold scores of each of several regressors, neither blended nor shifted by segment.
     stretch_, center_ : float
         Averaged scores are stretched by ``stretch_`` (1 without ensemble) about ``center_``, the
         mean out-of-fold score.
@@ -155,7 +161,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
     >>> several = [("ridge", Ridge()), ("tree", DecisionTreeRegressor(max_depth=2))]
     >>> blend = QWKClassifier(several, labels=["low", "mid", "high"]).fit(X, y)
     >>> [round(float(weight), 2) for weight in blend.weights_]
-    [0.07, 0.93]
+    [0.06, 0.94]
     """
 
     estimator: Any
@@ -183,8 +189,25 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def set_params(self, **params: Any) -> QWKClassifier:
         """Set parameters, also ``name__parameter`` and ``name``, a regressor of several."""
+        estimator = params.get("estimator", self.estimator)
+        for name in params:
+            if name.startswith("estimator__") and isinstance(estimator, list):
+                names = ", ".join(each for each, _ in _members.read_members(estimator))
+                raise ValueError(
+                    f"{name!r} is for a single regressor: of several write NAME__PARAMETER, with "
+                    f"one of the names {names}"
+                )
         self._set_params("estimator", **params)
         return self
+
+    def __sklearn_clone__(self) -> QWKClassifier:
+        try:
+            copy: QWKClassifier = super().__sklearn_clone__()
+        except RuntimeError:
+            for _, estimator in _members.read_members(self.estimator):
+                _members.fresh(estimator)  # says which, and what to do
+            raise
+        return copy
 
     @_mistakes.in_order
     def fit(
@@ -222,8 +245,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
-        classes, position, goal = self._read_labels(y, given, target)
         w = _base.check_weights(sample_weight, len(given), *(last_step(m) for _, m in members))
+        classes, position = self._read_labels(y, given, target)
+        goal = position if target is None else self._read_target(target, position, w)
         group = None if groups is None else group_numbers(groups, len(given))
         splits, times = held_out_equally_often(
             position, self.cv, group, shuffle=True, random_state=self.random_state
@@ -235,10 +259,24 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "repeats"
             )
 
-        column = self._segments(X)
+        for k, (train, _) in enumerate(splits):
+            if w is not None and not w[train].any():
+                raise ValueError(
+                    f"split {k} of cv trains on rows of weight 0 only: leave rows of weight 0 out, "
+                    "or use other folds"
+                )
+
         data, K = (X, goal, w), len(classes)
-        held = np.unique(np.concatenate([test for _, test in splits]))
-        models, each, few, seen = self._fit_folds(members, data, K, splits, times, held)
+        column = self._segments(X)
+        if column is not None:
+            read_segments(column, len(given), "the labels")
+        scored = np.unique(np.concatenate([test for _, test in splits]))
+        held = scored[position[scored] >= 0]
+        held_out, w_held = position[held], _base.take(w, held)
+        _base.check_held_out_classes("cv", classes, held_out, w_held)
+        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+
+        models, each, few, seen = self._fit_folds(members, data, K, splits, times, scored)
         beta = _members.read_weights(self.weights, members)
         if beta is None:
             beta = _members.blend_weights(goal, each, w, [test for _, test in splits])
@@ -246,18 +284,15 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         stretch = 1.0
         if self.ensemble:
             stretch = _members.find_stretch(oof[few], seen @ beta, _base.take(w, few))
-        center = float(np.average(oof[held], weights=_base.take(w, held)))
-        scored, held = held, held[position[held] >= 0]
-        held_out, w_held = position[held], _base.take(w, held)
-        _base.check_held_out_classes("cv", classes, held_out, w_held)
-        weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
+        center = float(np.average(oof[scored], weights=_base.take(w, scored)))
         shift = None
         if self.segment is not None:
             shift = fit_segment_shift(
                 held_out, oof[held], column[held], labels=np.arange(K), sample_weight=weight,
                 handle_unknown=self.handle_unknown,
             )  # fmt: skip
-            oof[scored] = shift.apply(oof[scored], column[scored])
+            known_or_not = replace(shift, handle_unknown="common")  # rows of weight 0, or without y
+            oof[scored] = known_or_not.apply(oof[scored], column[scored])
         rows = sort_rows(oof[held], held_out, weight, np.arange(K))
         useful = score_rises(rows.label_curve)
         if not useful:
@@ -316,6 +351,13 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             self._validate_names([name for name, _ in members])
         _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(METHODS))
+        if isinstance(self.segment, bool) or not isinstance(
+            self.segment, str | numbers.Integral | None
+        ):
+            raise TypeError(
+                "segment must be the name or number of a column of X, found "
+                f"{type(self.segment).__name__} {shown(self.segment)}: make it a column of X"
+            )
         _checks.choice("handle_unknown", self.handle_unknown, ("error", "common"))
         if self.segment is None and self.handle_unknown != "error":
             raise ValueError(
@@ -328,8 +370,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _members.check_early_stopping(members, self.early_stopping_rounds)
         return members
 
-    def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array, Array]:
-        """The classes, each row's position, -1 where a target stands for it, and what to learn."""
+    def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
+        """The classes, and each row's position, -1 where a target stands for it."""
         known = ~_checks.missing(given)
         if not known.all():
             if target is None:
@@ -345,13 +387,9 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
         position = np.full(len(known), -1, np.int64)
         position[known] = positions("y", given, classes)
-        return (
-            classes,
-            position,
-            position if target is None else self._read_target(target, position),
-        )
+        return classes, position
 
-    def _read_target(self, target: ArrayLike, position: Array) -> Array:
+    def _read_target(self, target: ArrayLike, position: Array, w: Array | None) -> Array:
         goal = _checks.vector("target", target).astype(np.float64)
         _checks.same_length("target", goal, "the labels", len(position))
         if self.objective is not None:
@@ -364,8 +402,11 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 "method='rounding' reads scores as class positions, but they have the unit of "
                 "target: use another method"
             )
-        known = position >= 0
-        if not np.cov(goal[known], position[known])[0, 1] > 0:
+        known = (position >= 0) & (True if w is None else w > 0)
+        if (
+            len(np.unique(position[known])) > 1
+            and not np.cov(goal[known], position[known], aweights=_base.take(w, known))[0, 1] > 0
+        ):
             raise ValueError(
                 "target does not rise with the class: it must be the number that y was cut from; "
                 "if high numbers are low classes, pass -target"
@@ -378,16 +419,26 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             return None
         if scipy.sparse.issparse(X):
             raise TypeError("segment needs a column of X, but X is sparse: pass a dense X")
-        try:
-            found = _safe_indexing(
-                X if hasattr(X, "shape") else np.asarray(X), self.segment, axis=1
-            )
-        except (KeyError, IndexError, ValueError, TypeError) as error:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        _base.check_two_dimensional(X)
+        names = list(getattr(X, "columns", range(X.shape[1])))
+        at = [k for k, name in enumerate(names) if name == self.segment]
+        if isinstance(self.segment, str):
+            exists, is_clear = bool(at), len(at) == 1
+        else:  # scikit-learn reads it as a number even if columns have integers as names
+            exists = -len(names) <= self.segment < len(names)
+            is_clear = at in ([], [self.segment])
+        if at and not is_clear:
             raise ValueError(
-                f"segment={self.segment!r} is no column of X, which has "
-                f"{shown(list(getattr(X, 'columns', range(np.shape(X)[1]))))}: {error}"
-            ) from error
-        return np.asarray(found)
+                f"segment={self.segment!r} is the name of columns number {shown(at)} of X: make "
+                "names different strings, as an integer is a number of a column"
+            )
+        if not exists:
+            raise ValueError(
+                f"segment={self.segment!r} is no column of X, which has {shown(names)}: give one "
+                "of their names, or a number from 0"
+            )
+        return np.asarray(_safe_indexing(X, self.segment, axis=1))
 
     def _fit_folds(
         self,
@@ -473,6 +524,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
+        if score.ndim != 1 or not np.isfinite(score).all():
+            found = f"shape {score.shape}" if score.ndim != 1 else "nan or inf for a row"
+            raise ValueError(
+                f"estimator {type(last_step(model)).__name__} predicts {found}: it must predict "
+                "one number for each row, so use another loss or another regressor"
+            )
         return score.clip(0, K - 1) if clips and booster_of(model) else score
 
     def _blend(self, models: Any, X: Any) -> Array:
@@ -496,9 +553,10 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         else:
             score = np.mean([self._blend(models, X) for models in self.estimators_], axis=0)
             score = self.center_ + self.stretch_ * (score - self.center_)
-        if self.segment is not None:
-            score = self.segment_shift_.apply(score, self._segments(X))
-        return score
+        shift = getattr(self, "segment_shift_", None)
+        if (shift is None) != (self.segment is None):
+            raise ValueError(f"segment={self.segment!r} is not that of fit: fit again")
+        return score if shift is None else shift.apply(score, self._segments(X))
 
     @property
     def feature_importances_(self) -> Array:

@@ -189,6 +189,8 @@ def read_labels(values: object, dtype: object, name: str = "labels") -> Array:
     ):
         raise ValueError(f"dtype must be one of an integer, float or string, found {shown(dtype)}")
     kind = kinds[dtype[0]]
+    if dtype == "O" and isinstance(values, list) and values:
+        kind = next((each for each in (int, float) if type(values[0]) is each), kind)
     if not isinstance(values, list) or not all(type(value) is kind for value in values):
         raise ValueError(f"{name} must be a list of {kind.__name__}, found {shown(values)}")
     try:

@@ -14,8 +14,9 @@ from hypothesis import given, strategies as st
 from scipy.optimize import nnls
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -264,13 +265,45 @@ class Changing(RegressorMixin, BaseEstimator):
     """A regressor that copies a list it is given, as CatBoost does: it cannot be cloned."""
 
     def __init__(self, columns=()):
-        self.columns = list(columns) if isinstance(columns, list) else columns
+        self.columns = type(columns)(columns) if isinstance(columns, list | dict) else columns
 
     def fit(self, X, y):
         return self
 
     def predict(self, X):
         return X[:, 0]
+
+
+class Stopping(RegressorMixin, BaseEstimator):
+    """A regressor that stops early on rows given to fit, as CatBoost does."""
+
+    def __init__(self, early_stopping_rounds=None):
+        self.early_stopping_rounds = early_stopping_rounds
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+class Untyped:
+    """Predicts, but scikit-learn cannot clone it, such as lgb.Booster."""
+
+    predict = None
+
+
+class Several(RegressorMixin, BaseEstimator):
+    """Predicts two numbers for each row, as for a mean and a variance, or none."""
+
+    def __init__(self, nan=False):
+        self.nan = nan
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0] * np.nan if self.nan else X[:, :2]
 
 
 PAIRS = r"write pairs, \[\('lgb', LGBMRegressor\(\)\), \('xgb', XGBRegressor\(\)\)\]"
@@ -282,9 +315,11 @@ PAIRS = r"write pairs, \[\('lgb', LGBMRegressor\(\)\), \('xgb', XGBRegressor\(\)
         ([Ridge(), LGBM()], {}, TypeError, f"estimator holds Ridge.*{PAIRS}"),
         ((Ridge(), LGBM()), {}, TypeError, f"a list of several, found a tuple: {PAIRS}"),
         ({"ridge": Ridge()}, {}, TypeError, f"a list of several, found a dict: {PAIRS}"),
+        (zip("ab", [Ridge(), LGBM()], strict=True), {}, TypeError, f"found a zip: {PAIRS}"),
+        (np.array([("a", Ridge()), ("b", LGBM())]), {}, TypeError, f"found a ndarray: {PAIRS}"),
         ([("ridge", Ridge())], {}, ValueError, "a list of 1: .*or pass the only one itself"),
         ([], {}, ValueError, "a list of 0"),
-        ([("a", Ridge()), ("a", LGBM())], {}, ValueError, "names .* not unique|not unique"),
+        ([("a", Ridge()), ("a", LGBM())], {}, ValueError, "Names provided are not unique"),
         ([("a", Ridge()), ("cv", LGBM())], {}, ValueError, "conflict with constructor arguments"),
         ([("a", Ridge()), ("b__c", LGBM())], {}, ValueError, "must not contain __"),
         ([("a", Ridge()), ("b", "drop")], {}, ValueError, "'b': 'drop': leave it out of the list"),
@@ -307,6 +342,22 @@ PAIRS = r"write pairs, \[\('lgb', LGBMRegressor\(\)\), \('xgb', XGBRegressor\(\)
         (Ridge(), {"weights": [1.0]}, ValueError, "estimator is a single one: leave them out"),
         ([("a", Ridge()), ("b", Changing([0, 1]))], {}, ValueError,
          r"Changing cannot be cloned, .* give a tuple for each list, columns=\[0, 1\]"),
+        ([("a", Ridge()), ("b", Changing({0: 1}))], {}, ValueError,
+         r"columns=\{0: 1\}, or, .* its text form, monotone_constraints='\(1,0\)'"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": {"a": 1, "b": 2}}, TypeError,
+         r"must be a list in the order of the regressors, a, b, found dict \['a', 'b'\]"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": pd.Series({"b": 1, "a": 2})}, TypeError,
+         r"must be a list in the order of the regressors, a, b, found Series \['b', 'a'\]"),
+        ([("a", Ridge()), ("b", LGBM())], {"weights": "equal"}, TypeError,
+         "must be a list in the order of the regressors, a, b, found str 'equal'"),
+        ([("a", Ridge()), ("b", Stopping(5))], {}, ValueError,
+         "has early_stopping_rounds=5, but it gets no held-out rows: leave it out"),
+        (Stopping(), {"early_stopping_rounds": 5}, ValueError,
+         "found Stopping: set its number of rounds"),
+        (Several(), {}, ValueError, r"Several predicts shape \(\d+, 2\): .* one number for"),
+        ([("a", Several()), ("b", Ridge())], {}, ValueError, r"Several predicts shape \(\d+, 2\)"),
+        ([("a", Ridge()), ("b", Untyped())], {}, TypeError, "'b' must be a regressor such as"),
+        (Several(nan=True), {}, ValueError, "Several predicts nan or inf for a row"),
     ],
 )  # fmt: skip
 def test_what_is_refused(data, estimator, options, error, message) -> None:
@@ -315,6 +366,48 @@ def test_what_is_refused(data, estimator, options, error, message) -> None:
         warnings.simplefilter("ignore")
         with pytest.raises(error, match=message):
             QWKClassifier(estimator, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [[Ridge(), LGBM()], [], [("a", Ridge(), 1)]])
+def test_a_list_without_pairs_is_refused_inside_other_tools(data, estimator) -> None:
+    """scikit-learn asks for the tags before fit."""
+    X, y, _ = data
+    with pytest.raises((TypeError, ValueError), match="estimator (holds|is a list of 0)"):
+        cross_val_score(QWKClassifier(estimator), X, y, error_score="raise")
+    assert "QWKClassifier" in QWKClassifier(estimator)._repr_html_()
+
+
+def test_what_cannot_be_cloned_is_refused_inside_other_tools(data) -> None:
+    X, y, _ = data
+    members = [("a", Ridge()), ("b", Changing([0, 1]))]
+    with pytest.raises(ValueError, match=r"give a tuple for each list, columns=\[0, 1\]"):
+        cross_val_score(QWKClassifier(members), X, y)
+
+
+def test_names_of_other_libraries() -> None:
+    with pytest.raises(TypeError, match="no argument 'estimators': write estimator="):
+        QWKClassifier(estimators=[("a", Ridge()), ("b", LGBM())])
+    with pytest.raises(TypeError, match="no argument 'segments': write segment="):
+        QWKClassifier(Ridge(), segments="site")
+    several = QWKClassifier([("lgb", LGBM()), ("ridge", Ridge())])
+    with pytest.raises(ValueError, match="'estimator__alpha' .* NAME__PARAMETER, .* lgb, ridge"):
+        several.set_params(estimator__alpha=2)
+    with pytest.raises(ValueError, match="'estimator__lgb__max_depth' .* of the names lgb, ridge"):
+        several.set_params(estimator__lgb__max_depth=2)
+
+
+def test_large_weights_do_not_overflow(data) -> None:
+    X, y, _ = data
+    members = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
+    found = QWKClassifier(members, weights=[1e308, 1e308], cv=2).fit(X, y)
+    np.testing.assert_array_equal(found.weights_, [0.5, 0.5])
+
+
+def test_a_stack_is_a_regressor(data) -> None:
+    """It has no method predict before fit."""
+    X, y, _ = data
+    stack = StackingRegressor([("a", Ridge()), ("b", DecisionTreeRegressor(max_depth=2))])
+    assert QWKClassifier(stack, cv=2).fit(X, y).score(X, y) > 0.5
 
 
 def test_weights_of_rows_reach_every_member_or_are_refused(data) -> None:
@@ -429,6 +522,19 @@ def test_targets_that_are_refused(data, change, options, message) -> None:
     made = {name: make(y, latent) for name, make in arguments.items()}
     with pytest.raises(ValueError, match=message):
         QWKClassifier(LGBM(), **options).fit(X, **made)
+
+
+def test_a_target_may_be_wrong_where_rows_do_not_count(data) -> None:
+    X, y, latent = data
+    w = np.arange(len(y)) >= 100
+    target = np.where(w, latent, -100.0 * y)
+    found = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=target)
+    expected = QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, w, target=np.where(w, latent, 0))
+    np.testing.assert_allclose(found.thresholds_, expected.thresholds_)
+    for counted in (100, 99):  # rows with y
+        y = np.where(np.arange(len(y)) < 100, y, np.nan)
+        with pytest.raises(ValueError, match="holds out rows of one class only, found"):
+            QWKClassifier(Ridge(), cv=FIFTHS).fit(X, y, np.arange(len(y)) >= counted, target=latent)
 
 
 def test_without_a_target_missing_labels_are_refused(data) -> None:

@@ -734,6 +734,15 @@ def test_segments_that_fit_did_not_see_are_refused_or_keep_the_common_thresholds
     np.testing.assert_allclose(score[seen], shift.apply(base[seen], X[seen, 3]))
 
 
+def test_a_segment_that_changes_after_fit_is_refused() -> None:
+    """Thresholds are of shifted scores, or of those that are not."""
+    X, y = graded_by_sites(200)
+    for segment, other in ((3, None), (None, 3)):
+        changed = QWKClassifier(Ridge(), segment=segment).fit(X, y).set_params(segment=other)
+        with pytest.raises(ValueError, match=f"segment={other} is not that of fit: fit again"):
+            changed.predict(X)
+
+
 def test_a_booster_that_knows_the_segment_leaves_little_to_shift() -> None:
     X, y = graded_by_sites(3000)
     found = QWKClassifier(LGBM(n_estimators=60), segment=3).fit(X, y)
@@ -745,6 +754,11 @@ def test_a_booster_that_knows_the_segment_leaves_little_to_shift() -> None:
     [
         ("site", {}, ValueError, r"segment='site' is no column of X, which has \[0, 1, 2, 3\]"),
         (4, {}, ValueError, "segment=4 is no column of X"),
+        (-5, {}, ValueError, "segment=-5 is no column of X"),
+        (["site"], {}, TypeError, r"segment must be the name or number of a column.*\['site'\]"),
+        (pd.Series([1, 2]), {}, TypeError, "segment must be the name or number.*found Series"),
+        (3.0, {}, TypeError, "segment must be the name or number"),
+        (True, {}, TypeError, "segment must be the name or number"),
         (0, {}, ValueError, "segments must be words or whole numbers"),
         (3, {"handle_unknown": "ignore"}, ValueError, "handle_unknown must be one of"),
         (None, {"handle_unknown": "common"}, ValueError, "but segment is None: name the column"),
@@ -756,6 +770,67 @@ def test_segments_that_are_refused(segment, options, error, message) -> None:
         QWKClassifier(without_site(), segment=segment, **options).fit(X, y)
     with pytest.raises(TypeError, match="X is sparse: pass a dense X"):
         QWKClassifier(Ridge(), segment=3).fit(scipy.sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize(
+    ("columns", "segment", "message"),
+    [
+        ([3, 0, 1, 2], 3, r"segment=3 is the name of columns number \[0\] of X: .* a number"),
+        ([0, 2, 3, 4], 4, r"segment=4 is the name of columns number \[3\] of X"),
+        ([0, 2, 3, 4], 2, r"segment=2 is the name of columns number \[1\] of X"),
+        (["a", "site", "b", "site"], "site", r"is the name of columns number \[1, 3\] of X: make"),
+        (["a", "b", "c", "d"], "site", "segment='site' is no column of X, which has .'a'"),
+    ],
+)
+def test_names_that_could_be_numbers_are_refused(columns, segment, message) -> None:
+    """scikit-learn reads an integer as a number even where columns have integers as names."""
+    X, y = graded_by_sites(200)
+    with pytest.raises(ValueError, match=message):
+        QWKClassifier(Ridge(), segment=segment).fit(pd.DataFrame(X, columns=columns), y)
+
+
+def test_rows_of_no_weight_may_have_a_segment_of_their_own() -> None:
+    """Weight 0 is no copy of the row, and a row without y has no say in the shifts."""
+    X, y = graded_by_sites(200)
+    X[0, 3], w = 9, np.arange(200) > 0
+    splits = [(np.flatnonzero(k != np.arange(200) % 4), np.arange(k, 200, 4)) for k in range(4)]
+    found = QWKClassifier(Ridge(), segment=3, cv=splits).fit(X, y, w)
+    without = [(train[train > 0] - 1, test[test > 0] - 1) for train, test in splits]
+    expected = QWKClassifier(Ridge(), segment=3, cv=without).fit(X[1:], y[1:])
+    np.testing.assert_allclose(found.thresholds_, expected.thresholds_)
+    np.testing.assert_allclose(found.oof_score_[1:], expected.oof_score_)
+    with pytest.raises(ValueError, match="segments holds 9.0, first at row 0"):
+        found.predict(X)
+    y = np.where(w, y, np.nan)
+    assert QWKClassifier(Ridge(), segment=3).fit(X, y, target=X[:, 0]).oof_score_.shape == (200,)
+
+
+class Untrained(Ridge):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("training came first")
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        ({"X": np.nan}, {"segment": 3}, "segments must be finite"),
+        ({"X": 0.5}, {"segment": 3}, "segments must be words or whole numbers"),
+        ({"sample_weight": np.arange(200) < 10}, {"cv": TimeSeriesSplit(4)}, "one class only"),
+        ({}, {"target_prior": {0: 0.5, 1: 0.5}}, "but not in target_prior"),
+    ],
+)
+def test_what_training_cannot_mend_is_refused_before(data, options, message) -> None:
+    X, y = graded_by_sites(200)
+    X[7, 3] = data.pop("X", X[7, 3])
+    with pytest.raises(ValueError, match=message):
+        QWKClassifier(Untrained(), **options).fit(X, y, **data)
+
+
+def test_folds_without_weight_to_train_on_are_refused() -> None:
+    X, y = graded_by_sites(200)
+    w = np.arange(200) >= 100
+    with pytest.raises(ValueError, match="split 0 of cv trains on rows of weight 0 only"):
+        QWKClassifier(Ridge(), cv=TimeSeriesSplit(4)).fit(X, y, w)
 
 
 # --- scikit-learn ---------------------------------------------------------------------------

@@ -326,6 +326,24 @@ def test_changed_json_is_refused(shift, change, message) -> None:
         SegmentShift.from_json(json.dumps(change(json.loads(shift.to_json()))))
 
 
+def test_numbers_of_a_column_of_objects_are_saved() -> None:
+    """As a column of a DataFrame of several types gives them."""
+    shift = SegmentShift(np.array([1, 2], object), [0.5, -0.5])
+    saved = SegmentShift.from_json(shift.to_json())
+    assert saved.apply([0.0, 0.0], [2, 1]).tolist() == [-0.5, 0.5]
+
+
+def test_segments_of_another_type_are_not_unknown_ones() -> None:
+    """Every row would silently get the common thresholds."""
+    sites = SegmentShift([1, 2], [0.5, -0.5], handle_unknown="common")
+    assert sites.apply([0.0, 0.0], [3.0, 1.0]).tolist() == [0, 0.5]
+    for wrong in (["1", "2"], np.array(["2020"], "datetime64[Y]").repeat(2)):
+        with pytest.raises(TypeError, match=r"segments are .* those of the shifts, 1, are int: co"):
+            sites.apply([0.0, 0.0], wrong)
+    with pytest.raises(TypeError, match="segments are int, such as 1, but .* 'a', are str"):
+        SegmentShift(["a", "b"], [0, 0], handle_unknown="common").apply([0.0], [1])
+
+
 def test_dates_are_not_saved() -> None:
     days = np.array(["2020-01-01", "2021-01-01"], "datetime64[D]")
     with pytest.raises(ValueError, match="segments must be all numbers or all strings to be"):
