@@ -434,7 +434,7 @@ def measured_keep_rates(y_full: ArrayLike, y_sampled: ArrayLike) -> dict[Any, fl
     rates = {label: sampled[label] / count for label, count in full.items()}
     most = max(sampled, key=sampled.__getitem__)
     others = [rate for label, rate in rates.items() if label != most]
-    if rates[most] > max([1.0, *others]):
+    if min(rates.values()) >= 1 and rates[most] > max([1.0, *others]):
         raise ValueError(
             f"y_sampled has {sampled[most]} rows of {shown(most)}, its most frequent label, and "
             f"y_full has {full[most]}: are the arguments swapped? First the labels before "

@@ -33,7 +33,6 @@ OF_PROBABILITIES = {
     "pilot_keep_rates": lambda q: priors.pilot_keep_rates(y, q, 0.3),
     "estimate_prior": lambda q: priors.estimate_prior(q, 0.3),
     "decide": lambda q: go.decide(np.column_stack([1 - q, q]), "mae", labels=[0, 1]),
-    "LogitCalibrator": lambda q: estimators.LogitCalibrator().fit(q, y),
     "TemperatureCalibrator": lambda q: estimators.TemperatureCalibrator().fit(
         np.column_stack([1 - q, q]), y
     ),
@@ -90,7 +89,7 @@ OF_COLUMNS = {
     "optimize_thresholds": lambda a, b: go.optimize_thresholds(a, b),
     "quadratic_weighted_kappa": lambda a, b: go.quadratic_weighted_kappa(a, (b > 0.5).astype(int)),
     "a metric": lambda a, b: metrics.squared_error_metric()(a, b),
-    "QWKClassifier": lambda a, b: go.QWKClassifier(Ridge()).fit(b.to_frame(), a),
+    "QWKClassifier": lambda a, b: go.QWKClassifier(Ridge()).fit(X.set_index(b.index), a),
     "its weights": lambda a, b: go.QWKClassifier(Ridge()).fit(X, a, sample_weight=b),
     "LogitCalibrator": lambda a, b: estimators.LogitCalibrator().fit(b, a),
 }

@@ -285,8 +285,8 @@ def test_rates_under_and_over_one(names) -> None:
 
 def test_object_labels() -> None:
     y = np.array(["yes", "no", "no"] * 50, dtype=object)
-    rows = resample_classes(y, {"yes": 1, "no": 2}, random_state=0)
-    assert measured_keep_rates(y, y[rows]) == {"no": 2.0, "yes": 1.0}
+    rows = resample_classes(y, {"yes": 2, "no": 1}, random_state=0)
+    assert measured_keep_rates(y, y[rows]) == {"no": 1.0, "yes": 2.0}
 
 
 # memory

@@ -167,6 +167,7 @@ def test_exact_arithmetic(p_s, alpha, beta) -> None:
 rows = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1))
 
 
+@pytest.mark.filterwarnings("ignore:probability is 0 or 1", "ignore:margin is between")
 @given(p=rows, a=shifts, b=shifts)
 def test_corrections_compose_and_invert(p, a, b) -> None:
     # 1-p loses at most 1e-16 of the odds at p near 1, times exp(8), twice
@@ -203,6 +204,7 @@ def test_corrections_compose_and_invert_for_many_classes(drawn) -> None:
     np.testing.assert_allclose(once, expected / expected.sum(axis=1, keepdims=True), 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:probability is 0 or 1", "ignore:margin is between")
 @given(p=rows, shift=st.floats(-30, 30))
 def test_two_columns_are_the_binary_case(p, shift) -> None:
     p = np.where(p < 1e-290, 0, p)  # odds of 1e300 and more are infinite: the binary case gives 0
@@ -237,6 +239,7 @@ def test_auc_is_unchanged(shift) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:probability is 0 or 1", "ignore:margin is between")
 @given(p=rows, t=probabilities, shift=shifts)
 def test_a_corrected_threshold_decides_as_corrected_probabilities_do(p, t, shift) -> None:
     t_s = correct_threshold(t, shift=shift)
