@@ -520,7 +520,8 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
 
     def _model_score(self, model: Any, X: Any, K: int) -> Array:
         """One model's scores; clipped to 0..K-1 if its objective clips them."""
-        clips = self.objective == "qwk" or getattr(self.objective, "clip", False)
+        booster = last_step(model) if booster_of(model) else None
+        clips = booster is not None and getattr(booster.objective, "clip", False)
         score = np.asarray(model.predict(X), np.float64)
         if score.ndim == 2 and score.shape[1] == 1:
             score = score[:, 0]
@@ -530,7 +531,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
                 f"estimator {type(last_step(model)).__name__} predicts {found}: it must predict "
                 "one number for each row, so use another loss or another regressor"
             )
-        return score.clip(0, K - 1) if clips and booster_of(model) else score
+        return score.clip(0, K - 1) if clips else score
 
     def _blend(self, models: Any, X: Any) -> Array:
         """The weighted mean of the scores of one fold's models, or of the final ones."""

@@ -678,6 +678,21 @@ def test_thresholds_are_numbers_and_their_method_is_an_argument() -> None:
         QWKClassifier(Ridge(), thresholds="plugin")
 
 
+@BOOSTERS
+def test_scores_are_clipped_as_they_were_trained(data, booster) -> None:
+    """Whatever the parameter says afterwards."""
+    X, y = data
+    deep = booster(learning_rate=0.9, n_estimators=40)
+    found = QWKClassifier(deep, objective="qwk", cv=2, ensemble=False).fit(X, y)
+    score = found.predict_score(X)
+    assert (score.min(), score.max()) == (0, 3)
+    np.testing.assert_array_equal(found.set_params(objective=None).predict_score(X), score)
+    plain = QWKClassifier(deep, cv=2, ensemble=False).fit(X, y)
+    score = plain.predict_score(X)
+    assert score.max() > 3
+    np.testing.assert_array_equal(plain.set_params(objective="qwk").predict_score(X), score)
+
+
 # --- segments -------------------------------------------------------------------------------
 
 
