@@ -368,7 +368,10 @@ FILES = {  # what is wrong with them: the beginning of the error, and what it mu
     "y,p\n1,0.2\nnan,3\n2,0.4\n": ("--label y must be finite, found nan at row 1", "remove"),
     "y,p\n1,0.2\n1,high\n2,0.4\n": ("--score p must hold numbers, found 'high' at row 1", "remove"),
     "y,p\nlow,0.2\nhigh,3\n": ("--label y must hold numbers, found 'low' at row 0", "--labels low"),
-    "y,p\n1,0.2\n1.5,0.3\n": ("--label y must hold classes, found 1.5 at row 1", "--labels="),
+    "y,p\n1,0.2\n1.5,0.3\n": (
+        "--label y must hold classes, found 1.5 at row 1",
+        "--labels A,B,...",
+    ),
     "y,p\n1,0.2\n1,0.3\n": ("--label y holds the single class 1", "two classes"),
     "y,p\n1,0.2\n2\n": ("{} has 1 values in line 3, but 2 columns", ""),
     "y,p\n1,0.2\n2,0.4,5\n": ("{} has 3 values in line 3, but 2 columns", ""),
@@ -418,7 +421,7 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("thresholds oof.csv --label y --score p --metric mcc", "--metric 'mcc' has another name"),
         (
             "thresholds oof.csv --label y --score p --metric mae --method plugin",
-            "--method='plugin' is for --metric='qwk' only, found 'mae': pass --method='exact'",
+            "--method plugin is for --metric qwk only, found 'mae': pass --method exact",
         ),
         ("thresholds oof.csv --label y --score p --labels 1,2", "--label y holds 3 at row"),
         ("thresholds oof.csv --label y --score p --labels a,b", "--label y holds '"),
@@ -433,6 +436,16 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
             "thresholds oof.csv --label y --score p -o no/a.json",
             "--output no/a.json is in a",
         ),
+        (
+            "thresholds odd.csv --label y --score p",
+            "--score p must hold numbers, found '1_0' at row",
+        ),
+        (
+            "thresholds odd.csv --label y --score q",
+            "--score q must hold numbers, found '\u0663' at",
+        ),
+        ("thresholds oof.csv --label y --score p --labels 1,2,3_0", "--label y holds '3' at"),
+        ("check ./none.py:focal", "./none.py does not exist: give the path of a file"),
         ("apply oof.csv saved.json --score p", "oof.csv holds no saved estimator: give the file"),
         ("apply other.json oof.csv --score p", "other.json holds no saved estimator: give"),
         ("apply short.json oof.csv --score p", "short.json: text is not complete JSON"),
@@ -493,7 +506,28 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
         go.estimators.LogitCalibrator().fit(clicks["p"], clicks["y"]).to_json()
     )
     Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
+    Path("odd.csv").write_text("y,p,q\n1,1,1\n2,1_0,2\n2,3,\u0663\n", encoding="utf-8")
     assert refused(command).startswith(beginning)
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_the_work(grades, monkeypatch) -> None:
+    """Root may write anywhere, so what the system says is put in its place."""
+    monkeypatch.setattr("os.access", lambda place, mode: False)
+    line = refused("thresholds oof.csv --label y --score p -o new.json")
+    assert line.startswith("--output new.json cannot be written, ")
+    assert line.endswith("is read-only: name another")
+
+
+def test_an_objective_in_a_file(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loss_in_a_file.py").write_text(
+        "def squared(y, p, sample_weight=None):\n"
+        "    w = 1 if sample_weight is None else sample_weight\n"
+        "    return w * (p - y), w * (0 * p + 1)\n"
+    )
+    for name in ("./loss_in_a_file.py:squared", "loss_in_a_file:squared"):
+        result = run(f"check {name} --labels 1,2,3")
+        assert result.exit_code == 0, result.output
 
 
 def test_columns_named_as_arguments(tmp_path, monkeypatch) -> None:

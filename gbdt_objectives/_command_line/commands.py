@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from operator import attrgetter
-from types import SimpleNamespace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import click
@@ -52,22 +54,27 @@ class Refused(click.ClickException):
 def in_options(message: str, context: click.Context) -> str:
     """A message about arguments of a function as one line about options of the command."""
     options: dict[str, tuple[str, str]] = {}
+    metavars: dict[str, str] = {}
     for parameter in context.command.params:
         option, name = parameter.opts[-1], str(parameter.name)
         column = context.params.get(name) if name in COLUMNS else None
         if option.startswith("--"):
             for word in COLUMNS.get(name, (name,)):
                 options[word] = option, "" if column is None else f" {column}"
+                metavars[word] = str(parameter.metavar)
 
     def written(found: re.Match[str]) -> str:
-        word = found[0]
-        if word.endswith("="):
-            return f"{options[word[:-1]][0]}="
-        return "".join(options.get(word, (word,)))
+        word, name, value = found[0], found["name"], found["value"]
+        if name is None:
+            return "".join(options.get(word, (word,)))
+        items = (item.strip(" '\"") for item in value.strip("[]").split(","))
+        text = metavars[name] if value == "[...]" else ",".join(items)
+        return f"{options[name][0]} {text}"
 
     words = "|".join(options)
     message = " ".join(message.split()).replace("pass -score", "give a column of -score")
-    return re.sub(rf"(?<![\w-])(?:{words})=|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
+    as_argument = rf"(?<![\w-])(?P<name>{words})=(?P<value>\[[^]]*\]|'[^']*'|[^\s,:;]+)"
+    return re.sub(rf"{as_argument}|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
 
 
 def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
@@ -425,8 +432,8 @@ def calibrate(o: SimpleNamespace) -> None:
 def check(o: SimpleNamespace) -> None:
     """Test a custom objective for what XGBoost and LightGBM assume of it.
 
-    OBJECTIVE is module:name; modules in the current folder are found. Exit code 1 means that a
-    check failed.
+    OBJECTIVE is module:name or file.py:name; modules in the current folder are found. Exit code 1
+    means that a check failed.
 
     \b
     Example:
@@ -447,14 +454,25 @@ def check(o: SimpleNamespace) -> None:
 
 
 def find(path: str) -> Any:
-    """The object that ``module:name`` or ``module:name.attribute`` names."""
-    module, _, name = path.partition(":")
+    """The object that ``module:name``, ``module:name.attribute`` or ``file.py:name`` names."""
+    module, _, name = path.rpartition(":")
     if not (module and name):
         raise InputError(f"found {path!r}: write module:name, for instance mylosses:focal")
     try:
-        return attrgetter(name)(import_module(module))
+        return attrgetter(name)(load(module) if module.endswith(".py") else import_module(module))
     except AttributeError as error:
         raise InputError(str(error)) from error
+
+
+def load(path: str) -> ModuleType:
+    """The module of a file, as ``./mylosses.py``."""
+    spec = spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise InputError(files.NO_FILE.format(path=path, folder=os.getcwd()))
+    module = module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)  # so that its objects can be pickled
+    spec.loader.exec_module(module)
+    return module
 
 
 def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[str, float]:

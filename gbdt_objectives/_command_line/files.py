@@ -72,12 +72,19 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
     found = np.empty(len(column))
     for row, value in enumerate(column):
         try:
-            found[row] = float(value)
+            found[row] = number(value)
         except (TypeError, ValueError):
             raise InputError(
                 f"{option} {name} must hold numbers, found {shown(value)} at row {row}: {hint}"
             ) from None
     return found
+
+
+def number(text: Any, kind: type = float) -> Any:
+    """A number as files hold it: Python would also read 1_0 as 10, and the digits of any script."""
+    if isinstance(text, str) and ("_" in text or not text.isascii()):
+        raise ValueError(f"found {text!r}")
+    return kind(text)
 
 
 def classes(table: Table, option: str, name: str, labels: list[Any] | None) -> Array:
@@ -97,7 +104,7 @@ def read_labels(text: str | None) -> list[Any] | None:
     words = [word.strip() for word in next(csv.reader([text]), [])]
     for kind in (int, float):
         try:
-            return [kind(word) for word in words]
+            return [number(word, kind) for word in words]
         except ValueError:
             pass
     return words
@@ -116,6 +123,9 @@ def check_output(path: str | None, force: bool) -> None:
         raise InputError(f"--output {path} exists: give another name, or --force to replace it")
     if not Path(path).absolute().parent.is_dir():
         raise InputError(f"--output {path} is in a folder that does not exist: make it first")
+    place = path if Path(path).exists() else Path(path).absolute().parent
+    if not os.access(place, os.W_OK):
+        raise InputError(f"--output {path} cannot be written, {place} is read-only: name another")
 
 
 def write_table(path: str | None, columns: Mapping[str, Array]) -> None:
