@@ -374,6 +374,34 @@ def test_small_probabilities_by_treelite_have_all_their_digits() -> None:
     np.testing.assert_allclose(logit(found), booster.predict(X, raw_score=True), rtol=1e-9)
 
 
+def test_onnx_has_the_margins_of_rare_events_though_not_their_probabilities() -> None:
+    """As docs/rare_events.md says: the logistic function of ONNX Runtime is good to 3e-7, whatever
+    the probability; without it a node's last column has the margin."""
+    convert = pytest.importorskip("onnxmltools").convert
+    runtime = pytest.importorskip("onnxruntime")
+    from onnxmltools.convert.common.data_types import FloatTensorType
+
+    X, _, event = rows()
+    booster = xgb.train({"objective": "binary:logistic", "nthread": 1}, xgb.DMatrix(X, event), 5)
+    served = XGB.shift_intercept(booster, negative_keep_rate=1e-4)
+    model = convert.convert_xgboost(
+        served, initial_types=[("X", FloatTensorType([None, X.shape[1]]))]
+    )
+
+    def predicted() -> np.ndarray:
+        providers = ["CPUExecutionProvider"]
+        session = runtime.InferenceSession(model.SerializeToString(), providers=providers)
+        return session.run(None, {"X": X})[-1][:, -1]
+
+    p = served.predict(xgb.DMatrix(X))
+    assert np.abs(predicted() / p - 1).max() > 1e-3
+    np.testing.assert_allclose(predicted(), p, rtol=0, atol=3e-7)
+    (node,) = (n for n in model.graph.node if n.op_type == "TreeEnsembleClassifier")
+    next(a for a in node.attribute if a.name == "post_transform").s = b"NONE"
+    margin = served.predict(xgb.DMatrix(X), output_margin=True)
+    np.testing.assert_allclose(predicted(), margin, rtol=1e-5)
+
+
 def test_a_saved_file_converts_like_the_booster(tmp_path) -> None:
     treelite = pytest.importorskip("treelite")
     X = rows()[0]
