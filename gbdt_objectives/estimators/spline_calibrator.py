@@ -9,10 +9,16 @@ import numpy as np
 from gbdt_objectives import _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
-from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex
+from gbdt_objectives.calibration.likelihood import (
+    Loss,
+    logistic_loss,
+    mean_offset,
+    minimize_convex,
+)
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (
     LogOddsCalibrator,
+    Offset,
     read_input_space,
     rising_targets,
     warn_of_no_rise,
@@ -85,10 +91,10 @@ class SplineCalibrator(LogOddsCalibrator):
         "start": _json.read_number,
     }
 
-    def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = self._finite_rows(rows)
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        y, z, w, offset = self._finite_rows(rows, offset)
         target = rising_targets(y, z, w)
-        self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w)
+        self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset)
         if not self.slopes_.any():
             warn_of_no_rise("the fitted map is constant")
 
@@ -148,7 +154,9 @@ def place_knots(z: Array, w: Array, least: float) -> Array:
     return np.append(knots[:-1], wanted[-1]) if len(knots) > 1 else wanted[[0, -1]]
 
 
-def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, float]:
+def fit_rising_spline(
+    z: Array, target: Array, w: Array, offset: Offset = 0.0
+) -> tuple[Array, Array, float]:
     """The knots, slopes and start of greatest penalised likelihood.
 
     The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011).
@@ -168,9 +176,10 @@ def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, 
     K = len(X)
     places = (greville(knots)[1:] + greville(knots)[:-1]) / 2 / spread
     D = np.diff(np.eye(K - 1, K), axis=0) / np.sqrt(np.diff(places))[:, None]
-    loss = logistic_loss(X, target, share)
+    loss = logistic_loss(X, target, share, offset)
     lowest = np.append(np.zeros(K - 1), -np.inf)
-    best = np.append(np.zeros(K - 1), np.log(mean / (1 - mean)))
+    level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
+    best = np.append(np.zeros(K - 1), level)
 
     def score(log_penalty: float) -> float:
         """Minus twice the log marginal likelihood, for a penalty a row."""
