@@ -115,7 +115,7 @@ def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
 
 
 def sampling_offset(
-    negative_keep_rate: object, keep_rate: ArrayLike | None, rows: LabelledRows
+    negative_keep_rate: ArrayLike | None, keep_rate: ArrayLike | None, rows: LabelledRows
 ) -> float | Array:
     """What a row's log-odds in the sample are above those in the population, -log r.
 
@@ -128,10 +128,10 @@ def sampling_offset(
             "if all negatives were kept at the same rate, and keep_rate, (n,), if each at its own"
         )
     if negative_keep_rate is not None:
-        if np.ndim(negative_keep_rate) > 0:  # type: ignore[arg-type]
+        if np.ndim(negative_keep_rate) > 0:
             raise TypeError(
                 f"negative_keep_rate must be one number in (0, 1], found shape "
-                f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="  # type: ignore[arg-type]
+                f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="
             )
         return -math.log(_checks.keep_rate("negative_keep_rate", negative_keep_rate))
     if keep_rate is None:

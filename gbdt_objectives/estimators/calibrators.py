@@ -58,8 +58,9 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
-        the full population less log r. The map is fitted to the rows as they are, and ``predict``
-        is for the full population. Negatives need no weights of 1/r, which follow few rows closely.
+        the full population less log r. The map is fitted to the rows as they are, with that offset,
+        and ``predict`` is for the full population. Weights of 1/r instead have up to ten times the
+        error: they count a few kept negatives as many rows.
 
         Parameters
         ----------
@@ -72,8 +73,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives were kept, the same for all. Every positive was kept.
         keep_rate : array-like of shape (n,), optional
-            Instead, the rate of each row in (0, 1], 1 if it was sure to be kept. A positive, although
-            it was kept anyway, has the rate of a negative in its place, as of ``pilot_keep_rates``.
+            Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was
+            kept anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
 
         Raises
         ------
@@ -122,8 +123,7 @@ class LogOddsCalibrator(Calibrator):
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
     ) -> tuple[Array, Array, Array, Offset]:
-        """y, z, w and offset of the rows of finite log-odds; others must agree with their labels.
-        """
+        """y, z, w, offset of the rows of finite log-odds; others must agree with their labels."""
         z = self._log_odds(rows.p)
         wrong = np.isinf(z) & ((z > 0) != (rows.y == 1))
         if wrong.any():
