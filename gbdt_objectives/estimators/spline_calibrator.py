@@ -19,6 +19,7 @@ from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (
     LogOddsCalibrator,
     Offset,
+    overlap,
     read_input_space,
     rising_targets,
     warn_of_no_rise,
@@ -115,8 +116,9 @@ class SplineCalibrator(LogOddsCalibrator):
     def _fit(self, rows: LabelledRows, offset: Offset) -> None:
         y, z, w, offset = self._finite_rows(rows, offset)
         shrink = _checks.flag("shrink", self.shrink)
-        target = rising_targets(y, z, w)
-        target = y if shrink else target
+        if shrink:
+            overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
+        target = y if shrink else rising_targets(y, z, w)
         self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset, shrink)
         if not self.slopes_.any():
             warn_of_no_rise("the fitted map is constant")
@@ -215,7 +217,7 @@ def fit_rising_spline(
         _, log_determinant = np.linalg.slogdet(hessian)
         return float(2 * W * value + log_determinant - len(D) * log_penalty)
 
-    bounds = np.log(ROUGHEST / W), np.log(SMOOTHEST)
+    bounds = np.log(min(ROUGHEST / W, SMOOTHEST / 10)), np.log(SMOOTHEST)
     found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
     score(found.x)
     start = best[-1] - best[:-1] @ centers

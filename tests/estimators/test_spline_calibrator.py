@@ -170,7 +170,7 @@ def line_and_loss(p, y, w, offset):
 
 @each("sampled", [False, True])
 def test_shrunk_and_straight_it_is_a_line_with_the_prior(monkeypatch, sampled) -> None:
-    monkeypatch.setattr(maths, "ROUGHEST", 1e6)
+    monkeypatch.setattr(maths, "ROUGHEST", 1e9)
     p, y, _ = rows(300)
     w = np.random.default_rng(0).integers(1, 4, 300).astype(float)
     rates = np.where(p > np.median(p), 0.5, 0.2) if sampled else np.ones(300)
@@ -199,8 +199,8 @@ def test_shrunk_fits_of_separated_falling_and_sampled_scores() -> None:
     p, y = np.linspace(0.1, 0.8, 20), np.repeat([0, 1], 10)
     found = SplineCalibrator(shrink=True).fit(p, y).predict(p)
     assert 0.01 < found[0] < 0.3 < 0.7 < found[-1] < 0.99
-    falling = SplineCalibrator(shrink=True).fit(p, 1 - y).predict(p)
-    assert (np.diff(falling) >= -1e-12).all()
+    with pytest.warns(UserWarning, match="constant: the score does not rise"):
+        SplineCalibrator(shrink=True).fit(p, 1 - y)
     light = SplineCalibrator(shrink=True).fit(p, y, np.full(20, 1e-9)).predict(p)
     np.testing.assert_allclose(light, p, rtol=1e-4)  # rows of no weight leave it as it is
     with pytest.raises(TypeError, match="shrink must be"):
