@@ -217,7 +217,7 @@ def fit_rising_spline(
         _, log_determinant = np.linalg.slogdet(hessian)
         return float(2 * W * value + log_determinant - len(D) * log_penalty)
 
-    bounds = np.log(min(ROUGHEST / W, SMOOTHEST / 10)), np.log(SMOOTHEST)
+    bounds = np.log(min(ROUGHEST / W, SMOOTHEST)), np.log(SMOOTHEST)
     found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
     score(found.x)
     start = best[-1] - best[:-1] @ centers
