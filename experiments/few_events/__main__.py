@@ -119,7 +119,7 @@ def kept_negatives(settings: dict[str, Any]) -> pd.DataFrame:
     own, lines = settings["kept"], []
     n, mean, rate = own["rows"], own["mean"], own["rate"]
     for k in tqdm(range(own["draws"])):
-        rng = np.random.default_rng([settings["seed"], k])
+        rng = np.random.default_rng([own["seed"], k])
         z = rng.normal(mean, own["spread"], 2 * n)
         p = expit(mean + 1 + own["slope"] * (z - mean - 1))
         new, truth, p, y = p[n:], expit(z[n:]), p[:n], (rng.random(n) < expit(z[:n])).astype(int)
@@ -193,7 +193,15 @@ def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
 
 QUICK = {
     "cells": [{"rows": 200, "mean": -4.8, "draws": 3}],
-    "kept": {"rows": 8000, "mean": -5, "spread": 1.2, "slope": 1.8, "rate": 0.1, "draws": 2},
+    "kept": {
+        "rows": 8000,
+        "mean": -5,
+        "spread": 1.2,
+        "slope": 1.8,
+        "rate": 0.1,
+        "seed": 1,
+        "draws": 2,
+    },
 }
 
 
