@@ -141,7 +141,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             full population. Those of the estimator should be as well: correct them in it, for
             instance by ``offset_logloss_objective``. ``SplineCalibrator``, ``LogitCalibrator``,
             ``InterceptCalibrator``, ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` make up
-            for it if they are those of the sample.
+            for it if they are those of the sample; "auto", which shrinks, only with many events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         **others

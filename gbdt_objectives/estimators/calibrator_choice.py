@@ -28,7 +28,7 @@ from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(),
+    SplineCalibrator(shrink=True),
     LogitCalibrator(),
     BetaCalibrator(),
     VennAbersCalibrator(),
@@ -69,8 +69,9 @@ def choose_calibrator(
 ) -> CalibratorChoice:
     """The calibrator of probabilities to choose, by cross-validated log loss.
 
-    It is ``SplineCalibrator``, which bends as much as the rows say, unless the log loss of
-    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
+    It is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with few events
+    leaves the probabilities nearly as they are, unless the log loss of ``LogitCalibrator``,
+    ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
     of the paired difference on held-out rows: then the best of those.
 
@@ -111,7 +112,7 @@ def choose_calibrator(
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
     >>> choose_calibrator(y, p).calibrator
-    SplineCalibrator()
+    SplineCalibrator(shrink=True)
     """
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, rows)
