@@ -59,7 +59,8 @@ class SplineCalibrator(LogOddsCalibrator):
         line nearest to m, a (z - c) + c + b with c the mean of z by information, v_i = w_i p_i
         (1 - p_i), then has the penalty ``b^2 / 2 + (a - 1)^2 / (2 .5^2)``: before any row, log-odds
         are taken to be off by 1, and slopes by .5. The mean of p is no longer exactly that of y,
-        scores may separate the labels, and margins must be log-odds.
+        scores may separate the labels, and margins must be log-odds. ``experiments/few_events`` has
+        what it is worth.
 
     Attributes
     ----------
