@@ -59,8 +59,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
 
         If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
         the full population less log r. The map is fitted to the rows as they are, with that offset,
-        and ``predict`` is for the full population. Weights of 1/r instead have up to seven times the
-        error (``experiments/few_events``): they count a few kept negatives as many rows.
+        and ``predict`` is for the full population. Weights of 1/r instead have up to seven
+        times the error (``experiments/few_events``): they count a few kept negatives as many rows.
 
         Parameters
         ----------
