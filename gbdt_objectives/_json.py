@@ -22,10 +22,12 @@ class SavedAsJSON:
     """Mixin of an estimator with ``to_json`` and ``from_json``.
 
     ``_saved`` is the format: the reader of each key. A key is a parameter, or else a
-    fitted attribute without its underscore.
+    fitted attribute without its underscore. A key of ``_left_out`` is written only where its
+    value is another than there.
     """
 
     _saved: ClassVar[Mapping[str, Reader]]
+    _left_out: ClassVar[Mapping[str, Any]] = {}
 
     def to_json(self) -> str:
         """The fitted estimator as JSON, readable without this package.
@@ -48,6 +50,9 @@ class SavedAsJSON:
             key: _plain(read(key, _plain(value)))
             for (key, read), value in zip(self._saved.items(), self._values(), strict=True)
         }
+        for key, usual in self._left_out.items():
+            if values[key] == usual:
+                del values[key]
         return json.dumps({"format": _format(type(self)), **values}, allow_nan=False)
 
     @classmethod
@@ -70,7 +75,7 @@ class SavedAsJSON:
         TypeError
             If it is not a str.
         """
-        data = _parse(text, _format(cls))
+        data = {**cls._left_out, **_parse(text, _format(cls))}
         if data.keys() != {"format", *cls._saved}:
             raise ValueError(
                 f"text must have the keys {sorted({'format', *cls._saved})}, found {sorted(data)}: "

@@ -124,15 +124,17 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     return rates
 
 
-def rates_by_row_alone(name: str, dropped: Array, positive: Array) -> None:
+def rates_by_row_alone(
+    name: str, dropped: Array, positive: Array, one_rate: str = "a float"
+) -> None:
     """Raise if rates by row are 1 wherever the label is, but not elsewhere: a rate of the label.
-    ``dropped``: where they are below 1."""
+    ``dropped``: where they are below 1. ``one_rate``: what to pass for one rate."""
     if positive.any() and dropped.any() and not dropped[positive].any():
         raise ValueError(
             f"{name} is 1 in every row with label 1, but not in every other: rates must not follow "
             "the label. Give a positive the rate at which a negative in its place would be kept, "
-            "as pilot_keep_rates does, or, for one rate, a float; if a pilot tells labels apart so "
-            "well, sample at numpy.minimum(rates, 0.999)"
+            f"as pilot_keep_rates does, or, for one rate, {one_rate}; if a pilot tells labels "
+            "apart so well, sample at numpy.minimum(rates, 0.999)"
         )
 
 

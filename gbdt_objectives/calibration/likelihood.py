@@ -77,14 +77,20 @@ def quadratic_minimum(gradient: Array, hessian: Array, lowest: Array) -> Array:
     return x
 
 
-def logistic_loss(X: Array, target: Array, w: Array) -> Loss:
-    """Mean log loss of sigmoid(theta X), X (features, n); targets in [0, 1], weights of sum 1."""
+def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
+    """Mean log loss of sigmoid(theta X + offset), X (features, n), offset a number or (n,).
+
+    Targets are in [0, 1], weights have the sum 1.
+    """
+    o = np.broadcast_to(offset, target.shape) if np.any(offset) else None
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
         value, gradient, hessian = 0.0, np.zeros(len(X)), np.zeros((len(X), len(X)))
         for rows in blocks(target):
             x, t, share = X[:, rows], target[rows], w[rows]
             m = theta @ x
+            if o is not None:
+                m += o[rows]
             e = np.exp(-np.abs(m))
             value += float(share @ (np.maximum(m, 0) - t * m + np.log1p(e)))
             r = 1 / (1 + e)
@@ -97,11 +103,16 @@ def logistic_loss(X: Array, target: Array, w: Array) -> Loss:
 
 
 def fit_logistic(
-    features: Sequence[Array], target: Array, w: Array, *, rising: bool = False
+    features: Sequence[Array],
+    target: Array,
+    w: Array,
+    *,
+    rising: bool = False,
+    offset: float | Array = 0.0,
 ) -> tuple[float, ...]:
     """The slope of each feature, and the intercept, of greatest likelihood; targets in [0, 1].
 
-    ``rising``: no slope is below 0.
+    ``rising``: no slope is below 0. ``offset``: is added to the log-odds, a number or (n,).
     """
     share = w / w.sum()
     mean = float(share @ target)
@@ -117,17 +128,22 @@ def fit_logistic(
         units[k] *= spread
         centers[k] /= spread
     lowest = np.append(np.full(d, 0 if rising else -np.inf), -np.inf)
-    starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)))]
+    starts = [np.append(np.zeros(d), np.log(mean / (1 - mean)) - mean_offset(offset, share))]
     if n > 10_000 * COARSE:
         some = slice(None, None, COARSE)
         x, part = np.ascontiguousarray(X[:, some]), share[some] / share[some].sum()
         try:
-            coarse = minimize_convex(logistic_loss(x, target[some], part), starts, lowest)
+            own = np.broadcast_to(offset, n)[some]
+            coarse = minimize_convex(logistic_loss(x, target[some], part, own), starts, lowest)
             starts = [coarse] if np.abs(coarse).max() < SANE else starts
         except ValueError:
             pass  # too few rows of a label
-    *slopes, c = minimize_convex(logistic_loss(X, target, share), starts, lowest)
+    *slopes, c = minimize_convex(logistic_loss(X, target, share, offset), starts, lowest)
     return *map(float, slopes / units), float(c - slopes @ centers)
+
+
+def mean_offset(offset: float | Array, share: Array) -> float:
+    return float(share @ np.broadcast_to(offset, share.shape))
 
 
 def find_shift(y: Array, z: Array, w: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions
+from gbdt_objectives._checks import Array, check_order, positions, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,43 @@ def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
     rate = _checks.one_rate_or_many("negative_keep_rate", given, rows.given)
     r: Array = np.full(rows.given, rate)[rows.kept]
     return r
+
+
+def sampling_offset(
+    negative_keep_rate: ArrayLike | None, keep_rate: ArrayLike | None, rows: LabelledRows
+) -> float | Array:
+    """What a row's log-odds in the sample are above those in the population, -log r.
+
+    It is a float if all rows have the same rate r, 0 if neither rate is given, else (n,), of the
+    rows of weight above 0. A positive has the rate that a negative in its place would have.
+    """
+    if negative_keep_rate is not None and keep_rate is not None:
+        raise ValueError(
+            "negative_keep_rate and keep_rate are both given: pass negative_keep_rate, one number, "
+            "if all negatives were kept at the same rate, and keep_rate, (n,), if each at its own"
+        )
+    if negative_keep_rate is not None:
+        if np.ndim(negative_keep_rate) > 0:
+            raise TypeError(
+                f"negative_keep_rate must be one number in (0, 1], found shape "
+                f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="
+            )
+        return -math.log(_checks.keep_rate("negative_keep_rate", negative_keep_rate))
+    if keep_rate is None:
+        return 0.0
+    if np.ndim(keep_rate) == 0:
+        raise TypeError(
+            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: pass one rate "
+            "of all negatives as negative_keep_rate="
+        )
+    rates = _checks.keep_rates("keep_rate", keep_rate)
+    _checks.same_length("keep_rate", rates, "the labels", rows.given)
+    r: Array = rates[rows.kept]
+    if (r == r[0]).all():
+        return -math.log(r[0])
+    positive = rows.y == 1
+    _checks.rates_by_row_alone("keep_rate", r < 1, positive, "negative_keep_rate=")
+    return -np.log(r)
 
 
 def score_rows(

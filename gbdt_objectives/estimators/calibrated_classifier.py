@@ -11,17 +11,23 @@ from sklearn.base import clone, is_classifier
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
+from gbdt_objectives.calibration.rows import sampling_offset, weigh_rows
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
-from gbdt_objectives.estimators.calibrators import Calibrator
+from gbdt_objectives.estimators.calibrators import (
+    Calibrator,
+    ROCConvexHullCalibrator,
+    one_shift,
+)
 from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
+from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 FOLDS = 5
 
@@ -105,6 +111,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         *,
         eval_set: Any = None,
         eval_sample_weight: Any = None,
+        negative_keep_rate: float | None = None,
+        keep_rate: ArrayLike | None = None,
         **others: Any,
     ) -> CalibratedClassifier:
         """Fit the folds' classifiers, the calibrator and the final one; return the classifier.
@@ -127,6 +135,15 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             pipeline the estimator instead.
         eval_sample_weight : [array-like of shape (n_val,)], optional
             Weights of these rows for the calibrator; ``sample_weight`` is then for the estimator.
+        negative_keep_rate : float in (0, 1], optional
+            Rate at which negatives, of the first of two classes, were kept among the calibrator's
+            rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
+            full population. Those of the estimator should be as well: correct them in it, for
+            instance by ``offset_logloss_objective``. ``SplineCalibrator``, ``LogitCalibrator``,
+            ``InterceptCalibrator``, ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` make up
+            for it if they are those of the sample; "auto", which shrinks, only with many events.
+        keep_rate : array-like of shape (n,), optional
+            Instead, the rate of each of these rows; a positive has that of a negative in its place.
         **others
             Refused, with a message that says what to write instead.
 
@@ -135,7 +152,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         ValueError, TypeError
             Classes that the calibrator does not accept, arguments that do not fit together, bad
             weights, a row that is held out twice, held-out rows of one class only, labels in
-            ``eval_set`` that ``y`` does not have, and what estimator and calibrator raise.
+            ``eval_set`` that ``y`` does not have, rates that are not in (0, 1] or that the
+            calibrator does not accept, and what estimator and calibrator raise.
         """
         _base.check_names(self, others)
         self._check_parameters()
@@ -156,6 +174,12 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         )
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
         w = _base.check_weights(sample_weight, len(target), *fitted)
+        rates = check_rates(
+            {"negative_keep_rate": negative_keep_rate, "keep_rate": keep_rate},
+            (position, w) if evaluated is None else evaluated[1:],
+            classes,
+            self.calibrator,
+        )
         held: Any = slice(None)
         group = None if groups is None else group_numbers(groups, len(target))
         if evaluated is not None:
@@ -172,9 +196,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = self._out_of_fold((X, target, w), splits, shape)
             model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
         rows = p[held], position[held], _base.take(w, held)
-        choice = choose(*rows, _base.take(group, held)) if self._is_auto else None
+        rates = {name: rate if np.ndim(rate) == 0 else rate[held] for name, rate in rates.items()}
+        choice = choose(*rows, _base.take(group, held), rates) if self._is_auto else None
         calibrator = clone(self.calibrator if choice is None else choice.calibrator)
-        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]))
+        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
         _base.check_features(self, X, reset=True)
         self.calibrator_ = calibrator
         self.__dict__.pop("comparison_", None)  # of an earlier fit
@@ -263,11 +288,41 @@ def scores(model: Any, X: Any, columns: bool) -> Array:
     return p if columns else p[:, 1]
 
 
-def choose(score: Array, position: Array, w: Array | None, group: Array | None) -> CalibratorChoice:
+def check_rates(
+    rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
+) -> dict[str, Any]:
+    """The rate that is given, if any, checked before anything is trained."""
+    rates = {name: rate for name, rate in rates.items() if rate is not None}
+    for name in rates:
+        if len(classes) > 2:
+            raise ValueError(
+                f"{name} is for two classes, found {_checks.shown(classes.tolist())}: weigh each "
+                "row by 1 over the rate at which its class was kept, sample_weight="
+            )
+        if not isinstance(calibrator, str) and not has_fit_parameter(calibrator, name):
+            raise ValueError(
+                f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
+                "calibrator of this package, or weigh the rows, sample_weight="
+                "numpy.where(y == 1, 1, 1 / rate)"
+            )
+    position, w = rows
+    labels = position.astype(np.float64)
+    offset = sampling_offset(
+        rates.get("negative_keep_rate"), rates.get("keep_rate"), weigh_rows(labels, labels, w, "y")
+    )
+    if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
+        one_shift(calibrator, offset)
+    return {name: rate if np.ndim(rate) == 0 else np.asarray(rate) for name, rate in rates.items()}
+
+
+def choose(
+    score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
+) -> CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
     if group is None:
-        return choose_calibrator(position, score, w)
+        return choose_calibrator(position, score, w, **rates)
     if w is not None:  # row numbers are those of rows that count
+        rates = {name: rate if np.ndim(rate) == 0 else rate[w > 0] for name, rate in rates.items()}
         score, position, group, w = (values[w > 0] for values in (score, position, group, w))
     folds = min(FOLDS, len(np.unique(group)))
     if folds < 2:
@@ -276,7 +331,7 @@ def choose(score: Array, position: Array, w: Array | None, group: Array | None) 
             "name a calibrator, for instance LogitCalibrator()"
         )
     splits: Any = held_out_once(position, folds, group, shuffle=True, random_state=0)
-    return choose_calibrator(position, score, w, cv=splits)
+    return choose_calibrator(position, score, w, cv=splits, **rates)
 
 
 def is_binary(calibrator: Any) -> bool:

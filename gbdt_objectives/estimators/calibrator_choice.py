@@ -8,26 +8,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlog1py, xlogy
+from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.base import clone
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives.calibration.rows import LabelledRows, score_rows
+from gbdt_objectives.calibration.rows import LabelledRows, sampling_offset, score_rows
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     BetaCalibrator,
     Calibrator,
     LogitCalibrator,
+    Offset,
     ROCConvexHullCalibrator,
 )
 from gbdt_objectives.estimators.spline_calibrator import SplineCalibrator
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 CANDIDATES: tuple[Calibrator, ...] = (
-    SplineCalibrator(),
+    SplineCalibrator(shrink=True),
     LogitCalibrator(),
     BetaCalibrator(),
     VennAbersCalibrator(),
@@ -63,11 +64,14 @@ def choose_calibrator(
     *,
     cv: Any = 5,
     random_state: RandomState = 0,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
 ) -> CalibratorChoice:
     """The calibrator of probabilities to choose, by cross-validated log loss.
 
-    It is ``SplineCalibrator``, which bends as much as the rows say, unless the log loss of
-    ``LogitCalibrator``, ``BetaCalibrator``, ``VennAbersCalibrator`` or
+    It is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with few events
+    leaves the probabilities nearly as they are, unless the log loss of ``LogitCalibrator``,
+    ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
     of the paired difference on held-out rows: then the best of those.
 
@@ -76,7 +80,8 @@ def choose_calibrator(
     y_true : array-like of shape (n,)
         Labels 0 and 1, each in two rows or more.
     score : array-like of shape (n,) or (n, 1)
-        Probabilities of label 1: out-of-fold, or of rows the model was not trained on.
+        Probabilities of label 1 in the full population: out-of-fold, or of rows the model was not
+        trained on.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0, in the fits and in the loss. In the folds and in the standard error a row
         counts as one. Weights count rows: divide amounts of money by their mean.
@@ -84,6 +89,11 @@ def choose_calibrator(
         The number of stratified, shuffled folds, or a splitter that holds each row out once.
     random_state : int, numpy Generator or RandomState, or None
         Seed for shuffling the folds.
+    negative_keep_rate, keep_rate : optional
+        Rates at which negatives were kept, one for all or (n,), as in ``LogitCalibrator.fit``, to
+        which they go: pass them there, too. The log loss is then that of the kept rows, with
+        predictions for the sample. Candidates that need one rate have the loss inf if ``keep_rate``
+        differs by row.
 
     Returns
     -------
@@ -102,9 +112,10 @@ def choose_calibrator(
     >>> p = rng.beta(1, 3, 20_000)
     >>> y = (rng.random(20_000) < p**2 / (p**2 + 1 - p)).astype(int)
     >>> choose_calibrator(y, p).calibrator
-    SplineCalibrator()
+    SplineCalibrator(shrink=True)
     """
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
+    offset = sampling_offset(negative_keep_rate, keep_rate, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
@@ -114,7 +125,9 @@ def choose_calibrator(
         )
     _checks.generator(random_state)
     splits = held_out_once(rows.y, cv, None, shuffle=True, random_state=random_state)
-    held_out = {type(one).__name__: held_out_losses(one, rows, splits) for one in CANDIDATES}
+    held_out = {
+        type(one).__name__: held_out_losses(one, rows, splits, offset) for one in CANDIDATES
+    }
     W = float(rows.w.sum())
     mean = {name: float(rows.w @ loss) / W for name, loss in held_out.items()}
     first = type(CANDIDATES[0]).__name__
@@ -139,16 +152,22 @@ def clearly_less(loss: Array, other: Array, w: Array) -> bool:
     return bool(mean < -CLEARLY * np.sqrt(variance))
 
 
-def held_out_losses(candidate: Calibrator, rows: LabelledRows, splits: list[Split]) -> Array:
-    """The log loss of each row, inf in all rows where a fit is refused."""
+def held_out_losses(
+    candidate: Calibrator, rows: LabelledRows, splits: list[Split], offset: Offset = 0.0
+) -> Array:
+    """The log loss of each row in the sample, inf in all rows where a fit is refused."""
     losses = np.empty(len(rows.y))
+    o = np.broadcast_to(offset, len(rows.y))
     for train, test in splits:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of slopes that do not rise
             try:
-                fitted = clone(candidate).fit(rows.p[train], rows.y[train], rows.w[train])
+                fitted = clone(candidate).fit(
+                    rows.p[train], rows.y[train], rows.w[train], keep_rate=np.exp(-o[train])
+                )
             except ValueError:
                 return np.full(len(rows.y), np.inf)
         p, y = fitted.predict(rows.p[test]), rows.y[test]
+        p = expit(logit(p) + o[test]) if o[test].any() else p
         losses[test] = -xlogy(y, p) - xlog1py(1 - y, -p)
     return losses

@@ -19,12 +19,21 @@ from gbdt_objectives._checks import Array
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
-from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, score_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    check_weights_count_rows,
+    sampling_offset,
+    score_rows,
+)
 from gbdt_objectives.calibration.smoothing import resolve_prior
 from gbdt_objectives.estimators._base import check_given, check_score
+from gbdt_objectives.priors.shift import correct_positives
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+Offset = float | Array
+"""Log-odds in the sample less those in the population: a number, or (n,) if rates differ by row."""
 
 INPUT_SPACES = ("probability", "margin")
 read_input_space = _json.read_one_of(*INPUT_SPACES)
@@ -33,19 +42,39 @@ read_input_space = _json.read_one_of(*INPUT_SPACES)
 class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
     """Base class of the maps from one score to the probability of label 1."""
 
-    _fit: Callable[[LabelledRows], None]
+    _fit: Callable[[LabelledRows, Offset], None]
     _probability: Callable[[Array], Array]
 
     @in_order
-    def fit(self, score: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        score: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        negative_keep_rate: float | None = None,
+        keep_rate: ArrayLike | None = None,
+    ) -> Self:
         """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
+
+        If only some negatives were kept, at the rate r, a row's log-odds in the sample are those in
+        the full population less log r. The map is fitted to the rows as they are, with that offset,
+        and ``predict`` is for the full population. Weights of 1/r instead have up to seven
+        times the error (``experiments/few_events``): they count a few kept negatives as many rows.
 
         Parameters
         ----------
         score : array-like of shape (n,) or (n, 1)
-            One score per row, higher for label 1.
+            One score of each kept row, higher for label 1. A probability is the model's prediction
+            for the full population, as ``predict`` will get it.
         y, sample_weight : array-like of shape (n,)
-            Labels 0 and 1, both occurring; if given, weights >= 0, where w means w copies of a row.
+            Labels 0 and 1 of the kept rows, both occurring; if given, weights >= 0, where w means w
+            copies of a row. They do not count the rates.
+        negative_keep_rate : float in (0, 1], optional
+            Rate at which negatives were kept, the same for all. Every positive was kept.
+        keep_rate : array-like of shape (n,), optional
+            Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was
+            kept anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
 
         Raises
         ------
@@ -53,7 +82,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             What the notes of the class name, one class only, bad arguments or parameters.
         """
         check_given(self, y)
-        self._fit(score_rows("y", y, check_score(score), sample_weight))
+        rows = score_rows("y", y, check_score(score), sample_weight)
+        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, rows))
         return self
 
     def predict(self, score: ArrayLike) -> Array:
@@ -90,8 +120,10 @@ class LogOddsCalibrator(Calibrator):
         z: Array = logit(_checks.probabilities("score", score))
         return z
 
-    def _finite_rows(self, rows: LabelledRows) -> tuple[Array, Array, Array]:
-        """y, z, w of the rows of finite log-odds; infinite ones must agree with their labels."""
+    def _finite_rows(
+        self, rows: LabelledRows, offset: Offset
+    ) -> tuple[Array, Array, Array, Offset]:
+        """y, z, w, offset of the rows of finite log-odds; others must agree with their labels."""
         z = self._log_odds(rows.p)
         wrong = np.isinf(z) & ((z > 0) != (rows.y == 1))
         if wrong.any():
@@ -102,7 +134,8 @@ class LogOddsCalibrator(Calibrator):
                 "ROCConvexHullCalibrator, which accepts any score, or fit on margins"
             )
         finite = np.isfinite(z)
-        return rows.y[finite], z[finite], rows.w[finite]
+        own = offset[finite] if isinstance(offset, np.ndarray) else offset
+        return rows.y[finite], z[finite], rows.w[finite], own
 
     def _probability(self, score: Array) -> Array:
         z = self._log_odds(score)
@@ -154,6 +187,9 @@ class ROCConvexHullCalibrator(Calibrator):
     follows chance, and without smoothing it maps scores below those of all positives to exactly 0:
     use ``LogitCalibrator`` for few rows.
 
+    Where only some negatives were kept, n_i, m and pi are of the rows that were, and p is then
+    corrected by ``correct_probability``. Rates that differ by row are refused.
+
     Parameters
     ----------
     m : float >= 0
@@ -199,10 +235,12 @@ class ROCConvexHullCalibrator(Calibrator):
         "probabilities": read_probabilities,
     }
 
-    def _fit(self, rows: LabelledRows) -> None:
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        d = one_shift(self, offset)
         hull = find_hull(rows)
         pi = resolve_prior(self.prior, np.array([hull.negative.sum(), hull.positive.sum()]))
         p = hull.probability(m=self.m, prior=pi, monotone=self.monotone)
+        p = correct_positives(p, d) if d else p
         ends = np.column_stack([hull.low, hull.high]).astype(np.float64).ravel()
         self.scores_, first = np.unique(ends, return_index=True)
         self.probabilities_ = np.repeat(p, 2)[first]
@@ -228,6 +266,9 @@ class InterceptCalibrator(LogOddsCalibrator):
     ::
 
         p = sigmoid(z + b),   b such that the mean of p is the mean of y
+
+    With negatives kept at the rate r_i, the mean of sigmoid(z_i + b - log r_i) over the kept rows
+    is the mean of y.
 
     Use it for a model that ranks and spreads well but whose level is off: the prior moved, or
     negatives were dropped at an unknown rate. The ranking does not change, nor do probabilities of
@@ -258,8 +299,8 @@ class InterceptCalibrator(LogOddsCalibrator):
 
     _saved: ClassVar = {"input_space": read_input_space, "shift": _json.read_number}
 
-    def _fit(self, rows: LabelledRows) -> None:
-        self.shift_ = find_shift(rows.y, self._log_odds(rows.p), rows.w)
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        self.shift_ = find_shift(rows.y, self._log_odds(rows.p) + offset, rows.w)
 
     def _map(self, z: Array) -> Array:
         return z + self.shift_
@@ -317,10 +358,10 @@ class LogitCalibrator(LogOddsCalibrator):
         "intercept": _json.read_number,
     }
 
-    def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = self._finite_rows(rows)
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        y, z, w, offset = self._finite_rows(rows, offset)
         target = y if overlap(z[y == 0], z[y == 1]) else platt_targets(y, w)
-        self.slope_, self.intercept_ = fit_logistic([z], target, w)
+        self.slope_, self.intercept_ = fit_logistic([z], target, w, offset=offset)
         if self.slope_ <= 0:
             warn_of_no_rise(f"the fitted slope is {self.slope_:.3g}")
 
@@ -377,21 +418,35 @@ class BetaCalibrator(LogOddsCalibrator):
         "c": _json.read_number,
     }
 
-    def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = self._finite_rows(rows)
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        y, z, w, offset = self._finite_rows(rows, offset)
         target = rising_targets(y, z, w)
         if not ((z > z.min()) & (z < z.max())).any():
             raise ValueError(
                 "score has fewer than three different values besides 0 and 1, which do not tell "
                 "a from b: use LogitCalibrator"
             )
-        self.a_, self.b_, self.c_ = fit_logistic(log_probabilities(z), target, w, rising=True)
+        features = log_probabilities(z)
+        self.a_, self.b_, self.c_ = fit_logistic(features, target, w, rising=True, offset=offset)
         if self.a_ == self.b_ == 0:
             warn_of_no_rise("the fitted map is constant, a = b = 0")
 
     def _map(self, z: Array) -> Array:
         u, v = log_probabilities(z)
         return self.a_ * u + self.b_ * v + self.c_
+
+
+def one_shift(calibrator: Calibrator, offset: Offset) -> float:
+    """What turns log-odds in the sample into those in the population, if it is one number."""
+    if isinstance(offset, np.ndarray):
+        rates = np.exp(-offset)
+        raise ValueError(
+            f"keep_rate differs by row, found {rates.min():.4g} to {rates.max():.4g}, and "
+            f"{type(calibrator).__name__} can correct for one rate only: use SplineCalibrator or "
+            "another that maps log-odds, or leave keep_rate out and weigh the rows, sample_weight="
+            "numpy.where(y == 1, 1, 1 / keep_rate)"
+        )
+    return -offset
 
 
 def warn_of_no_rise(found: str) -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from gbdt_objectives import _json
+from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
-from gbdt_objectives.calibration.likelihood import Loss, logistic_loss, minimize_convex
+from gbdt_objectives.calibration.likelihood import (
+    Loss,
+    logistic_loss,
+    mean_offset,
+    minimize_convex,
+)
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (
     LogOddsCalibrator,
+    Offset,
+    overlap,
     read_input_space,
     rising_targets,
     warn_of_no_rise,
@@ -24,6 +31,10 @@ CLOSEST = 1e-4  # the least distance of knots, in standard deviations
 
 ROUGHEST, SMOOTHEST = 1e-3, 1e4
 """The least penalty, for all rows together, and the greatest, for each row: a straight line."""
+
+
+LEVEL_DEVIATION, SLOPE_DEVIATION = 1.0, 0.5
+"""Of the Gaussian prior of ``shrink``: how far a model's log-odds may be off, before any row."""
 
 
 class SplineCalibrator(LogOddsCalibrator):
@@ -43,6 +54,13 @@ class SplineCalibrator(LogOddsCalibrator):
     ----------
     input_space : {"probability", "margin"}
         What ``score`` is: probabilities in [0, 1], or log-odds or any other score.
+    shrink : bool
+        Draw the map towards the score as it is, which is worth most with few events. The straight
+        line nearest to m, a (z - c) + c + b with c the mean of z by information, v_i = w_i p_i
+        (1 - p_i), then has the penalty ``b^2 / 2 + (a - 1)^2 / (2 .5^2)``: before any row, log-odds
+        are taken to be off by 1, and slopes by .5. The mean of p is no longer exactly that of y,
+        scores may separate the labels, and margins must be log-odds. ``experiments/few_events`` has
+        what it is worth.
 
     Attributes
     ----------
@@ -80,15 +98,29 @@ class SplineCalibrator(LogOddsCalibrator):
 
     _saved: ClassVar = {
         "input_space": read_input_space,
+        "shrink": _json.read_flag,
         "knots": _json.read_numbers,
         "slopes": _json.read_numbers,
         "start": _json.read_number,
     }
+    _left_out: ClassVar = {"shrink": False}
 
-    def _fit(self, rows: LabelledRows) -> None:
-        y, z, w = self._finite_rows(rows)
-        target = rising_targets(y, z, w)
-        self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w)
+    def __init__(
+        self,
+        *,
+        input_space: Literal["probability", "margin"] = "probability",
+        shrink: bool = False,
+    ) -> None:
+        super().__init__(input_space=input_space)
+        self.shrink = shrink
+
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        y, z, w, offset = self._finite_rows(rows, offset)
+        shrink = _checks.flag("shrink", self.shrink)
+        if shrink:
+            overlap(z[y == 0], z[y == 1])  # refuses scores that tell nothing
+        target = y if shrink else rising_targets(y, z, w)
+        self.knots_, self.slopes_, self.start_ = fit_rising_spline(z, target, w, offset, shrink)
         if not self.slopes_.any():
             warn_of_no_rise("the fitted map is constant")
 
@@ -148,14 +180,16 @@ def place_knots(z: Array, w: Array, least: float) -> Array:
     return np.append(knots[:-1], wanted[-1]) if len(knots) > 1 else wanted[[0, -1]]
 
 
-def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, float]:
+def fit_rising_spline(
+    z: Array, target: Array, w: Array, offset: Offset = 0.0, shrink: bool = False
+) -> tuple[Array, Array, float]:
     """The knots, slopes and start of greatest penalised likelihood.
 
     The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011).
     """
     from scipy.optimize import minimize_scalar
 
-    unit = float(np.abs(z).max())
+    given, unit = z, float(np.abs(z).max())
     z = z / unit  # whose squares neither overflow nor vanish
     W = w.sum()
     share = w / W
@@ -168,9 +202,12 @@ def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, 
     K = len(X)
     places = (greville(knots)[1:] + greville(knots)[:-1]) / 2 / spread
     D = np.diff(np.eye(K - 1, K), axis=0) / np.sqrt(np.diff(places))[:, None]
-    loss = logistic_loss(X, target, share)
+    loss = logistic_loss(X, target, share, offset)
+    if shrink:
+        loss = penalized(loss, *as_it_is(X, given, w, offset))
     lowest = np.append(np.zeros(K - 1), -np.inf)
-    best = np.append(np.zeros(K - 1), np.log(mean / (1 - mean)))
+    level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
+    best = np.append(np.zeros(K - 1), level)
 
     def score(log_penalty: float) -> float:
         """Minus twice the log marginal likelihood, for a penalty a row."""
@@ -181,20 +218,37 @@ def fit_rising_spline(z: Array, target: Array, w: Array) -> tuple[Array, Array, 
         _, log_determinant = np.linalg.slogdet(hessian)
         return float(2 * W * value + log_determinant - len(D) * log_penalty)
 
-    bounds = np.log(ROUGHEST / W), np.log(SMOOTHEST)
+    bounds = np.log(min(ROUGHEST / W, SMOOTHEST)), np.log(SMOOTHEST)
     found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
     score(found.x)
     start = best[-1] - best[:-1] @ centers
     return knots * unit, best[:-1] / spread / unit, float(start)
 
 
-def penalized(loss: Loss, D: Array) -> Loss:
-    """Add |D theta|^2 / 2 to the loss."""
+def as_it_is(X: Array, z: Array, w: Array, offset: Offset) -> tuple[Array, Array]:
+    """D and t: |D theta - t|^2 / 2 is the penalty, a row, of the line nearest to m = theta X.
+
+    The nearest by squares weighted by information; the line z itself has no penalty.
+    """
+    m = np.abs(z + offset)
+    v = w * np.exp(m.min() - m) / (1 + np.exp(-m)) ** 2  # w p (1 - p), up to a factor
+    v /= v.sum()
+    c = float(v @ z)
+    x = z - c
+    spread = float(v @ x**2)
+    D = np.stack([X @ v / LEVEL_DEVIATION, X @ (v * x) / spread / SLOPE_DEVIATION])
+    t = np.array([c / LEVEL_DEVIATION, 1 / SLOPE_DEVIATION])
+    root = np.sqrt(w.sum())
+    return D / root, t / root
+
+
+def penalized(loss: Loss, D: Array, t: float | Array = 0.0) -> Loss:
+    """Add |D theta - t|^2 / 2 to the loss."""
     P = D.T @ D
 
     def total(theta: Array) -> tuple[float, Array, Array]:
         value, gradient, hessian = loss(theta)
-        rough = D @ theta
+        rough = D @ theta - t
         return value + float(rough @ rough) / 2, gradient + rough @ D, hessian + P
 
     return total

@@ -19,7 +19,12 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
-from gbdt_objectives.calibration.rows import check_weights_count_rows, column_classes, weigh_rows
+from gbdt_objectives.calibration.rows import (
+    check_weights_count_rows,
+    column_classes,
+    sampling_offset,
+    weigh_rows,
+)
 from gbdt_objectives.estimators._base import check_given
 
 
@@ -99,16 +104,27 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
 
     @in_order
     def fit(
-        self, probability: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        probability: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        negative_keep_rate: float | None = None,
+        keep_rate: ArrayLike | None = None,
     ) -> TemperatureCalibrator:
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
         Parameters
         ----------
         probability : array-like of shape (n, K)
-            A column per class; rows sum to 1 to 1e-4.
+            A column per class; rows sum to 1 to 1e-4. They are the model's predictions for the full
+            population.
         y, sample_weight : array-like of shape (n,)
-            Classes; if given, weights >= 0, where w means the same as w copies of the row.
+            Classes of the kept rows; if given, weights >= 0, where w means the same as w copies of
+            the row.
+        negative_keep_rate, keep_rate : optional
+            Of two classes, rates at which rows of the first were kept: one for all, or (n,), as in
+            ``LogitCalibrator.fit``. ``predict`` is for the full population.
 
         Raises
         ------
@@ -127,9 +143,11 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         position = _checks.positions("y", y, order).astype(np.int64)
         rows = weigh_rows(position, p, sample_weight, "probability")
         check_labels(rows.y, rows.p, order, bias)
+        check_two_classes_sampled(negative_keep_rate, keep_rate, order)
+        offset = sampling_offset(negative_keep_rate, keep_rate, rows)
         with np.errstate(divide="ignore"):
             z = np.log(rows.p)
-        a, b = fit_temperature(z, rows.y, rows.w, bias)
+        a, b = fit_temperature(z, rows.y, rows.w, bias, offset)
         if a == 0:
             raise ValueError(
                 "probability does not rise with the labels, or not beyond chance: no temperature "
@@ -216,8 +234,26 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
         )
 
 
-def fit_temperature(z: Array, y: Array, w: Array, bias: bool) -> tuple[float, Array]:
-    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels."""
+def check_two_classes_sampled(
+    negative_keep_rate: object, keep_rate: ArrayLike | None, classes: Array
+) -> None:
+    """Raise if negatives were kept at a rate, but there are more classes than two."""
+    for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
+        if given is not None and len(classes) > 2:
+            raise ValueError(
+                f"{name} is for two classes, found {len(classes)}, {shown(classes.tolist())}: "
+                "weigh each row by 1 over the rate at which its class was kept, sample_weight=, or "
+                "calibrate one class at a time, y == label"
+            )
+
+
+def fit_temperature(
+    z: Array, y: Array, w: Array, bias: bool, offset: float | Array = 0.0
+) -> tuple[float, Array]:
+    """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels.
+
+    ``offset``: is added to the log-odds of the last of two classes, a number or (n,).
+    """
     K = z.shape[1]
     margins = least_margins(z, y)
     if bias:
@@ -240,7 +276,7 @@ def fit_temperature(z: Array, y: Array, w: Array, bias: bool) -> tuple[float, Ar
     biases = K - 1 if bias else 0
     starts = [np.append(a, np.zeros(biases)) for a in (0.0, unit)]
     lowest = np.append(0, np.full(biases, -np.inf))
-    theta = minimize_convex(softmax_loss(x, target, share), starts, lowest)
+    theta = minimize_convex(softmax_loss(x, target, share, offset), starts, lowest)
     b = np.zeros(K)
     b[1 : len(theta)] = theta[1:]
     return float(theta[0] / unit), b - b.mean()
@@ -290,8 +326,11 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
     return targets
 
 
-def softmax_loss(x: Array, target: Array, w: Array) -> Loss:
-    """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone."""
+def softmax_loss(x: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
+    """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone.
+
+    ``offset`` is added to the last class, a number or (n,).
+    """
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
 
@@ -299,6 +338,7 @@ def softmax_loss(x: Array, target: Array, w: Array) -> Loss:
         b = np.zeros(K)
         b[1 : len(theta)] = theta[1:]
         m = theta[0] * x + b
+        m[:, -1] += offset
         top = np.where(possible, m, -np.inf).max(axis=1, keepdims=True)
         e = np.exp(m - top) * possible
         total = e.sum(axis=1, keepdims=True)

@@ -13,12 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from gbdt_objectives import _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.hull import find_segment_ends
 from gbdt_objectives.calibration.rows import LabelledRows, check_weights_count_rows, group_ties
 from gbdt_objectives.estimators._base import check_score
-from gbdt_objectives.estimators.calibrators import Calibrator, read_probabilities, read_rising
+from gbdt_objectives.estimators.calibrators import (
+    Calibrator,
+    Offset,
+    one_shift,
+    read_probabilities,
+    read_rising,
+)
+from gbdt_objectives.priors.shift import correct_positives
 
 
 class VennAbersCalibrator(Calibrator):
@@ -37,13 +45,19 @@ class VennAbersCalibrator(Calibrator):
     Any finite score will do: only its order counts. Weights count rows, since the row that is
     added has weight 1.
 
+    Where only some negatives were kept, p_0, p_1 and p are found in the sample, and then corrected
+    as by ``correct_probability``. Rates that differ by row are refused.
+
     Attributes
     ----------
     scores_ : ndarray of shape (B,)
         The rising scores at which p_0 or p_1 changes.
     lower_, upper_ : ndarray of shape (B+1,)
-        p_0 and p_1 below, between and above these scores. At a score itself p_0 has the value
-        above it and p_1 the value below it.
+        p_0 and p_1 below, between and above these scores, among the rows that were kept. At a
+        score itself p_0 has the value above it and p_1 the value below it.
+    shift_ : float
+        What is added to log-odds in the sample: the logarithm of the rate at which negatives were
+        kept. JSON has it where it is not 0.
 
     References
     ----------
@@ -66,9 +80,12 @@ class VennAbersCalibrator(Calibrator):
         "scores": read_rising,
         "lower": read_probabilities,
         "upper": read_probabilities,
+        "shift": _json.read_number,
     }
+    _left_out: ClassVar = {"shift": 0.0}
 
-    def _fit(self, rows: LabelledRows) -> None:
+    def _fit(self, rows: LabelledRows, offset: Offset) -> None:
+        self.shift_ = one_shift(self, offset)
         positive = float(rows.w @ rows.y)
         check_weights_count_rows(min(positive, float(rows.w.sum()) - positive))
         self.scores_, self.lower_, self.upper_ = find_venn_abers(rows)
@@ -80,8 +97,10 @@ class VennAbersCalibrator(Calibrator):
 
     def _probability(self, score: Array) -> Array:
         lower, upper = self._bounds(score)
-        p: Array = upper / (1 - lower + upper)
-        return p
+        return self._corrected(upper / (1 - lower + upper))
+
+    def _corrected(self, p: Array) -> Array:
+        return correct_positives(p, self.shift_) if self.shift_ else p
 
     def interval(self, score: ArrayLike) -> Array:
         """Return p_0 <= p_1 at each ``score``, float64 (n, 2), between which ``predict`` lies.
@@ -89,7 +108,7 @@ class VennAbersCalibrator(Calibrator):
         They are no confidence interval, but two probabilities, one of which is calibrated.
         """
         check_is_fitted(self)
-        return np.column_stack(self._bounds(check_score(score)))
+        return np.column_stack([*map(self._corrected, self._bounds(check_score(score)))])
 
     @classmethod
     def _restore(cls, data: dict[str, Any]) -> VennAbersCalibrator:

@@ -40,7 +40,9 @@ def test_losses_are_cross_validated(weighted) -> None:
 @pytest.mark.slow
 def test_the_spline_unless_another_is_clearly_better() -> None:
     p, y = rows(5000, lambda z: 0.5 * z + 1)
-    assert isinstance(choose_calibrator(y, p).calibrator, SplineCalibrator)
+    chosen = choose_calibrator(y, p).calibrator
+    assert isinstance(chosen, SplineCalibrator)
+    assert chosen.shrink
     p, y = rows(5000, lambda z: np.where(np.sin(12 * z) > 0, 2.0, -2.0) + 3 * np.floor(z))
     choice = choose_calibrator(y, p)
     assert not isinstance(choice.calibrator, SplineCalibrator)  # a staircase

@@ -150,3 +150,63 @@ def test_a_maximum_is_found(seed) -> None:
     w = rng.exponential(size=n) ** rng.integers(0, 4) * 10.0 ** rng.integers(0, 4)
     found = SplineCalibrator(input_space="margin").fit(z, y, w).predict(z)
     assert np.average(found, weights=w) == pytest.approx(np.average(y, weights=w), rel=1e-6)
+
+
+def line_and_loss(p, y, w, offset):
+    """A line of greatest likelihood with the prior of ``shrink``, by a plain minimiser."""
+    z = logit(p)
+    share = w * expit(z + offset) * expit(-z - offset)
+    c = share @ z / share.sum()
+
+    def loss(theta):
+        m = c + theta[0] + theta[1] * (z - c)
+        fit = w @ (np.logaddexp(0, m + offset) - y * (m + offset))
+        return fit + theta[0] ** 2 / 2 + (theta[1] - 1) ** 2 / (2 * 0.5**2)
+
+    options = {"xatol": 1e-9, "fatol": 1e-12}
+    b, a = minimize(loss, [0, 1], method="Nelder-Mead", options=options).x
+    return c + b + a * (z - c)
+
+
+@each("sampled", [False, True])
+def test_shrunk_and_straight_it_is_a_line_with_the_prior(monkeypatch, sampled) -> None:
+    monkeypatch.setattr(maths, "ROUGHEST", 1e9)
+    p, y, _ = rows(300)
+    w = np.random.default_rng(0).integers(1, 4, 300).astype(float)
+    rates = np.where(p > np.median(p), 0.5, 0.2) if sampled else np.ones(300)
+    found = SplineCalibrator(shrink=True).fit(p, y, w, keep_rate=rates).predict(p)
+    expected = line_and_loss(p, y, w, -np.log(rates))
+    np.testing.assert_allclose(logit(found), expected, atol=1e-4)  # the minimiser's digits
+
+
+def test_shrinking_is_strong_with_few_events_and_gone_with_many() -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(-4.8, 1.2, 200)
+    y = np.zeros(200, int)
+    y[np.argsort(z)[[190, 198]]] = 1  # two events
+    found = SplineCalibrator(shrink=True).fit(expit(z), y)
+    assert np.abs(logit(found.predict(expit(z))) - z).max() < 1.5
+    wild = SplineCalibrator().fit(expit(z), y)
+    assert np.abs(logit(wild.predict(expit(z))) - z).max() > 10
+    p, y, _ = rows(20_000)
+    gap = logit(SplineCalibrator(shrink=True).fit(p, y).predict(p)) - logit(
+        SplineCalibrator().fit(p, y).predict(p)
+    )
+    assert np.abs(gap).max() < 0.02
+
+
+def test_shrunk_fits_of_separated_falling_and_sampled_scores() -> None:
+    p, y = np.linspace(0.1, 0.8, 20), np.repeat([0, 1], 10)
+    found = SplineCalibrator(shrink=True).fit(p, y).predict(p)
+    assert 0.01 < found[0] < 0.3 < 0.7 < found[-1] < 0.99
+    with pytest.warns(UserWarning, match="constant: the score does not rise"):
+        SplineCalibrator(shrink=True).fit(p, 1 - y)
+    light = SplineCalibrator(shrink=True).fit(p, y, np.full(20, 1e-9)).predict(p)
+    np.testing.assert_allclose(light, p, rtol=1e-4)  # rows of no weight leave it as it is
+    with pytest.raises(TypeError, match="shrink must be"):
+        SplineCalibrator(shrink=1).fit(p, y)
+    fitted = SplineCalibrator(shrink=True).fit(p, y)
+    loaded = SplineCalibrator.from_json(fitted.to_json())
+    assert loaded.shrink is True
+    assert loaded.to_json() == fitted.to_json()
+    assert "shrink" not in SplineCalibrator().fit(p, y).to_json()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 EXPERIMENTS = Path(_common.__file__).parent
 SHARED = (
     "averaged_probabilities", "bag_averages", "calibration_coverage", "calibrators",
-    "comparison_level", "curvature", "decisions", "focal",
+    "comparison_level", "curvature", "decisions", "few_events", "focal",
     "ordinal_probabilities", "prior_uncertainty",
 )  # fmt: skip
 

@@ -1,0 +1,1 @@
+"""Calibrators on few events, and on kept negatives."""

@@ -1,0 +1,311 @@
+"""Calibrators fitted on kept negatives: the offset model, its limits, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logit, xlogy
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+
+from gbdt_objectives import CalibratedClassifier
+from gbdt_objectives.estimators import (
+    BetaCalibrator,
+    InterceptCalibrator,
+    LogitCalibrator,
+    ROCConvexHullCalibrator,
+    SplineCalibrator,
+    TemperatureCalibrator,
+    VennAbersCalibrator,
+    choose_calibrator,
+)
+from gbdt_objectives.estimators.calibrator_choice import held_out_losses
+from gbdt_objectives.priors import correct_probability, pilot_keep_rates
+from tests.cases import each
+
+RATE = 0.1
+LOG_ODDS = [InterceptCalibrator(), LogitCalibrator(), BetaCalibrator(), SplineCalibrator()]
+ONE_RATE = [ROCConvexHullCalibrator(), ROCConvexHullCalibrator(m=2), VennAbersCalibrator()]
+BINARY = LOG_ODDS + ONE_RATE
+
+
+def population(n, seed=0, mean=-3.0, over=1.5):
+    """True probabilities, a model's, which are overconfident, and labels."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(mean, 1.2, n)
+    return expit(z), expit(mean + over * (z - mean)), (rng.random(n) < expit(z)).astype(int)
+
+
+def keep(y, rates, seed=1):
+    return np.flatnonzero((y == 1) | (np.random.default_rng(seed).random(len(y)) < rates))
+
+
+@pytest.fixture(scope="module")
+def kept():
+    """Probabilities, labels and a rate of each row, of rows kept at these rates."""
+    p, model, y = population(20_000)
+    rates = pilot_keep_rates(y, p, RATE)
+    rows = keep(y, rates)
+    return model[rows], y[rows], rates[rows]
+
+
+def divergence(p, q):
+    q = np.clip(q, 1e-15, 1 - 1e-15)
+    return float(np.mean(xlogy(p, p / q) + xlogy(1 - p, (1 - p) / (1 - q))))
+
+
+@each("weighted", [False, True])
+def test_greatest_likelihood_of_the_offset_model(kept, weighted) -> None:
+    """Against a plain minimiser and a root finder; tolerances are the minimiser's."""
+    p, y, rates = kept
+    z, w = logit(p), np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
+    v = np.ones(len(y)) if w is None else w
+
+    def loss(theta):
+        m = theta[0] * z + theta[1] - np.log(rates)
+        return float(v @ (np.logaddexp(0, m) - y * m)) / v.sum()
+
+    a, b = minimize(loss, [1, 0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x
+    fitted = LogitCalibrator().fit(p, y, w, keep_rate=rates)
+    assert (fitted.slope_, fitted.intercept_) == pytest.approx((a, b), abs=1e-5)
+    shift = InterceptCalibrator().fit(p, y, w, keep_rate=rates).shift_
+    root = brentq(lambda b: v @ (expit(z + b - np.log(rates)) - y), -20, 20, xtol=1e-13)
+    assert shift == pytest.approx(root, abs=1e-9)
+    two = TemperatureCalibrator(bias=True).fit(np.c_[1 - p, p], y, w, keep_rate=rates)
+    assert two.predict(np.c_[1 - p, p])[:, 1] == pytest.approx(fitted.predict(p), abs=1e-8)
+    one = TemperatureCalibrator().fit(np.c_[1 - p, p], y, w, keep_rate=rates)
+    best = minimize(lambda a: loss([a[0], 0]), [1.0], method="Nelder-Mead", tol=1e-10).x[0]
+    assert 1 / one.temperature_ == pytest.approx(best, abs=1e-5)
+
+
+@each("calibrator", BINARY, ids=str)
+def test_one_rate_corrects_the_fit_on_the_sample(kept, calibrator) -> None:
+    """The hull is linear between its scores on either scale, and compared at these only."""
+    p, y, _ = kept
+    fitted = clone(calibrator).fit(p, y, negative_keep_rate=RATE)
+    at = fitted.scores_ if isinstance(calibrator, ROCConvexHullCalibrator) else np.unique(p)
+    in_sample = clone(calibrator).fit(p, y).predict(at)
+    expected = correct_probability(in_sample, negative_keep_rate=RATE)
+    # the spline's penalty is found to .1 of its logarithm, from wherever the search begins
+    rtol = 1e-4 if isinstance(calibrator, SplineCalibrator) else 1e-7
+    np.testing.assert_allclose(fitted.predict(at), expected, rtol=rtol, atol=1e-12)
+    assert (np.diff(fitted.predict(np.unique(p))) >= 0).all() or calibrator.get_params().get("m")
+
+
+@each("calibrator", BINARY, ids=str)
+def test_equal_rates_of_each_row_are_one_rate(kept, calibrator) -> None:
+    p, y, _ = kept
+    one = clone(calibrator).fit(p, y, negative_keep_rate=RATE)
+    many = clone(calibrator).fit(p, y, keep_rate=np.full(len(y), RATE))
+    assert one.to_json() == many.to_json()
+    plain = clone(calibrator).fit(p, y)
+    assert plain.to_json() == clone(calibrator).fit(p, y, negative_keep_rate=1).to_json()
+    assert plain.to_json() == clone(calibrator).fit(p, y, keep_rate=np.ones(len(y))).to_json()
+    keys = {"format", *calibrator._saved} - calibrator._left_out.keys()
+    assert json.loads(plain.to_json()).keys() == keys
+    loaded = type(calibrator).from_json(one.to_json())
+    assert loaded.to_json() == one.to_json()
+    np.testing.assert_array_equal(loaded.predict(p), one.predict(p))
+
+
+def test_the_pair_of_venn_abers_is_of_the_population(kept) -> None:
+    p, y, _ = kept
+    fitted, plain = VennAbersCalibrator().fit(p, y, negative_keep_rate=RATE), VennAbersCalibrator()
+    low, high = fitted.interval(p).T
+    assert ((low <= fitted.predict(p)) & (fitted.predict(p) <= high)).all()
+    pair = plain.fit(p, y).interval(p)
+    expected = correct_probability(pair.ravel(), negative_keep_rate=RATE).reshape(-1, 2)
+    np.testing.assert_allclose(fitted.interval(p), expected, rtol=1e-12)
+
+
+@each("by_row", [False, True])
+@each("calibrator", LOG_ODDS, ids=str)
+def test_a_row_of_weight_w_is_w_rows(kept, calibrator, by_row) -> None:
+    p, y, rates = (values[:1500] for values in kept)
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    rate = {"keep_rate": rates} if by_row else {"negative_keep_rate": RATE}
+    again = {"keep_rate": np.repeat(rates, w)} if by_row else rate
+    one = clone(calibrator).fit(p, y, w, **rate)
+    many = clone(calibrator).fit(np.repeat(p, w), np.repeat(y, w), **again)
+    # the penalty of the spline is found to .1 of its logarithm
+    rtol = 1e-3 if isinstance(calibrator, SplineCalibrator) else 1e-6
+    np.testing.assert_allclose(one.predict(p), many.predict(p), rtol=rtol)
+
+
+@pytest.mark.slow
+@each("by_row", [False, True])
+@each("calibrator", LOG_ODDS, ids=str)
+def test_many_rows_make_it_equal_to_weights(calibrator, by_row) -> None:
+    """Both find the same map, but for the noise of some 40,000 kept negatives."""
+    p, _, y = population(400_000, seed=2)
+    rates = pilot_keep_rates(y, p, RATE) if by_row else np.full(len(y), RATE)
+    rows = keep(y, rates)
+    p, y, rates = p[rows], y[rows], rates[rows]
+    rate = {"keep_rate": rates} if by_row else {"negative_keep_rate": RATE}
+    offset = clone(calibrator).fit(p, y, **rate)
+    weighted = clone(calibrator).fit(p, y, np.where(y == 1, 1, 1 / rates))
+    at = logit(np.quantile(p, [0.1, 0.3, 0.5, 0.7, 0.9]))
+    found = logit(offset.predict(expit(at)))
+    np.testing.assert_allclose(found, logit(weighted.predict(expit(at))), atol=0.15)
+    np.testing.assert_allclose(found, at, atol=0.15)  # the model was right
+
+
+@pytest.mark.slow
+def test_nearer_to_the_truth_than_weights() -> None:
+    """In ``experiments/few_events`` the divergence from the truth was 1.4 to 7 times less."""
+    calibrators = [LogitCalibrator(), BetaCalibrator(), SplineCalibrator(), VennAbersCalibrator()]
+    found = np.zeros((len(calibrators), 2))
+    for seed in range(5):
+        truth, model, y = population(80_000, seed, mean=-6.3, over=1.8)
+        fit, test = slice(0, 60_000), slice(60_000, None)
+        rows = keep(y[fit], 0.02, seed)
+        p, labels = model[rows], y[rows]
+        weight = np.where(labels == 1, 1, 50.0)
+        for i, calibrator in enumerate(calibrators):
+            weighted = clone(calibrator).fit(p, labels, weight).predict(model[test])
+            offset = clone(calibrator).fit(p, labels, negative_keep_rate=0.02).predict(model[test])
+            found[i] += divergence(truth[test], weighted), divergence(truth[test], offset)
+    weighted, offset = found.T
+    assert (offset < weighted * [0.9, 0.9, 0.5, 0.3]).all(), found
+    assert (offset / 5 < [6e-5, 30e-5, 8e-5, 30e-5]).all(), found
+
+
+@each(
+    "rates, error, message",
+    [
+        ({"negative_keep_rate": 0.1, "keep_rate": [0.1] * 4}, ValueError, "are both given"),
+        ({"negative_keep_rate": 0}, ValueError, r"negative_keep_rate must be in \(0, 1\], found 0"),
+        ({"negative_keep_rate": 50}, ValueError, r"negative_keep_rate must be in .* fraction of"),
+        ({"negative_keep_rate": [0.1] * 4}, TypeError, "one number.*of each row as keep_rate="),
+        ({"keep_rate": 0.1}, TypeError, "rate of each row.*pass one rate.*negative_keep_rate="),
+        ({"keep_rate": [0.1] * 3}, ValueError, "keep_rate has 3 rows, but the labels have 4"),
+        ({"keep_rate": [0.1, 0.2, 0, 1]}, ValueError, r"keep_rate must be in \(0, 1\], found 0"),
+        ({"keep_rate": [True] * 4}, TypeError, "keep_rate must be rates.*is it a mask"),
+        (
+            {"keep_rate": [0.1, 0.2, 1, 1]}, ValueError,
+            "rates must not follow the label.*rate at which a negative in its place.*"
+            "for one rate, negative_keep_rate=",
+        ),
+    ],
+)  # fmt: skip
+def test_refused_rates(rates, error, message) -> None:
+    p, y = [0.1, 0.4, 0.3, 0.6], [0, 0, 1, 1]
+    both = np.column_stack([1 - np.array(p), p])
+    for fit in (
+        *(clone(one).fit for one in BINARY),
+        lambda p, y, **rates: choose_calibrator(y, p, **rates),
+        lambda p, y, **rates: TemperatureCalibrator().fit(both, y, **rates),
+        lambda p, y, **rates: CalibratedClassifier(LogisticRegression(), cv=2).fit(
+            both, y, **rates
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            fit(p, y, **rates)
+
+
+def test_what_needs_one_rate_refuses_several(kept) -> None:
+    p, y, rates = kept
+    for calibrator in ONE_RATE:
+        with pytest.raises(ValueError, match=r"differs by row.*SplineCalibrator.*1 / keep_rate\)"):
+            clone(calibrator).fit(p, y, keep_rate=rates)
+        classifier = CalibratedClassifier(LogisticRegression(), calibrator)
+        with pytest.raises(ValueError, match="differs by row"):
+            classifier.fit(logit(p)[:, None], y, keep_rate=rates)
+    three = np.full((6, 3), 1 / 3)
+    with pytest.raises(ValueError, match=r"for two classes, found 3.*weigh each row"):
+        TemperatureCalibrator().fit(three, [0, 1, 2] * 2, negative_keep_rate=0.1)
+    with pytest.raises(ValueError, match=r"for two classes, found .*weigh each row"):
+        CalibratedClassifier(LogisticRegression(), TemperatureCalibrator()).fit(
+            three, [0, 1, 2] * 2, negative_keep_rate=0.1
+        )
+    with pytest.raises(ValueError, match="IsotonicRegression does not accept it"):
+        CalibratedClassifier(LogisticRegression(), IsotonicRegression(out_of_bounds="clip")).fit(
+            logit(p)[:, None], y, negative_keep_rate=RATE
+        )
+
+
+def test_rates_of_rows_without_weight_do_not_count(kept) -> None:
+    p, y, rates = (values[:2000] for values in kept)
+    w = np.ones(2000)
+    w[::3] = 0
+    some = LogitCalibrator().fit(p, y, w, keep_rate=rates)
+    left = LogitCalibrator().fit(p[w > 0], y[w > 0], keep_rate=rates[w > 0])
+    assert some.to_json() == left.to_json()
+    own = np.where(w > 0, RATE, rates)
+    assert VennAbersCalibrator().fit(p, y, w, keep_rate=own).shift_ == pytest.approx(np.log(RATE))
+
+
+def test_certain_probabilities_stay(kept) -> None:
+    p, y, rates = kept
+    p, y, rates = np.append(p, [0, 1]), np.append(y, [0, 1]), np.append(rates, [0.01, 1])
+    for calibrator in LOG_ODDS:
+        fitted = clone(calibrator).fit(p, y, keep_rate=rates)
+        assert fitted.predict([0.0, 1.0]).tolist() == [0, 1]
+
+
+@pytest.mark.slow
+def test_the_choice_compares_predictions_for_the_sample(kept) -> None:
+    p, y, rates = kept
+    choice = choose_calibrator(y, p, negative_keep_rate=RATE)
+    assert np.isfinite(list(choice.log_loss.values())).all()
+    assert type(choice.calibrator) is SplineCalibrator
+    by_row = choose_calibrator(y, p, keep_rate=rates)
+    infinite = {name for name, loss in by_row.log_loss.items() if not np.isfinite(loss)}
+    assert infinite == {"VennAbersCalibrator", "ROCConvexHullCalibrator"}
+    from gbdt_objectives.calibration.rows import score_rows
+
+    half = np.arange(len(y)) < len(y) // 2
+    splits = [(np.flatnonzero(half), np.flatnonzero(~half))]
+    rows = score_rows("y", y, p, None)
+    losses = held_out_losses(LogitCalibrator(), rows, splits, -np.log(rates))[~half]
+    q = LogitCalibrator().fit(p[half], y[half], keep_rate=rates[half]).predict(p[~half])
+    q = expit(logit(q) - np.log(rates[~half]))
+    expected = -np.where(y[~half] == 1, np.log(q), np.log1p(-q))
+    np.testing.assert_allclose(losses, expected, rtol=1e-10)
+
+
+def features(n, rate, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    p = expit(X @ [1.0, 0.5] - 3)
+    y = (rng.random(n) < p).astype(int)
+    rows = keep(y, rate, seed)
+    return X[rows], y[rows], X, p
+
+
+@pytest.mark.slow
+@each("calibrator", [LogitCalibrator(), InterceptCalibrator(), "auto"], ids=str)
+def test_the_calibrated_classifier_predicts_the_population(calibrator) -> None:
+    """The mean prediction is that of the truth; 2,000 events have a standard error of 2.5 %."""
+    X, y, everything, p = features(30_000, RATE)
+    rates = np.full(len(y), RATE)
+    model = LogisticRegression()
+    one = CalibratedClassifier(model, calibrator).fit(X, y, negative_keep_rate=RATE)
+    assert one.predict_proba(everything)[:, 1].mean() == pytest.approx(p.mean(), rel=0.1)
+    many = CalibratedClassifier(model, calibrator).fit(X, y, keep_rate=rates)
+    assert many.calibrator_.to_json() == one.calibrator_.to_json()
+    fitted = clone(model).fit(X[::2], y[::2])
+    prefit = CalibratedClassifier(fitted, calibrator, cv="prefit")
+    prefit.fit(X[1::2], y[1::2], keep_rate=rates[1::2])
+    later = CalibratedClassifier(model, calibrator).fit(
+        X[::2], y[::2], eval_set=[(X[1::2], y[1::2])], keep_rate=rates[1::2]
+    )
+    assert later.calibrator_.to_json() == prefit.calibrator_.to_json()
+    split = [(np.arange(0, len(y), 2), np.arange(1, len(y), 2))]
+    held = CalibratedClassifier(model, calibrator, cv=split).fit(X, y, keep_rate=rates)
+    assert held.calibrator_.to_json() == prefit.calibrator_.to_json()
+
+
+@pytest.mark.slow
+def test_the_automatic_choice_takes_rates_with_groups_and_weights() -> None:
+    X, y, *_ = features(5000, RATE)
+    rng = np.random.default_rng(0)
+    groups, w = rng.integers(50, size=len(y)), rng.integers(0, 3, len(y))
+    rates = rng.choice([0.1, 0.2], len(y))
+    for rate in ({"negative_keep_rate": RATE}, {"keep_rate": rates}):
+        fitted = CalibratedClassifier(LogisticRegression()).fit(X, y, w, groups, **rate)
+        assert np.isfinite(fitted.comparison_.log_loss["SplineCalibrator"])
