@@ -493,6 +493,12 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
             "--method auto compares calibrators of probabilities",
         ),
         ("calibrate clicks.csv --label y --score p --cv 1", "--cv"),
+        ("calibrate clicks.csv --label y --score p --negative-keep-rate 2", "--negative-keep-rate"),
+        ("calibrate clicks.csv --label y --score p --keep-rate-column w", "--keep-rate-column w"),
+        (
+            "calibrate clicks.csv --label y --score p --keep-rate-column w --negative-keep-rate .1",
+            "--negative-keep-rate and --keep-rate-column are both given",
+        ),
     ],
 )
 def test_bad_input(grades, clicks, command, beginning) -> None:
@@ -508,6 +514,27 @@ def test_bad_input(grades, clicks, command, beginning) -> None:
     Path("binary.csv").write_bytes(b"\x1f\x8b\x00")
     Path("odd.csv").write_text("y,p,q\n1,1,1\n2,1_0,2\n2,3,\u0663\n", encoding="utf-8")
     assert refused(command).startswith(beginning)
+
+
+def test_calibrating_on_kept_negatives(clicks) -> None:
+    """The map is that of fit with the rate, and the report is for all rows."""
+    y, p, rate = clicks["y"], clicks["p"], 0.25
+    write("rates.csv", {"y": y, "p": p, "r": np.full(len(y), rate)})
+    expected = go.estimators.LogitCalibrator().fit(p, y, negative_keep_rate=rate)
+    reports = []
+    for k, option in enumerate(("--negative-keep-rate 0.25", "--keep-rate-column r")):
+        command = f"calibrate rates.csv --label y --score p --method logit {option} -o {k}.json"
+        result = run(f"{command} --format json")
+        assert result.exit_code == 0, result.output
+        reports.append(json.loads(result.stdout)["quality"])
+        found = go.estimators.LogitCalibrator.from_json(Path(f"{k}.json").read_text())
+        np.testing.assert_allclose(found.predict(p), expected.predict(p), rtol=1e-6)
+    w = np.where(y == 0, 1 / rate, 1.0)
+    as_it_is = go.calibration.calibration_ratio(y, p, sample_weight=w)
+    for report in reports:
+        assert report["as it is"]["calibration_ratio"] == pytest.approx(as_it_is)
+        assert report["calibrated"]["calibration_ratio"] == pytest.approx(1, abs=0.1)
+    assert abs(as_it_is - 1) > 0.3
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_the_work(grades, monkeypatch) -> None:

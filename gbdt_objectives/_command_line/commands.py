@@ -43,6 +43,7 @@ COLUMNS = {
     "score": ("score", "probability", "margin"),
     "sample_weight": ("sample_weight",),
     "groups": ("groups",),
+    "keep_rate": ("keep_rate",),
 }
 """Parameters that name a column, and what the functions behind them call its values."""
 
@@ -357,6 +358,8 @@ def correct(o: SimpleNamespace) -> None:
     "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
     "auto: the spline, or what beats it in cross-validated log loss.", default="auto",
 )  # fmt: skip
+@option("--negative-keep-rate", "RATE", "0.1: one in ten of label 0 was kept.", type=float)
+@option("--keep-rate-column", "COLUMN", "Or the rate at which each row was kept.", "keep_rate")
 @INPUT_SPACE
 @CV
 @FORMAT
@@ -366,7 +369,8 @@ def calibrate(o: SimpleNamespace) -> None:
     """A map from scores to the probability of label 1.
 
     Fitted to rows that the model was not trained on. The report is of probabilities as they are
-    in the file, and calibrated by maps fitted without the row's fold. Write the map with -o for
+    in the file, and calibrated by maps fitted without the row's fold. If only some rows of label 0
+    were kept, say at what rate: map and report are then for all rows. Write the map with -o for
     the command apply.
 
     \b
@@ -383,27 +387,40 @@ def calibrate(o: SimpleNamespace) -> None:
             "--method auto compares calibrators of probabilities: with --input-space margin name "
             "one, for instance --method spline"
         )
-    table = read(o, label=o.y_true, score=o.score, weight=o.sample_weight)
+    if o.negative_keep_rate is not None and o.keep_rate is not None:
+        raise InputError(
+            "--negative-keep-rate and --keep-rate-column are both given: leave one out"
+        )
+    table = read(
+        o, **{"label": o.y_true, "score": o.score, "weight": o.sample_weight,
+              "keep-rate-column": o.keep_rate}
+    )  # fmt: skip
     y = files.numbers(table, "--label", o.y_true, "write 1 for the event and 0 for everything else")
     s = files.numbers(table, "--score", o.score)
     w = weights(table, o.sample_weight)
+    rates: dict[str, Any] = {"negative_keep_rate": o.negative_keep_rate}
+    if o.keep_rate is not None:
+        rates = {"keep_rate": files.numbers(table, "--keep-rate-column", o.keep_rate)}
     log_loss = {}
     if o.method == "auto":
-        choice = go.estimators.choose_calibrator(y, s, w, cv=o.cv, random_state=o.random_state)
+        choice = go.estimators.choose_calibrator(
+            y, s, w, cv=o.cv, random_state=o.random_state, **rates
+        )
         calibrator, log_loss = choice.calibrator, choice.log_loss
     else:
         calibrator = getattr(go.estimators, CALIBRATORS[o.method])()
         if "input_space" in calibrator.get_params():
             calibrator.set_params(input_space=o.input_space)
-    calibrator.fit(s, y, w)
+    calibrator.fit(s, y, w, **rates)
     held_out = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
         cv=StratifiedKFold(o.cv, shuffle=True, random_state=o.random_state),
-        params={} if w is None else {"sample_weight": w},
+        params=rates if w is None else {**rates, "sample_weight": w},
     )  # fmt: skip
+    (rate,) = rates.values()
     judged = {"as it is": s} if o.input_space == "probability" else {}
     judged["calibrated"] = held_out
-    quality = {name: quality_of(y, p, w, o.random_state) for name, p in judged.items()}
+    quality = {name: quality_of(y, p, w, rate, o.random_state) for name, p in judged.items()}
     report = {
         "rows": table.rows,
         "method": type(calibrator).__name__,
@@ -475,9 +492,16 @@ def load(path: str) -> ModuleType:
     return module
 
 
-def quality_of(y: Array, p: Array, w: Array | None, random_state: int) -> dict[str, float]:
-    """How well probabilities are calibrated, and how much they tell."""
-    test = go.calibration.calibration_error_test(y, p, sample_weight=w, random_state=random_state)
+def quality_of(
+    y: Array, p: Array, w: Array | None, rate: Any, random_state: int
+) -> dict[str, float]:
+    """How well probabilities are calibrated, and how much they tell, if negatives were kept at the
+    rate."""
+    test = go.calibration.calibration_error_test(
+        y, p, sample_weight=w, negative_keep_rate=rate, random_state=random_state
+    )
+    if rate is not None:  # each negative stands for those that were not kept
+        w = (1.0 if w is None else w) * np.where(y == 0, 1 / rate, 1.0)
     return {
         "calibration_ratio": go.calibration.calibration_ratio(y, p, sample_weight=w),
         "calibration_error": test.error,
