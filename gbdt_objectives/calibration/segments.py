@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, is_dask
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._parts import any_dask, check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.calibration.bins import (
@@ -91,6 +91,7 @@ def calibration_ratio_by_segment(
     strategy: Strategy = "events",
     negative_keep_rate: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> SegmentRatios:
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
@@ -123,6 +124,10 @@ def calibration_ratio_by_segment(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
         row counts as one.
+    groups : array-like of shape (n,), optional
+        Whose row it is, of any type, where several rows belong to one user, session or document.
+        Outcomes of one group may depend on each other; without ``groups`` limits are then too
+        narrow and p-values too small. For some 30 groups or more, and not with Dask collections.
     confidence_level : float in (0, 1)
         Confidence level of the limits.
 
@@ -154,6 +159,7 @@ def calibration_ratio_by_segment(
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
+    refuse_dask_groups(groups, columns)
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
@@ -177,7 +183,7 @@ def calibration_ratio_by_segment(
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
-    found = total(partial(statistics_of, names, ends, similar), columns)
+    found = total(partial(statistics_of, names, ends, similar, groups), columns)
     if found.kinds:
         dropped_positive = np.array(sorted(found.kinds), bool)
         _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
@@ -242,7 +248,7 @@ class SegmentStatistics:
         names, values = segment_columns(segments)
         columns = label_1_columns(y_true, probability, sample_weight) | values
         with some_rows():
-            return total(partial(statistics_of, names, None, None), columns)
+            return total(partial(statistics_of, names, None, None, None), columns)
 
     def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
         if not isinstance(other, SegmentStatistics):
@@ -302,6 +308,7 @@ def statistics_of(
     names: Mapping[str, str],
     ends: Array | None,
     similar: tuple[Array, Array] | None,
+    groups: Any,
     y_true: Any,
     probability: Any,
     sample_weight: Any,
@@ -312,10 +319,11 @@ def statistics_of(
 
     ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
-    of similar predictions and the outcomes over predictions in each.
+    of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
     own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
     v = standing_rows(own, r).w
+    owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
     stands = np.ones(len(r))
     if similar is not None:
         similar_ends, true = similar
@@ -332,12 +340,12 @@ def statistics_of(
         low, high = np.ones(B), np.zeros(B)
         np.minimum.at(low, b, own.p)
         np.maximum.at(high, b, own.p)
-        sums = segment_sums(own, v, stands, b, B)
+        sums = segment_sums(own, v, stands, owner, b, B)
         found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
     for argument, name in names.items():
         distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-        sums = segment_sums(own, v, stands, g[own.kept], len(values))
+        sums = segment_sums(own, v, stands, owner, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
@@ -346,7 +354,7 @@ def statistics_of(
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (9, G), as :func:`segment_sums` makes them.
+    """Sums by segment of one column, (15, G), as :func:`segment_sums` makes them.
 
     ``values``: the segments, in this order. ``order``: all categories, if they have their own
     order.
@@ -423,19 +431,52 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     return {f"segments[{name!r}]": str(name) for name in columns}, named
 
 
-DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
+DEGREES = np.array([1, 1] + [2] * 12)
 """How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
 
-def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) -> Array:
-    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (9, G).
+def segment_sums(
+    rows: LabelledRows, v: Array, stands: Array, owner: Array | None, g: Array, G: int
+) -> Array:
+    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (15, G).
 
-    ``stands``: the expected (v/w)^2 of each row.
+    ``stands``: the expected (v/w)^2 of each row. ``owner``: the number of its group, or None.
     """
     y, p, w = rows.y, rows.p, rows.w
     wy, vp = w * y, v * p
     terms = (v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
-    return np.array([np.bincount(g, x, minlength=G) for x in terms])
+    sums = [np.bincount(g, x, minlength=G) for x in terms]
+    if owner is None:
+        return np.array([*sums, *np.zeros((6, G))])
+    return np.array([*sums, *pair_sums(wy, vp, owner, g, G)])
+
+
+def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> list[Array]:
+    """Sums over the pairs i, j of different rows of one group, six of (G,).
+
+    Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
+    the segment, then with i in the segment and j anywhere.
+    """
+    cells, cell = np.unique(owner * np.intp(G) + g, return_inverse=True)
+    whose, where = cells // G, cells % G
+    a, b = np.bincount(cell, wy), np.bincount(cell, vp)
+    every_a, every_b = np.bincount(owner, wy)[whose], np.bincount(owner, vp)[whose]
+    alone = [np.bincount(g, x, minlength=G) for x in (wy * wy, wy * vp, vp * vp)]
+    found = []
+    for c, d in ((a, b), (every_a, every_b)):
+        terms = (a * c, (a * d + b * c) / 2, b * d)
+        sums = [np.bincount(where, x, minlength=G) for x in terms]
+        found += [x - own for x, own in zip(sums, alone, strict=True)]
+    return found
+
+
+def refuse_dask_groups(groups: Any, columns: Mapping[str, Any]) -> None:
+    """Raise for groups of Dask collections, whose rows may lie in several partitions."""
+    if groups is not None and (any_dask(columns) or is_dask(groups)):
+        raise TypeError(
+            "groups is for arrays in memory, as rows of one group may lie in several partitions "
+            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
+        )
 
 
 def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
@@ -444,9 +485,10 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     ``sums`` are those of :func:`segment_sums` without the first row.
 
     With few kept negatives, each standing for many rows, S is uncertain itself, and small where
-    the ratio is off: it is at least what is expected.
+    the ratio is off: it is at least what is expected. What pairs of rows of one group add, at
+    u = A/B, grows with u^2; it is not below 0.
     """
-    A, B, E, C, S, wvp, wvpp, expected_S = sums
+    A, B, E, C, S, wvp, wvpp, expected_S = sums[:8]
     B_or_1 = np.where(B > 0, B, 1.0)
     u = A / B_or_1
     expected_e, expected_c = wvp / B_or_1, wvpp / B_or_1
@@ -456,7 +498,16 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     a = S - 2 * B * (C + expected_e * expected_c) / events
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
+    pairs = pair_variance(sums[8:11], u)
+    a = a + np.divide(pairs, u**2, out=np.maximum(sums[10], 0.0), where=(A > 0) & (B > 0))
     return A, B, b, a
+
+
+def pair_variance(sums: Array, u: Array | float) -> Array:
+    """What pairs of rows of one group add to the variance of A - B u."""
+    yy, yp, pp = sums
+    found: Array = np.maximum(yy - 2 * u * yp + u**2 * pp, 0.0)
+    return found
 
 
 def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, strategies as st
 from scipy.optimize import brentq
+from scipy.special import expit
 from scipy.stats import binomtest, norm
 
 import gbdt_objectives as go
@@ -278,3 +279,73 @@ def test_bad_arguments(segments, options, message) -> None:
 def test_bad_rows(y, p, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         go.calibration.calibration_ratio_by_segment(y, p, [0, 1])
+
+
+def users(rng, n, rows):
+    """Labels and right probabilities of ``rows`` rows of each of n users, of one random effect."""
+    p = expit(rng.normal(-2.5, 1, (n, rows)))
+    hazard = ((1 - p) ** -2 - 1) / 2  # 1 - E exp(-b hazard) = p for b of gamma(.5) and mean 1
+    y = rng.random((n, rows)) < 1 - np.exp(-rng.gamma(0.5, 2, (n, 1)) * hazard)
+    return y.ravel().astype(int), p.ravel(), np.repeat(np.arange(n), rows)
+
+
+@pytest.mark.parametrize(("rows", "without"), [(5, 0.93), (20, 0.8)])
+def test_limits_cover_where_rows_of_a_user_belong_together(rows, without) -> None:
+    rng, covered, draws = np.random.default_rng(0), np.zeros((2, 2)), 150
+    for _ in range(draws):
+        y, p, user = users(rng, 400, rows)
+        for k, options in enumerate(({}, {"groups": user})):
+            found = go.calibration.calibration_ratio_by_segment(y, p, user % 2, **options)
+            covered[k] += (found.low <= 1) & (found.high >= 1)
+    alone, together = covered.mean(axis=1) / draws
+    assert alone < without  # .87 and .66 in 3,200 other draws
+    assert abs(together - 0.95) < 0.04  # binomial error .0126 of 300 segments
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2])
+def test_groups_of_single_rows_are_no_groups(rate) -> None:
+    y, p, w, g = simulated(7)
+    options = {"sample_weight": w, "negative_keep_rate": rate}
+    alone = go.calibration.calibration_ratio_by_segment(y, p, g, **options)
+    own = [f"row {i}" for i in np.random.default_rng(0).permutation(len(y))]
+    found = go.calibration.calibration_ratio_by_segment(y, p, g, groups=own, **options)
+    for name in ("ratio", "low", "high", "p_value"):
+        np.testing.assert_allclose(getattr(found, name), getattr(alone, name), rtol=1e-9)
+
+
+def test_the_variance_of_groups_is_that_of_their_residuals() -> None:
+    rng = np.random.default_rng(8)
+    y, p, user = users(rng, 60, 10)
+    w = rng.exponential(size=len(y))
+    alone = go.calibration.calibration_ratio_by_segment(y, p, y * 0, sample_weight=w)
+    found = go.calibration.calibration_ratio_by_segment(y, p, y * 0, sample_weight=w, groups=user)
+    u = 1 / found.ratio[0]
+    e = w * (y - u * p)
+    added = sum(e[user == k].sum() ** 2 for k in range(60)) - (e**2).sum()
+    assert added > 0
+    z = norm.isf(alone.p_value[0] / 2)
+    A, B = (w * y).sum(), (w * p).sum()
+    variance = ((A - B) / z) ** 2 + added / u**2
+    assert found.p_value[0] == pytest.approx(2 * norm.sf(abs(A - B) / np.sqrt(variance)), rel=1e-9)
+
+
+@each(
+    ("groups", "message"),
+    [
+        ([1, 2], "groups has 2 rows, but the labels have 3"),
+        ([1.0, np.nan, 2.0], "groups must be finite"),
+        ([["a"], ["b"], ["c"]], "groups must be one-dimensional"),
+        (["a", 1, "b"], "groups must be of one type"),
+    ],
+)
+def test_bad_groups(groups, message) -> None:
+    for function in (
+        lambda **options: go.calibration.calibration_ratio_by_segment(
+            [0, 1, 0], [0.1, 0.2, 0.3], [0, 0, 1], **options
+        ),
+        lambda **options: go.calibration.calibration_error_test(
+            [0, 1, 0], [0.1, 0.2, 0.3], **options
+        ),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            function(groups=groups)
