@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
@@ -29,6 +30,9 @@ from gbdt_objectives.calibration.rows import (
 )
 
 MOST_GROUPED_BINS = 1000  # every two have a covariance
+MOST_SHIFT, SHIFT_HALVINGS = 40.0, 50  # of log-odds, and how often the range is halved
+LEAST_P = 1e-12  # where log-odds end
+CELL = 0.35  # log-odds, and logarithms of rates, between which rows are similar
 HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
 
@@ -46,7 +50,8 @@ class CalibrationErrorTest:
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
         Lower and upper end of the confidence interval of the error in the population, in the
-        same bins.
+        same bins. Where few negatives were kept and scores are far too extreme, read one of 95 % as
+        one of 90 %.
     """
 
     error: float
@@ -148,12 +153,13 @@ def calibration_error_test(
     bins = sum_bins(own, standing.w, r, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
+    sampled = bins if (r == 1).all() else sampled_bins(bins, own, r, b)
     found = error * (1 - 1e-9)  # sums round
     return CalibrationErrorTest(
         error=error,
         null_error=float(null.mean()),
         p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
-        interval=np.array(find_interval(bins, null, (1 - level) / 2, seed)),
+        interval=np.array(find_interval(sampled, null, (1 - level) / 2, seed)),
     )
 
 
@@ -193,6 +199,10 @@ class BinSums:
     def error(self, gap: Array) -> float:
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
 
+    def population_error(self, gap: Array) -> float:
+        """The error in a population whose gaps are ``gap``."""
+        return self.error(gap)
+
     def variance(self, pi: Array) -> Array:
         """The variance of the weighted sum of outcomes in each bin."""
         found: Array = self.e**2 * self.m * pi * (1 - self.x) * (1 - pi)
@@ -211,6 +221,101 @@ class BinSums:
             X = rng.binomial(n, s, n_resamples)
             errors += np.abs(unit[b] * (X - n * s) + added[b] - self.W[b] * gap[b])
         return errors / float(self.W.sum())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampledBins(BinSums):
+    """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
+
+    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew, and
+    the more so the more of them there are. Cells of similar rows are therefore drawn one by one,
+    with a true probability of log-odds ``z`` and one shift for each bin. Cells: their ``bin``, mean
+    prediction ``cell_p``, ``rate``, ``weight`` of the rows in the sample and mean weight ``unit``.
+    """
+
+    bin: Array
+    cell_p: Array
+    rate: Array
+    weight: Array
+    unit: Array
+    z: Array
+
+    def stand(self, pi: Array) -> Array:
+        """The weight of the rows that cells stand for, where pi is the true probability."""
+        found: Array = self.weight / (pi + (1 - pi) * self.rate)
+        return found
+
+    def probability(self, gap: Array) -> Array:
+        """The true probability of each cell, if bins have these gaps."""
+        low, high = np.full(len(gap), -MOST_SHIFT), np.full(len(gap), MOST_SHIFT)
+        for _ in range(SHIFT_HALVINGS):
+            middle = (low + high) / 2
+            pi = expit(self.z + middle[self.bin])
+            n = self.stand(pi)
+            excess = np.bincount(self.bin, n * (self.cell_p - pi - gap[self.bin]))
+            low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
+        found: Array = expit(self.z + ((low + high) / 2)[self.bin])
+        return found
+
+    def population_error(self, gap: Array) -> float:
+        """The error in a population whose gaps are ``gap``."""
+        pi = self.probability(gap)
+        n = self.stand(pi)
+        gaps = np.bincount(self.bin, n * (self.cell_p - pi))
+        return float(np.abs(gaps).sum() / n.sum())
+
+    def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
+        """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
+        pi = self.probability(gap)
+        n = self.stand(pi)  # of the population, which the few kept negatives tell less exactly
+        rng = np.random.default_rng(seed)
+        added = self.pairs @ rng.standard_normal((self.pairs.shape[1], n_resamples))
+        W, D = np.zeros(n_resamples), added
+        cells = zip(self.bin, self.cell_p, self.unit, self.rate, n, pi, strict=True)
+        for b, p, unit, rate, rows, true in cells:
+            positive = unit * rng.poisson(rows * true / unit, n_resamples)
+            negative = unit / rate * rng.poisson(rows * (1 - true) * rate / unit, n_resamples)
+            W += positive + negative
+            D[b] += p * negative - (1 - p) * positive
+        errors: Array = np.abs(D).sum(axis=0) / np.where(W > 0, W, 1.0)
+        return errors
+
+
+def sampled_bins(bins: BinSums, rows: LabelledRows, r: Array, b: Array) -> SampledBins:
+    """The bins of rows whose negatives were kept at the rates r."""
+    w = rows.w / float(rows.w.mean())
+    z = logit(np.clip(rows.p, LEAST_P, 1 - LEAST_P))
+    place = np.stack([b, np.floor(z / CELL), np.floor(np.log(r) / CELL)]).astype(np.int64)
+    cell = np.unique(place, axis=1, return_inverse=True)[1].ravel()
+    total: Callable[[Array], Array] = partial(np.bincount, cell)
+    n = w / (rows.p + (1 - rows.p) * r)
+    N, W = total(n), total(w)
+    p, rate = total(n * rows.p) / N, total(n * r) / N
+    odds = logit(np.clip(p, LEAST_P, 1 - LEAST_P))
+    slope, intercept = fit_slope(odds, np.log(rate), W, total(w * rows.y))
+    return SampledBins(
+        **vars(bins), bin=(total(b) / total(np.ones(len(b)))).round().astype(np.intp), cell_p=p,
+        rate=rate, weight=W, unit=total(w * w) / W, z=intercept + slope * odds,
+    )  # fmt: skip
+
+
+def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[float, float]:
+    """Slope and intercept of the true log-odds on the predicted ones, from kept rows.
+
+    A prior of N(1, 1/4) on the slope and N(0, 25) on the intercept stand in for missing events.
+    """
+    centre = float(np.average(z, weights=W))
+    X = np.stack([z - centre, np.ones(len(z))])
+    start = np.array([1.0, centre])
+    precision, theta = np.array([4.0, 0.04]), start
+    for _ in range(30):
+        s = expit(theta @ X - log_rate)
+        gradient = X @ (positive - W * s) - precision * (theta - start)
+        hessian = (X * (W * s * (1 - s))) @ X.T + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        theta = theta + np.clip(step, -1, 1)
+    slope = max(float(theta[0]), 0.0)
+    return slope, float(theta[1]) - slope * centre
 
 
 def sum_bins(
@@ -311,7 +416,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
                 accepted = middle
             else:
                 c = middle
-        return bins.error(gaps(accepted))
+        return bins.population_error(gaps(accepted))
 
     none = float(np.max(np.abs(bins.d[step > 0]) / step[step > 0], initial=0.0))
     ends = [0.0, 0.0]
@@ -321,4 +426,4 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     while np.mean(simulate(most) <= high) > tail and most > -1e9:
         most *= 2
     ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
-    return ends[0], ends[1]
+    return ends[0], max(ends)

@@ -399,8 +399,8 @@ def test_the_rest_is_all_other_rows() -> None:
         assert found.rest_p_value[k] == pytest.approx(two.rest_p_value[1], rel=1e-6)
         assert two.rest_p_value[0] == pytest.approx(two.rest_p_value[1], rel=1e-6)
     several = go.calibration.calibration_ratio_by_segment(y, p, {"g": g, "one": y * 0})
-    np.testing.assert_allclose(several.rest_p_value[:3], go.calibration.calibration_ratio_by_segment(
-        y, p, g).rest_p_value)  # fmt: skip
+    alone = go.calibration.calibration_ratio_by_segment(y, p, g)
+    np.testing.assert_allclose(several.rest_p_value[:3], alone.rest_p_value)
     assert np.isnan([several.rest_p_value[3], several.rest_ratio[3]]).all()
     assert np.isnan([several.rest_p_value_holm[3], several.rest_p_value_bh[3]]).all()
     nothing = go.calibration.calibration_ratio_by_segment([0, 0, 0], [0.1, 0.2, 0], [0, 1, 2])

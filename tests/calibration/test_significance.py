@@ -205,3 +205,27 @@ def test_groups_of_single_rows_are_no_groups(rate) -> None:
     np.testing.assert_array_equal(found.interval, alone.interval)
     with pytest.raises(ValueError, match="n_bins must be at most 1,000 with groups, found 1200"):
         go.calibration.calibration_error_test(y, p, groups=own, n_bins=1200)
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by_row) -> None:
+    rng, covered, draws, rate = np.random.default_rng(8), 0, 100, 0.02
+    margin = -6.5 + 1.8 * rng.normal(size=300_000)
+    true, p = expit(margin), expit(-6.5 + 1.6 * (margin + 6.5))
+    order = np.argsort(p)
+    excess = np.r_[0, np.cumsum((p - true)[order])]
+    for _ in range(draws):
+        i = rng.integers(len(true), size=40_000)
+        y = rng.random(len(i)) < true[i]
+        r = np.clip(4 * p[i], 0.01, 0.5) if by_row else np.full(len(i), rate)
+        kept = y | (rng.random(len(i)) < r)
+        y, i, r = y[kept], i[kept], r[kept]
+        low, high = go.calibration.calibration_error_test(
+            y, p[i], negative_keep_rate=r if by_row else rate, n_resamples=100, random_state=rng
+        ).interval
+        bins = go.calibration.reliability_bins(y, p[i], sample_weight=np.where(y, 1, 1 / r))
+        v, rising = np.where(y, 1, 1 / r), np.argsort(p[i])
+        last = np.searchsorted(np.cumsum(v[rising]), np.cumsum(bins.weight)[:-1] * (1 - 1e-12))
+        at = np.r_[0, np.searchsorted(p[order], p[i][rising][last], side="right"), len(p)]
+        covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
+    assert covered / draws > 0.83  # .9 less two binomial errors and the noise of 100 resamples

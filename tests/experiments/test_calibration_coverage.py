@@ -22,7 +22,8 @@ def test_quick_run_writes_everything(tmp_path, capsys) -> None:
         "environment.json",
     }
     # populations and rates, models, six segments and one error, and two more errors
-    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2)
+    # and of users, with groups and without, six segments and one error
+    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2) + 2 * 2 * 7
 
 
 def test_the_error_of_a_population_is_that_of_its_bins() -> None:
