@@ -28,6 +28,8 @@ from gbdt_objectives.calibration import (
 HERE = Path(__file__).parent
 CONFIG, RESULTS = HERE / "config.json", HERE / "results"
 TRUE = "true probabilities"
+TOGETHER, ALONE = "true probabilities, groups=user", "true probabilities, no groups"
+RIGHT = (TRUE, TOGETHER, ALONE)
 RATIO, ERROR, NULL = "ratio", "error", "error, labels drawn from the model"
 
 
@@ -116,6 +118,37 @@ def one_draw(
                        "p_value": p_value}  # fmt: skip
 
 
+def one_draw_of_users(
+    rows: int, settings: dict[str, Any], rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """What the reports say of right probabilities, where an effect of each user is in its rows."""
+    own, shares = settings["users"], settings["segment_shares"]
+    n, shape = own["number"], own["effect_shape"]
+    margin = own["intercept"] + own["user_spread"] * rng.normal(size=(n, 1))
+    p = expit(margin + own["row_spread"] * rng.normal(size=(n, rows)))
+    hazard = shape * ((1 - p) ** (-1 / shape) - 1)  # 1 - E exp(-effect hazard) = p
+    y = rng.random(p.shape) < 1 - np.exp(-rng.gamma(shape, 1 / shape, (n, 1)) * hazard)
+    y, p, user = y.ravel().astype(int), p.ravel(), np.repeat(np.arange(n), rows)
+    segment = np.searchsorted(np.cumsum(shares)[:-1], (user + 0.5) / n)
+    level, resamples = settings["confidence_level"], rng.integers(2**32)
+    for model, groups in ((ALONE, None), (TOGETHER, user)):
+        options: dict[str, Any] = {"confidence_level": level, "groups": groups}
+        found = calibration_error_test(
+            y, p, n_bins=settings["n_bins"], n_resamples=settings["n_resamples"],
+            random_state=int(resamples), **options,
+        )  # fmt: skip
+        yield {"model": model, "what": ERROR, "truth": 0.0, "found": found.error,
+               "null": found.null_error, "low": found.interval[0], "high": found.interval[1],
+               "p_value": found.p_value, "events": y.sum()}  # fmt: skip
+        ratios = calibration_ratio_by_segment(y, p, segment, **options)
+        for k, ratio, low, high, p_value in zip(
+            ratios.segment, ratios.ratio, ratios.low, ratios.high, ratios.p_value, strict=True
+        ):
+            yield {"model": model, "what": RATIO, "segment": shares[k], "truth": 1.0,
+                   "found": ratio, "low": low, "high": high, "p_value": p_value,
+                   "events": y.sum() * shares[k]}  # fmt: skip
+
+
 def run_all(settings: dict[str, Any]) -> pd.DataFrame:
     """One line per population, rate, draw, model and figure."""
     rng, lines = np.random.default_rng(settings["seed"]), []
@@ -126,6 +159,11 @@ def run_all(settings: dict[str, Any]) -> pd.DataFrame:
                 for line in one_draw(pool, population["rows"], rate, settings, rng):
                     events = population["rows"] * pool.pi.mean() * line.get("segment", 1)
                     lines.append({"population": name, "rate": rate, "events": events} | line)
+    for rows in settings["users"]["rows"]:
+        name = f"users of {rows} rows"
+        for _ in tqdm(range(settings["draws"]), desc=name):
+            for line in one_draw_of_users(rows, settings, rng):
+                lines.append({"population": name, "rate": 1.0} | line)
     return pd.DataFrame(lines)
 
 
@@ -137,7 +175,7 @@ def summarize(cells: pd.DataFrame, settings: dict[str, Any]) -> pd.DataFrame:
     lines = []
     for key, own in cells.groupby(keys, sort=False, dropna=False):
         line = dict(zip(keys, key, strict=True))
-        right = line["model"] == TRUE or line["what"] == NULL
+        right = line["model"] in RIGHT or line["what"] == NULL
         coverage = float(((own.low <= own.truth) & (own.truth <= own.high)).mean())
         rejected = float((own.p_value < alpha).mean())
         by_level = right and line["what"] != RATIO  # the truth is 0, where intervals begin
@@ -175,7 +213,8 @@ def table(summary: pd.DataFrame) -> str:
 def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
     """Coverage and levels, which are reported, not judged."""
     summary = summarize(run_all(settings), settings)
-    held = f"within {settings['within']:g} of nominal: {summary.holds.sum()} of {len(summary)}"
+    claimed = summary[summary.model != ALONE]
+    held = f"within {settings['within']:g} of nominal: {claimed.holds.sum()} of {len(claimed)}"
     return _common.Findings({"summary": summary.round(5)}, table(summary), held)
 
 

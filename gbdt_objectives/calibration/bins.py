@@ -77,7 +77,8 @@ def reliability_bins(
     Returns
     -------
     ReliabilityBins
-        Bins in ascending order of ``probability``.
+        Bins in ascending order of ``probability``. ``ReliabilityDisplay`` has their confidence
+        limits, also for rows in groups.
 
     Raises
     ------

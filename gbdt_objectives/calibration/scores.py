@@ -45,7 +45,8 @@ def calibration_ratio(
     -------
     float
         1 is best; above 1 predictions are too high on average. It says nothing about single
-        rows: the base rate predicted for everyone gives 1.
+        rows: the base rate predicted for everyone gives 1. :func:`calibration_ratio_by_segment`
+        with ``"prediction", n_bins=1`` gives its confidence limits, also for rows in groups.
 
     Raises
     ------

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array
+from gbdt_objectives._checks import Array, is_dask
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives._parts import check_column, total
+from gbdt_objectives._parts import any_dask, check_column, total
 from gbdt_objectives._values import table
 from gbdt_objectives._workers import some_rows
 from gbdt_objectives.calibration.bins import (
@@ -58,6 +58,16 @@ class SegmentRatios:
     p_value : ndarray of shape (G,)
         p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
         where the limits exclude 1.
+    p_value_holm, p_value_bh : ndarray of shape (G,)
+        ``p_value`` adjusted for looking at G segments. Holm: if all segments are flagged in which
+        it is below .05, one of them is flagged by mistake with probability .05 at most. Benjamini
+        & Hochberg: at most 5 % of the flagged ones are mistakes on average.
+    rest_ratio : ndarray of shape (G,)
+        The ratio of all rows outside the segment, nan if there are none.
+    rest_p_value, rest_p_value_holm, rest_p_value_bh : ndarray of shape (G,)
+        p-value of the hypothesis that both have the same ratio, and the same adjusted. A model that
+        is off by one factor everywhere fails the hypothesis of ``p_value`` in all segments, and
+        this one in none. nan if there are no other rows.
     """
 
     column: Array
@@ -69,16 +79,40 @@ class SegmentRatios:
     low: Array
     high: Array
     p_value: Array
+    p_value_holm: Array
+    p_value_bh: Array
+    rest_ratio: Array
+    rest_p_value: Array
+    rest_p_value_holm: Array
+    rest_p_value_bh: Array
+
+    def by_evidence(self) -> SegmentRatios:
+        """The same segments, those with the least ``rest_p_value`` first.
+
+        Of equal ones that with the least ``p_value`` is first.
+        """
+        equal = np.around(np.log(np.maximum(self.rest_p_value, 1e-300)), 6)  # but for rounding
+        order = np.lexsort((self.p_value, equal))
+        return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
     def __repr__(self) -> str:
+        by_prediction = (self.column == "prediction").all()
+        shown = self if by_prediction or len(self.segment) == 1 else self.by_evidence()
         words = [  # of times without the zeros behind
             np.datetime_as_string(value, "auto") if isinstance(value, np.datetime64) else value
-            for value in self.segment
+            for value in shown.segment
         ]
-        columns = {**vars(self), "segment": np.array(list(map(str, words)))}
+        columns = {"column": shown.column, "segment": np.array(list(map(str, words)))}
+        columns |= {name: getattr(shown, name) for name in ("weight", "ratio", "low", "high")}
+        title = f"SegmentRatios: {len(self.segment)} segments"
+        if len(self.segment) == 1:
+            columns["p_value"] = self.p_value
+        else:
+            columns |= {"rest": shown.rest_ratio, "holm": shown.rest_p_value_holm}
+            title += " (rest: all other rows; holm: p of ratio = rest)"
         if (self.column == self.column[0]).all():
             del columns["column"]
-        return f"SegmentRatios: {len(self.segment)} segments\n{table(**columns)}"
+        return f"{title}\n{table(**columns)}"
 
 
 @in_order
@@ -91,6 +125,7 @@ def calibration_ratio_by_segment(
     strategy: Strategy = "events",
     negative_keep_rate: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> SegmentRatios:
     """Mean prediction over mean outcome in each segment, with confidence limits and p-value.
@@ -100,8 +135,8 @@ def calibration_ratio_by_segment(
         R = sum v p / sum v y,   v = w for label 1, w / negative_keep_rate for label 0
 
     The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``),
-    and stay sound with few events. Dask Series or Arrays are taken too, with known categories if
-    they are categorical.
+    and stay sound with few events. Each ratio is compared with 1 and with that of all other rows.
+    Dask Series or Arrays are taken too, with known categories if they are categorical.
 
     Parameters
     ----------
@@ -123,13 +158,18 @@ def calibration_ratio_by_segment(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
         row counts as one.
+    groups : array-like of shape (n,), optional
+        Whose row it is, of any type, where several rows belong to one user, session or document.
+        Outcomes of one group may depend on each other; without ``groups`` limits are then too
+        narrow and p-values too small. For some 30 groups or more, and not with Dask collections.
     confidence_level : float in (0, 1)
         Confidence level of the limits.
 
     Returns
     -------
     SegmentRatios
-        It prints as a table.
+        Segments in their own order; it prints as a table with those first that differ most surely
+        from the rest, but bins of the prediction as they rise.
 
     Raises
     ------
@@ -139,7 +179,10 @@ def calibration_ratio_by_segment(
 
     References
     ----------
-    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3.
+    He et al. (2014), "Practical lessons from predicting clicks on ads at Facebook", section 3; Holm
+    (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6(2); Benjamini & Hochberg (1995), "Controlling the false discovery rate", Journal of
+    the Royal Statistical Society B 57(1).
 
     Examples
     --------
@@ -147,13 +190,14 @@ def calibration_ratio_by_segment(
     >>> from gbdt_objectives.calibration import calibration_ratio_by_segment
     >>> y, p = np.array([0, 1, 0, 0, 1, 1] * 50), np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.8] * 50)
     >>> calibration_ratio_by_segment(y, p, np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50))
-    SegmentRatios: 2 segments
-     segment    weight  probability  frequency     ratio       low      high    p_value
-          AT       150          0.2     0.3333       0.6    0.4798    0.7663  6.334e-05
-          DE       150          0.7     0.6667      1.05    0.9657     1.175     0.2873
+    SegmentRatios: 2 segments (rest: all other rows; holm: p of ratio = rest)
+     segment    weight     ratio       low      high      rest       holm
+          AT       150       0.6    0.4798    0.7663      1.05  0.0001134
+          DE       150      1.05    0.9657     1.175       0.6  0.0001134
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
+    refuse_dask_groups(groups, columns)
     by_prediction = isinstance(segments, str)
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
@@ -177,7 +221,7 @@ def calibration_ratio_by_segment(
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
-    found = total(partial(statistics_of, names, ends, similar), columns)
+    found = total(partial(statistics_of, names, ends, similar, groups), columns)
     if found.kinds:
         dropped_positive = np.array(sorted(found.kinds), bool)
         _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
@@ -242,7 +286,7 @@ class SegmentStatistics:
         names, values = segment_columns(segments)
         columns = label_1_columns(y_true, probability, sample_weight) | values
         with some_rows():
-            return total(partial(statistics_of, names, None, None), columns)
+            return total(partial(statistics_of, names, None, None, None), columns)
 
     def __add__(self, other: SegmentStatistics) -> SegmentStatistics:
         if not isinstance(other, SegmentStatistics):
@@ -281,7 +325,12 @@ class SegmentStatistics:
         names = np.array([column.name for column in self.columns], object)
         sums = np.concatenate([own for _, own in listed], axis=1)
         unit = self.weight / self.rows
-        A, B, b, a = score_sums(sums[1:] / unit ** DEGREES[:, np.newaxis])
+        scale = unit ** DEGREES[:, np.newaxis]
+        A, B, b, a = score_sums(sums[1:9] / scale[:8])
+        a = a + pair_growth(A, B, sums[9:12] / scale[8:11])
+        rests = [rest_test(own[1:] / scale) for _, own in listed]
+        rest_ratio, rest_p_value = (np.concatenate(found) for found in zip(*rests, strict=True))
+        p_value = score_test(A, B, b, a)
         low, high = score_limits(A, B, b, a, level)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = B / A
@@ -294,7 +343,13 @@ class SegmentStatistics:
             ratio=ratio,
             low=low,
             high=high,
-            p_value=score_test(A, B, b, a),
+            p_value=p_value,
+            p_value_holm=holm(p_value),
+            p_value_bh=benjamini_hochberg(p_value),
+            rest_ratio=rest_ratio,
+            rest_p_value=rest_p_value,
+            rest_p_value_holm=holm(rest_p_value),
+            rest_p_value_bh=benjamini_hochberg(rest_p_value),
         )
 
 
@@ -302,6 +357,7 @@ def statistics_of(
     names: Mapping[str, str],
     ends: Array | None,
     similar: tuple[Array, Array] | None,
+    groups: Any,
     y_true: Any,
     probability: Any,
     sample_weight: Any,
@@ -312,10 +368,11 @@ def statistics_of(
 
     ``names``: the names of the columns of segments, by argument; empty if the segments are bins of
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
-    of similar predictions and the outcomes over predictions in each.
+    of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
     own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
     v = standing_rows(own, r).w
+    owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
     stands = np.ones(len(r))
     if similar is not None:
         similar_ends, true = similar
@@ -332,12 +389,12 @@ def statistics_of(
         low, high = np.ones(B), np.zeros(B)
         np.minimum.at(low, b, own.p)
         np.maximum.at(high, b, own.p)
-        sums = segment_sums(own, v, stands, b, B)
+        sums = segment_sums(own, v, stands, owner, b, B)
         found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
     for argument, name in names.items():
         distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-        sums = segment_sums(own, v, stands, g[own.kept], len(values))
+        sums = segment_sums(own, v, stands, owner, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
@@ -346,7 +403,7 @@ def statistics_of(
 
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """Sums by segment of one column, (9, G), as :func:`segment_sums` makes them.
+    """Sums by segment of one column, (15, G), as :func:`segment_sums` makes them.
 
     ``values``: the segments, in this order. ``order``: all categories, if they have their own
     order.
@@ -423,25 +480,59 @@ def segment_columns(segments: Any) -> tuple[dict[str, str], dict[str, Any]]:
     return {f"segments[{name!r}]": str(name) for name in columns}, named
 
 
-DEGREES = np.array([1, 1, 2, 2, 2, 2, 2, 2])
+DEGREES = np.array([1, 1] + [2] * 12)
 """How many weights are multiplied in each of :func:`segment_sums` but the first."""
 
 
-def segment_sums(rows: LabelledRows, v: Array, stands: Array, g: Array, G: int) -> Array:
-    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (9, G).
+def segment_sums(
+    rows: LabelledRows, v: Array, stands: Array, owner: Array | None, g: Array, G: int
+) -> Array:
+    """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (15, G).
 
-    ``stands``: the expected (v/w)^2 of each row.
+    ``stands``: the expected (v/w)^2 of each row. ``owner``: the number of its group, or None.
     """
     y, p, w = rows.y, rows.p, rows.w
     wy, vp = w * y, v * p
     terms = (v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
-    return np.array([np.bincount(g, x, minlength=G) for x in terms])
+    sums = [np.bincount(g, x, minlength=G) for x in terms]
+    if owner is None:
+        return np.array([*sums, *np.zeros((6, G))])
+    return np.array([*sums, *pair_sums(wy, vp, owner, g, G)])
+
+
+def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> list[Array]:
+    """Sums over the pairs i, j of different rows of one group, six of (G,).
+
+    Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
+    the segment, then with i in the segment and j anywhere.
+    """
+    cells, cell = np.unique(owner * np.intp(G) + g, return_inverse=True)
+    whose, where = cells // G, cells % G
+    a, b = np.bincount(cell, wy), np.bincount(cell, vp)
+    every_a, every_b = np.bincount(owner, wy)[whose], np.bincount(owner, vp)[whose]
+    alone = [np.bincount(g, x, minlength=G) for x in (wy * wy, wy * vp, vp * vp)]
+    found = []
+    for c, d in ((a, b), (every_a, every_b)):
+        terms = (a * c, (a * d + b * c) / 2, b * d)
+        sums = [np.bincount(where, x, minlength=G) for x in terms]
+        found += [x - own for x, own in zip(sums, alone, strict=True)]
+    return found
+
+
+def refuse_dask_groups(groups: Any, columns: Mapping[str, Any]) -> None:
+    """Raise for groups of Dask collections, whose rows may lie in several partitions."""
+    if groups is not None and (any_dask(columns) or is_dask(groups)):
+        raise TypeError(
+            "groups is for arrays in memory, as rows of one group may lie in several partitions "
+            "of a Dask collection: compute() the columns, or a sample of whole groups, first"
+        )
 
 
 def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     """A, B and the coefficients b, a of the variance V(u) = b u + a u^2 of each segment.
 
-    ``sums`` are those of :func:`segment_sums` without the first row.
+    ``sums`` are those of :func:`segment_sums` without the first row and the last six: rows of no
+    groups.
 
     With few kept negatives, each standing for many rows, S is uncertain itself, and small where
     the ratio is off: it is at least what is expected.
@@ -457,6 +548,21 @@ def score_sums(sums: Array) -> tuple[Array, Array, Array, Array]:
     observed = E - 2 * u * C + u**2 * S
     a = np.maximum(a, np.divide(observed - u * b, u**2, out=a.copy(), where=(A > 0) & (B > 0)))
     return A, B, b, a
+
+
+def pair_growth(A: Array, B: Array, sums: Array) -> Array:
+    """What pairs of rows of one group add to a: at u = A/B as much as they vary, else with u^2."""
+    some = (A > 0) & (B > 0)
+    u = np.divide(A, B, out=np.ones(len(A)), where=some)
+    found: Array = np.where(some, pair_variance(sums, u) / u**2, sums[2])
+    return found
+
+
+def pair_variance(sums: Array, u: Array | float) -> Array:
+    """What pairs of rows of one group add to the variance of A - B u."""
+    yy, yp, pp = sums
+    found: Array = np.maximum(yy - 2 * u * yp + u**2 * pp, 0.0)
+    return found
 
 
 def score_limits(A: Array, B: Array, b: Array, a: Array, level: float) -> tuple[Array, Array]:
@@ -480,3 +586,51 @@ def score_test(A: Array, B: Array, b: Array, a: Array) -> Array:
         z = np.abs(A - B) / np.sqrt(V)
     p_value: Array = 2 * ndtr(-np.where(A == B, 0.0, z))
     return p_value
+
+
+def rest_test(sums: Array) -> tuple[Array, Array]:
+    """The ratio of all rows outside each segment of one column, and the p-value that it is the
+    same inside; nan if there are none.
+
+    Where it is the same, A/B of all rows, D = A_s - u B_s of the segment is what chance leaves of
+    (1-k) (A_s - u B_s) - k (A_r - u B_r), with k the segment's share of B.
+    """
+    every = sums.sum(axis=1, keepdims=True)
+    A, B, b, a = score_sums(sums[:8])
+    A_r, B_r, b_r, a_r = score_sums(np.maximum(every - sums, 0)[:8])
+    if sums.shape[1] == 1:
+        return np.full(1, np.nan), np.full(1, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = B_r / A_r
+    A_all, B_all = every[0, 0], every[1, 0]
+    if B_all == 0:
+        return ratio, np.ones(len(A))
+    u, k = A_all / B_all, B / B_all
+    inside, across, everywhere = sums[8:11], sums[11:14], every[11:14]
+    pairs = pair_variance(inside - 2 * k * across + k**2 * everywhere, u)
+    V = (1 - k) ** 2 * (u * b + u**2 * a) + k**2 * (u * b_r + u**2 * a_r) + pairs
+    D = A - u * B
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.abs(D) / np.sqrt(np.maximum(V, 0.0))
+    p_value: Array = 2 * ndtr(-np.where(np.abs(D) <= 1e-12 * A_all, 0.0, z))  # sums round
+    return ratio, p_value
+
+
+def holm(p_value: Array) -> Array:
+    """Adjusted so that one mistake among all that are below a level has that probability."""
+    order = np.argsort(p_value)  # nan last
+    m = np.count_nonzero(~np.isnan(p_value))
+    least = np.maximum(m - np.arange(len(order)), 1) * p_value[order]
+    found = np.empty_like(p_value)
+    found[order] = np.minimum(np.maximum.accumulate(least), 1.0)
+    return found
+
+
+def benjamini_hochberg(p_value: Array) -> Array:
+    """Adjusted so that of all that are below a level this share is mistaken on average."""
+    found = np.full_like(p_value, np.nan)
+    known = np.flatnonzero(~np.isnan(p_value))
+    order = known[np.argsort(p_value[known])[::-1]]
+    m = len(order)
+    found[order] = np.minimum.accumulate(m / np.arange(m, 0, -1) * p_value[order])
+    return found

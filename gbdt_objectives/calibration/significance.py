@@ -11,9 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit, logit
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
@@ -27,6 +29,10 @@ from gbdt_objectives.calibration.rows import (
     standing_rows,
 )
 
+MOST_GROUPED_BINS = 1000  # every two have a covariance
+MOST_SHIFT, SHIFT_HALVINGS = 40.0, 50  # of log-odds, and how often the range is halved
+LEAST_P = 1e-12  # where log-odds end
+CELL = 0.35  # log-odds, and logarithms of rates, between which rows are similar
 HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
 
@@ -44,7 +50,8 @@ class CalibrationErrorTest:
         Probability of an error at least this large if the probabilities are right.
     interval : ndarray of shape (2,)
         Lower and upper end of the confidence interval of the error in the population, in the
-        same bins.
+        same bins. Where few negatives were kept and scores are far too extreme, read one of 95 % as
+        one of 90 %.
     """
 
     error: float
@@ -63,6 +70,7 @@ def calibration_error_test(
     labels: ArrayLike | None = None,
     negative_keep_rate: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 2000,
     random_state: RandomState = None,
@@ -84,6 +92,10 @@ def calibration_error_test(
     negative_keep_rate, sample_weight, confidence_level
         As in :func:`calibration_ratio_by_segment`. Rates are for (n,) only, and weights must not
         follow the label.
+    groups : array-like of shape (n,), optional
+        Whose row it is, of any type, where several rows belong to one user, session or document.
+        Outcomes of one group may depend on each other, which adds to the error by chance; without
+        ``groups`` the test then rejects right probabilities too often. For some 30 groups or more.
     n_resamples : int
         How many samples are simulated, at least 100.
     random_state : int, numpy Generator or RandomState, optional
@@ -133,15 +145,21 @@ def calibration_error_test(
         _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
     standing = standing_rows(own, r)
     b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
-    bins = sum_bins(own, standing.w, r, b)
+    if groups is not None and b.max() >= MOST_GROUPED_BINS:
+        raise ValueError(
+            f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
+        )
+    owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
+    bins = sum_bins(own, standing.w, r, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
+    sampled = bins if (r == 1).all() else sampled_bins(bins, own, r, b)
     found = error * (1 - 1e-9)  # sums round
     return CalibrationErrorTest(
         error=error,
         null_error=float(null.mean()),
         p_value=float((1 + np.count_nonzero(null >= found)) / (1 + n_resamples)),
-        interval=np.array(find_interval(bins, null, (1 - level) / 2, seed)),
+        interval=np.array(find_interval(sampled, null, (1 - level) / 2, seed)),
     )
 
 
@@ -165,7 +183,8 @@ class BinSums:
 
     If the true mean is pi, the gap's chance is that of ``e (X - mean)``, X binomial of mean ``m``
     pi and variance m pi (1 - q), q = pi + ``x`` (1 - pi): x is 0 if all rows of the bin have the
-    same probability. ``phi`` is how much more the observed outcomes vary.
+    same probability. ``phi`` is how much more the observed outcomes vary. ``pairs``, (B, k), times
+    k standard normal numbers is what rows of one group add to the bins' sums of outcomes.
     """
 
     W: Array
@@ -174,10 +193,15 @@ class BinSums:
     e: Array
     m: Array
     x: Array
+    pairs: Array
     phi: float = 1.0
 
     def error(self, gap: Array) -> float:
         return dot(self.W, np.abs(gap)) / float(self.W.sum())
+
+    def population_error(self, gap: Array) -> float:
+        """The error in a population whose gaps are ``gap``."""
+        return self.error(gap)
 
     def variance(self, pi: Array) -> Array:
         """The variance of the weighted sum of outcomes in each bin."""
@@ -192,14 +216,115 @@ class BinSums:
         share = np.minimum(mean / trials, 1)
         rng, errors = np.random.default_rng(seed), np.zeros(n_resamples)
         unit = math.sqrt(phi) * self.e
+        added = self.pairs @ rng.standard_normal((self.pairs.shape[1], n_resamples))
         for b, (n, s) in enumerate(zip(trials.astype(np.int64), share, strict=True)):
             X = rng.binomial(n, s, n_resamples)
-            errors += np.abs(unit[b] * (X - n * s) - self.W[b] * gap[b])
+            errors += np.abs(unit[b] * (X - n * s) + added[b] - self.W[b] * gap[b])
         return errors / float(self.W.sum())
 
 
-def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
-    """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampledBins(BinSums):
+    """Bins of rows whose negatives were kept at rates, for populations far from the predictions.
+
+    A bin's few kept negatives of high prediction stand for many rows each, so its gap is skew, and
+    the more so the more of them there are. Cells of similar rows are therefore drawn one by one,
+    with a true probability of log-odds ``z`` and one shift for each bin. Cells: their ``bin``, mean
+    prediction ``cell_p``, ``rate``, ``weight`` of the rows in the sample and mean weight ``unit``.
+    """
+
+    bin: Array
+    cell_p: Array
+    rate: Array
+    weight: Array
+    unit: Array
+    z: Array
+
+    def stand(self, pi: Array) -> Array:
+        """The weight of the rows that cells stand for, where pi is the true probability."""
+        found: Array = self.weight / (pi + (1 - pi) * self.rate)
+        return found
+
+    def probability(self, gap: Array) -> Array:
+        """The true probability of each cell, if bins have these gaps."""
+        low, high = np.full(len(gap), -MOST_SHIFT), np.full(len(gap), MOST_SHIFT)
+        for _ in range(SHIFT_HALVINGS):
+            middle = (low + high) / 2
+            pi = expit(self.z + middle[self.bin])
+            n = self.stand(pi)
+            excess = np.bincount(self.bin, n * (self.cell_p - pi - gap[self.bin]))
+            low, high = np.where(excess > 0, middle, low), np.where(excess > 0, high, middle)
+        found: Array = expit(self.z + ((low + high) / 2)[self.bin])
+        return found
+
+    def population_error(self, gap: Array) -> float:
+        """The error in a population whose gaps are ``gap``."""
+        pi = self.probability(gap)
+        n = self.stand(pi)
+        gaps = np.bincount(self.bin, n * (self.cell_p - pi))
+        return float(np.abs(gaps).sum() / n.sum())
+
+    def simulate(self, gap: Array, phi: float, n_resamples: int, seed: int) -> Array:
+        """Errors in samples of a population whose gaps are ``gap``, (n_resamples,)."""
+        pi = self.probability(gap)
+        n = self.stand(pi)  # of the population, which the few kept negatives tell less exactly
+        rng = np.random.default_rng(seed)
+        added = self.pairs @ rng.standard_normal((self.pairs.shape[1], n_resamples))
+        W, D = np.zeros(n_resamples), added
+        cells = zip(self.bin, self.cell_p, self.unit, self.rate, n, pi, strict=True)
+        for b, p, unit, rate, rows, true in cells:
+            positive = unit * rng.poisson(rows * true / unit, n_resamples)
+            negative = unit / rate * rng.poisson(rows * (1 - true) * rate / unit, n_resamples)
+            W += positive + negative
+            D[b] += p * negative - (1 - p) * positive
+        errors: Array = np.abs(D).sum(axis=0) / np.where(W > 0, W, 1.0)
+        return errors
+
+
+def sampled_bins(bins: BinSums, rows: LabelledRows, r: Array, b: Array) -> SampledBins:
+    """The bins of rows whose negatives were kept at the rates r."""
+    w = rows.w / float(rows.w.mean())
+    z = logit(np.clip(rows.p, LEAST_P, 1 - LEAST_P))
+    place = np.stack([b, np.floor(z / CELL), np.floor(np.log(r) / CELL)]).astype(np.int64)
+    cell = np.unique(place, axis=1, return_inverse=True)[1].ravel()
+    total: Callable[[Array], Array] = partial(np.bincount, cell)
+    n = w / (rows.p + (1 - rows.p) * r)
+    N, W = total(n), total(w)
+    p, rate = total(n * rows.p) / N, total(n * r) / N
+    odds = logit(np.clip(p, LEAST_P, 1 - LEAST_P))
+    slope, intercept = fit_slope(odds, np.log(rate), W, total(w * rows.y))
+    return SampledBins(
+        **vars(bins), bin=(total(b) / total(np.ones(len(b)))).round().astype(np.intp), cell_p=p,
+        rate=rate, weight=W, unit=total(w * w) / W, z=intercept + slope * odds,
+    )  # fmt: skip
+
+
+def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[float, float]:
+    """Slope and intercept of the true log-odds on the predicted ones, from kept rows.
+
+    A prior of N(1, 1/4) on the slope and N(0, 25) on the intercept stand in for missing events.
+    """
+    centre = float(np.average(z, weights=W))
+    X = np.stack([z - centre, np.ones(len(z))])
+    start = np.array([1.0, centre])
+    precision, theta = np.array([4.0, 0.04]), start
+    for _ in range(30):
+        s = expit(theta @ X - log_rate)
+        gradient = X @ (positive - W * s) - precision * (theta - start)
+        hessian = (X * (W * s * (1 - s))) @ X.T + np.diag(precision)
+        step = np.linalg.solve(hessian, gradient)
+        theta = theta + np.clip(step, -1, 1)
+    slope = max(float(theta[0]), 0.0)
+    return slope, float(theta[1]) - slope * centre
+
+
+def sum_bins(
+    rows: LabelledRows, v: Array, r: Array, b: Array, owner: Array | None = None
+) -> BinSums:
+    """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty.
+
+    ``owner``: the number of each row's group, or None.
+    """
     total: Callable[[Array], Array] = partial(np.bincount, b)
     unit = float(rows.w.mean())
     y, p, w, v = rows.y, rows.p, rows.w / unit, v / unit
@@ -211,12 +336,54 @@ def sum_bins(rows: LabelledRows, v: Array, r: Array, b: Array) -> BinSums:
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
     above = S2 / np.where(K > 0, K2, 1) - mean_p
     x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
-    bins = BinSums(W=W, p=mean_p, d=mean_p - mean_y, e=e, m=m, x=x)
+    residual = v * (y - mean_y[b] - p + mean_p[b])
+    pairs = pair_root(residual, b, owner, len(W))
+    bins = BinSums(W=W, p=mean_p, d=mean_p - mean_y, e=e, m=m, x=x, pairs=pairs)
     expected = float(bins.variance(mean_y).sum())
     if expected == 0:
         return bins
-    observed = float(np.sum((v * (y - mean_y[b] - p + mean_p[b])) ** 2))
+    observed = float(np.sum(residual**2))
     return replace(bins, phi=max(1.0, observed / expected))
+
+
+def pair_root(residual: Array, b: Array, owner: Array | None, B: int) -> Array:
+    """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins.
+
+    The sums over pairs of different rows of a group, of the products of their residuals, estimate
+    it. Directions in which they are negative are left out, the others shortened to the same trace.
+    """
+    if owner is None:
+        return np.zeros((B, 0))
+    sums, alone = group_sums(residual, b, owner, B)
+    covariance = (sums.T @ sums).toarray() - np.diag(alone)
+    size, direction = np.linalg.eigh(covariance)
+    if size.sum() < 1e-9 * float(residual @ residual):  # sums round
+        return np.zeros((B, 0))
+    kept = size > 0
+    root: Array = direction[:, kept] * np.sqrt(size[kept] * (size.sum() / size[kept].sum()))
+    return root
+
+
+def group_sums(residual: Array, b: Array, owner: Array, B: int) -> tuple[Any, Array]:
+    """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
+    bins' sums, (B,), were each row a group; residuals are about the bin's mean, which takes one of
+    its groups, or rows."""
+    from scipy.sparse import csr_array
+
+    sums = csr_array((residual, (owner, b)), (int(owner.max()) + 1, B))
+    sums.sum_duplicates()
+    groups, rows = np.bincount(sums.indices, minlength=B), np.bincount(b, minlength=B)
+    lost, lost_alone = (n / np.maximum(n - 1, 1) for n in (groups, rows))
+    sums.data *= np.sqrt(lost)[sums.indices]
+    return sums, np.bincount(b, residual**2, minlength=B) * lost_alone
+
+
+def design_effect(residual: Array, b: Array, owner: Array) -> Array:
+    """How many times the variance in each bin is that of rows on their own, at least 1."""
+    sums, alone = group_sums(residual, b, owner, int(b.max()) + 1)
+    together = np.bincount(sums.indices, sums.data**2, minlength=len(alone))
+    found: Array = np.divide(together, alone, out=np.ones(len(alone)), where=alone > 0)
+    return np.maximum(found, 1.0)
 
 
 def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[float, float]:
@@ -227,7 +394,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     least = 1 / (bins.m + 2)  # certain predictions are as uncertain as m rows can tell
     certain = bins.p * (1 - bins.p) == 0
     p = np.where(certain, np.clip(bins.p, least, 1 - least), bins.p)
-    s = np.sqrt(bins.variance(p)) / bins.W
+    s = np.sqrt(bins.variance(p) + (bins.pairs**2).sum(axis=1)) / bins.W
     step = np.sqrt(s * np.maximum(np.abs(bins.d), 0.1 * s))
 
     upward = (bins.d < 0) | ((bins.d == 0) & (bins.p < 0.5))
@@ -249,7 +416,7 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
                 accepted = middle
             else:
                 c = middle
-        return bins.error(gaps(accepted))
+        return bins.population_error(gaps(accepted))
 
     none = float(np.max(np.abs(bins.d[step > 0]) / step[step > 0], initial=0.0))
     ends = [0.0, 0.0]
@@ -259,4 +426,4 @@ def find_interval(bins: BinSums, null: Array, tail: float, seed: int) -> tuple[f
     while np.mean(simulate(most) <= high) > tail and most > -1e9:
         most *= 2
     ends[1] = solve(most, none, lambda c: bool(np.mean(simulate(c) <= high) > tail))
-    return ends[0], ends[1]
+    return ends[0], max(ends)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
-from gbdt_objectives.calibration.bins import Strategy, equal_share_ends
+from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
 from gbdt_objectives.calibration.rows import group_ties, label_1_rows
+from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
 from gbdt_objectives.priors import correct_probability
 
@@ -128,6 +129,7 @@ class ReliabilityDisplay(Display):
         scale: Scale = "linear",
         confidence_level: float = 0.95,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         ax: Axes | None = None,
     ) -> ReliabilityDisplay:
         """Draw the reliability of probabilities on labelled rows, and return the display.
@@ -158,6 +160,11 @@ class ReliabilityDisplay(Display):
             Scale of both axes.
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
+        groups : array-like of shape (n,), optional
+            Whose row it is, of any type, where several rows belong to one user, session or
+            document and their outcomes may depend on each other. Each bin's counts are divided by
+            its design effect, the variance of its frequency with groups over that without, at
+            least 1. "isotonic" takes none.
         ax : matplotlib Axes, optional
             Where to draw, as in ``plot``.
 
@@ -180,6 +187,11 @@ class ReliabilityDisplay(Display):
                 f"n_bins is given, found {n_bins}, but strategy='isotonic' has no bins: leave it "
                 "out, or choose 'quantile', 'uniform' or 'events'"
             )
+        if groups is not None and strategy == "isotonic":
+            raise ValueError(
+                "groups is given, but the band of strategy='isotonic' draws each label on its own: "
+                "leave it out, or choose 'quantile', 'uniform' or 'events'"
+            )
         bins = 15 if n_bins is None else n_bins
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
@@ -192,7 +204,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight)
+                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight, groups)
             except (ValueError, TypeError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"model {name!r}: {error}") from error
@@ -237,6 +249,7 @@ def _curve(
     strategy: Strategy | Literal["isotonic"],
     level: float,
     sample_weight: ArrayLike | None,
+    groups: ArrayLike | None = None,
 ) -> ReliabilityCurve:
     _checks.not_dask("y_true", y_true)
     _checks.not_dask("probability", probability)
@@ -255,10 +268,19 @@ def _curve(
             f"y_true holds the single class {int(W1 > 0)} among rows of weight above 0: predicted "
             "and observed probability are compared on rows of both labels"
         )
-    limits = _band if strategy == "isotonic" else _interval
     w1, w0 = (float(v @ (v / v.sum())) for v in (w[y == 1], w[y == 0]))  # sum w^2 / sum w
     shift = math.log(w1 / w0)
-    low, high = (correct_probability(p, shift=shift) for p in limits(found, w1, w0, level))
+    if strategy == "isotonic":
+        limits = _band(found, w1, w0, level)
+    else:
+        effect: Array | float = 1.0
+        if groups is not None:
+            rows = label_1_rows(y, p, sample_weight)
+            owner = _checks.group_numbers(groups, len(y))[rows.kept]
+            b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
+            effect = design_effect(rows.w * (rows.y - found.frequency[b]), b, owner)
+        limits = _interval(found, w1, w0, level, effect)
+    low, high = (correct_probability(limit, shift=shift) for limit in limits)
     return ReliabilityCurve(
         bins=found,
         low=low,
@@ -310,11 +332,14 @@ def _band(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Ar
     return low, high
 
 
-def _interval(bins: ReliabilityBins, w1: float, w0: float, level: float) -> tuple[Array, Array]:
-    """Jeffreys' limits of the frequency among rows that all weigh 1."""
+def _interval(
+    bins: ReliabilityBins, w1: float, w0: float, level: float, effect: Array | float
+) -> tuple[Array, Array]:
+    """Jeffreys' limits of the frequency among rows that all weigh 1, and count 1/``effect``."""
     from scipy.stats import beta
 
     n1, n0 = bins.weight * bins.frequency / w1, bins.weight * (1 - bins.frequency) / w0
+    n1, n0 = n1 / effect, n0 / effect
     tail = (1 - level) / 2
     low = np.where(n1 > 0, beta.ppf(tail, n1 + 0.5, n0 + 0.5), 0.0)
     high = np.where(n0 > 0, beta.isf(tail, n1 + 0.5, n0 + 0.5), 1.0)

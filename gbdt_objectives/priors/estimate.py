@@ -23,6 +23,8 @@ from gbdt_objectives.priors.shift import read_prior
 
 DAMPED_FROM = 20  # the number of iterations after which matching moments takes half steps
 
+SIGNIFICANCE, POWER = 0.05, 0.8  # of a shift that can be detected
+
 COLLAPSED_ROWS = 0.01
 """A class has collapsed if fewer rows than this are expected of it in the whole sample."""
 
@@ -67,6 +69,11 @@ class PriorShiftTest:
         Approximately chi-squared if the prior has not moved, with K-1 degrees of freedom.
     p_value : float
         Probability of a statistic at least this large if the prior is that of training.
+    detectable : ndarray of shape (2,) or (2, K)
+        The next priors below and above ``estimate.train_prior`` that this test, with as many rows
+        and the same model, finds with probability .8 at a significance of .05; of a class, if the
+        others keep their proportions. nan where even 0 or 1 would be missed. A large ``p_value``
+        says nothing about priors in between.
     estimate : PriorEstimate
         The prior that explains the rows best.
     """
@@ -74,6 +81,7 @@ class PriorShiftTest:
     statistic: float
     degrees_of_freedom: int
     p_value: float
+    detectable: Array
     estimate: PriorEstimate
 
 
@@ -171,6 +179,16 @@ def prior_shift_test(
     value: with many rows, a model whose mean is slightly off looks like a shift, so prefer
     ``out_of_fold``.
 
+    A shift that is not found may be there: ``detectable`` says how large it would have to be, the
+    next prior at which ::
+
+        D' C^-1 D = q
+
+    with D and C what is expected of d and its covariance at that prior, and q, 7.85 for two
+    classes, the noncentrality at which chi-squared with K-1 degrees of freedom exceeds its .95
+    quantile with probability .8. Four times the rows halve the shift. Calibrate the model first:
+    probabilities that are too extreme weigh a few rows too much, and find less.
+
     Parameters
     ----------
     probability, train_prior, out_of_fold, confidence_level, tol, max_iter
@@ -190,6 +208,8 @@ def prior_shift_test(
     >>> test = prior_shift_test([0.9, 0.8, 0.3, 0.6, 0.2] * 20, 0.5)
     >>> round(test.statistic, 2), round(test.p_value, 3)
     (4.84, 0.028)
+    >>> test.detectable.round(2)  # of a hundred rows
+    array([0.26, 0.76])
     """
     from scipy.special import chdtrc, ndtri
 
@@ -242,8 +262,37 @@ def prior_shift_test(
     degrees = len(pi) - 1
     p_value = float(chdtrc(degrees, found.statistic))
     return PriorShiftTest(
-        statistic=found.statistic, degrees_of_freedom=degrees, p_value=p_value, estimate=estimate
+        statistic=found.statistic,
+        degrees_of_freedom=degrees,
+        p_value=p_value,
+        detectable=detectable_priors(found.expected, pi0)[:, every],
+        estimate=estimate,
     )
+
+
+def detectable_priors(expected: Moment, pi0: Array) -> Array:
+    """The priors of each class below and above pi0 that are found with POWER, (2, K), or nan."""
+    from scipy.optimize import brentq
+    from scipy.special import chdtri, chndtrinc
+
+    degrees = len(pi0) - 1
+    needed = float(chndtrinc(chdtri(degrees, SIGNIFICANCE), degrees, 1 - POWER))
+    found = np.full((2, len(pi0)), np.nan)
+    for k, own in enumerate(pi0):
+        others = np.where(np.arange(len(pi0)) == k, 0, pi0) / (1 - own)
+
+        def excess(prior: float, k: int = k, others: Array = others) -> float:
+            pi = (1 - prior) * others
+            pi[k] = prior
+            d, C = expected(pi)
+            if not np.isfinite(C).all():  # no row can be of some class
+                return -needed
+            return float(d @ np.linalg.pinv(C, hermitian=True) @ d) - needed
+
+        for side, edge in enumerate((0.0, 1.0)):
+            if excess(edge) >= 0:
+                found[side, k] = brentq(excess, own, edge, xtol=1e-9 * own)
+    return found
 
 
 Moment = Callable[[Array], tuple[Array, Array]]
@@ -251,7 +300,10 @@ Moment = Callable[[Array], tuple[Array, Array]]
 
 
 class Found(NamedTuple):
-    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation."""
+    """What a method finds: a prior (K,), the covariance of its first K-1 classes, its equation.
+
+    ``expected`` maps a prior to what is expected of the test's d under it, and d's covariance.
+    """
 
     pi: Array
     covariance: Array
@@ -259,6 +311,7 @@ class Found(NamedTuple):
     converged: bool
     statistic: float
     moment: Moment
+    expected: Moment
 
 
 def _warn(pi: Array, found: Found, collapsed: bool, tol: float) -> None:
@@ -313,13 +366,24 @@ def invert_test(
     return ends[0], ends[1]
 
 
+def mixture(means: Array, squares: Array, pi0: Array, n: int, held_out: Array) -> Moment:
+    """What is expected of d, from the mean and the mean square of u in n rows by class."""
+
+    def expected(prior: Array) -> tuple[Array, Array]:
+        mean = prior @ means
+        spread = np.tensordot(prior, squares, 1) - np.outer(mean, mean)
+        return mean - pi0 @ means, spread / n + held_out
+
+    return expected
+
+
 def score(r: Array, pi: Array) -> Array:
     """The gradient u of each row's log-likelihood, (n, K-1)."""
     u: Array = (r[:, :-1] - r[:, -1:]) / (r @ pi)[:, np.newaxis]
     return u
 
 
-def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Found:
+def likelihood_estimate(r: Array, pi0: Array, pi: Array, n_iter: int, converged: bool) -> Found:
     """The prior of greatest likelihood; the observed information gives its covariance."""
     u = score(r, pi)
     if np.linalg.matrix_rank(u, tol=1e-9 * math.sqrt(len(u))) < u.shape[1]:
@@ -334,7 +398,13 @@ def likelihood_estimate(r: Array, pi: Array, n_iter: int, converged: bool) -> Fo
         v = score(r, prior)
         return v.sum(axis=0), v.T @ v
 
-    return Found(pi, covariance, n_iter, converged, gain, moment)
+    u0 = score(r, pi0)
+    of_class = r / (r @ pi)[:, np.newaxis]  # how much more such rows are of a class than in all
+    rows = of_class.sum(axis=0)
+    of_class = np.divide(of_class, rows, out=np.full_like(of_class, np.nan), where=rows > 0)
+    squares = np.array([(u0.T * weight) @ u0 for weight in of_class.T])
+    expected = mixture(of_class.T @ u0, squares, pi0, len(r), np.zeros_like(squares[0]))
+    return Found(pi, covariance, n_iter, converged, gain, moment, expected)
 
 
 def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
@@ -349,14 +419,14 @@ def root(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
 
     low, high = float(logit(least)), float(-logit(least))
     if slope(low) <= 0:
-        return likelihood_estimate(r, np.array([1 - least, least]), 0, False)
+        return likelihood_estimate(r, pi0, np.array([1 - least, least]), 0, False)
     if slope(high) >= 0:
-        return likelihood_estimate(r, np.array([least, 1 - least]), 0, False)
+        return likelihood_estimate(r, pi0, np.array([least, 1 - least]), 0, False)
     z, how = brentq(
         slope, low, high, xtol=tol, rtol=1e-15, maxiter=max_iter, full_output=True, disp=False
     )
     pi = np.array([expit(-z), expit(z)])
-    return likelihood_estimate(r, pi, how.iterations, how.converged)
+    return likelihood_estimate(r, pi0, pi, how.iterations, how.converged)
 
 
 def maximize_expectation(r: Array, pi0: Array, tol: float, max_iter: int) -> Found:
@@ -365,7 +435,7 @@ def maximize_expectation(r: Array, pi0: Array, tol: float, max_iter: int) -> Fou
     while change > tol and n * pi.min() > COLLAPSED_ROWS and n_iter < max_iter:
         m = (1 / (r @ pi)) @ r / n
         pi, change, n_iter = pi * m, np.abs(m - 1).max(), n_iter + 1
-    return likelihood_estimate(r, pi, n_iter, bool(change <= tol))
+    return likelihood_estimate(r, pi0, pi, n_iter, bool(change <= tol))
 
 
 def match_moments(
@@ -414,7 +484,12 @@ def match_moments(
             "their chance is unknown; pass probabilities, not decisions, or more rows"
         )
     statistic = float(d @ np.linalg.solve(C, d))
-    return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment)
+    of_class = [v0[label == k] for k in range(K)]
+    means = np.array([v.mean(axis=0) for v in of_class])
+    squares = np.array([v.T @ v / len(v) for v in of_class])
+
+    expected = mixture(means, squares, pi0, n, np.atleast_2d(np.cov(v0.T)) / len(v0))
+    return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment, expected)
 
 
 def read_out_of_fold(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 import gbdt_objectives as go
 
@@ -165,3 +166,66 @@ def test_the_unit_of_weights_does_not_matter_and_seeds_do() -> None:
 def test_bad_arguments(options, message) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         go.calibration.calibration_error_test([0, 1], [0.1, 0.2], **options)
+
+
+def users(rng, n, rows):
+    """Labels and right probabilities of ``rows`` rows of each of n users, of one random effect."""
+    p = np.repeat(expit(rng.normal(-2.5, 1, (n, 1))), rows, axis=1)
+    hazard = ((1 - p) ** -2 - 1) / 2  # 1 - E exp(-b hazard) = p for b of gamma(.5) and mean 1
+    y = rng.random((n, rows)) < 1 - np.exp(-rng.gamma(0.5, 2, (n, 1)) * hazard)
+    return y.ravel().astype(int), p.ravel(), np.repeat(np.arange(n), rows)
+
+
+@pytest.mark.parametrize(("rows", "without"), [(5, 0.25), (20, 0.7)])
+def test_the_level_where_rows_of_a_user_belong_together(rows, without) -> None:
+    rng, rejected, contained, draws = np.random.default_rng(0), np.zeros(2), 0, 150
+    for _ in range(draws):
+        y, p, user = users(rng, 400, rows)
+        for k, groups in enumerate((None, user)):
+            found = go.calibration.calibration_error_test(
+                y, p, groups=groups, n_resamples=200, random_state=rng
+            )
+            rejected[k] += found.p_value < 0.05
+        contained += found.interval[0] == 0
+    alone, together = rejected / draws
+    assert alone > without  # .43 and .89 of 120 other draws of 800 users
+    assert together < 0.05 + 3 * 0.018  # binomial error
+    assert contained / draws > 0.92  # .975 less three binomial errors
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.2])
+def test_groups_of_single_rows_are_no_groups(rate) -> None:
+    y, p, w = drawn(7)
+    options = {"sample_weight": w, "negative_keep_rate": rate, "random_state": 0}
+    alone = go.calibration.calibration_error_test(y, p, **options)
+    own = np.random.default_rng(0).permutation(len(y))
+    found = go.calibration.calibration_error_test(y, p, groups=own, **options)
+    assert (found.error, found.null_error) == (alone.error, alone.null_error)
+    assert found.p_value == alone.p_value
+    np.testing.assert_array_equal(found.interval, alone.interval)
+    with pytest.raises(ValueError, match="n_bins must be at most 1,000 with groups, found 1200"):
+        go.calibration.calibration_error_test(y, p, groups=own, n_bins=1200)
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by_row) -> None:
+    rng, covered, draws, rate = np.random.default_rng(8), 0, 100, 0.02
+    margin = -6.5 + 1.8 * rng.normal(size=300_000)
+    true, p = expit(margin), expit(-6.5 + 1.6 * (margin + 6.5))
+    order = np.argsort(p)
+    excess = np.r_[0, np.cumsum((p - true)[order])]
+    for _ in range(draws):
+        i = rng.integers(len(true), size=40_000)
+        y = rng.random(len(i)) < true[i]
+        r = np.clip(4 * p[i], 0.01, 0.5) if by_row else np.full(len(i), rate)
+        kept = y | (rng.random(len(i)) < r)
+        y, i, r = y[kept], i[kept], r[kept]
+        low, high = go.calibration.calibration_error_test(
+            y, p[i], negative_keep_rate=r if by_row else rate, n_resamples=100, random_state=rng
+        ).interval
+        bins = go.calibration.reliability_bins(y, p[i], sample_weight=np.where(y, 1, 1 / r))
+        v, rising = np.where(y, 1, 1 / r), np.argsort(p[i])
+        last = np.searchsorted(np.cumsum(v[rising]), np.cumsum(bins.weight)[:-1] * (1 - 1e-12))
+        at = np.r_[0, np.searchsorted(p[order], p[i][rising][last], side="right"), len(p)]
+        covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
+    assert covered / draws > 0.83  # .9 less two binomial errors and the noise of 100 resamples

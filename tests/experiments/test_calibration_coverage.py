@@ -22,7 +22,8 @@ def test_quick_run_writes_everything(tmp_path, capsys) -> None:
         "environment.json",
     }
     # populations and rates, models, six segments and one error, and two more errors
-    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2)
+    # and of users, with groups and without, six segments and one error
+    assert len(pd.read_csv(tmp_path / "summary.csv")) == 4 * (3 * 7 + 2) + 2 * 2 * 7
 
 
 def test_the_error_of_a_population_is_that_of_its_bins() -> None:
@@ -52,15 +53,26 @@ def test_readme_says_what_the_results_say() -> None:
         expected = [text.replace("0.", ".") for text in shown]
         assert [cell.strip() for cell in cells[4:7]] == expected
     words = " ".join(readme.split())
-    assert f"**{summary.holds.sum()} of {len(summary)} figures hold." in words
-    ratio, error = (summary[summary.what == what] for what in (experiment.RATIO, experiment.ERROR))
-    assert (ratio.holds.sum(), len(ratio)) == (63, 72)
+    alone = summary[summary.model == experiment.ALONE]
+    claimed = summary[summary.model != experiment.ALONE]
+    assert f"**{claimed.holds.sum()} of {len(claimed)} figures hold." in words
+    ratio, error = (claimed[claimed.what == what] for what in (experiment.RATIO, experiment.ERROR))
+    assert (ratio.holds.sum(), len(ratio)) == (72, 84)
     lost = ratio[~ratio.holds].coverage
-    assert lost.max() == 0.979
-    assert sorted(lost[lost < 0.95]) == [0.912, 0.924, 0.925]
-    right = ratio[ratio.model == experiment.TRUE].rejected
-    assert (right.min(), right.max()) == (0.029, 0.06)
-    fitted = error[error.model != experiment.TRUE]
+    assert ((lost > 0.95).sum(), lost.max(), (lost < 0.95).sum()) == (7, 0.99, 5)
+    assert (lost.min(), lost[lost < 0.95].max()) == (0.9175, 0.925)
+    fitted = error[~error.model.isin(experiment.RIGHT)]
     assert (fitted.holds.sum(), len(fitted)) == (5, 8)
-    level = summary[summary.holds & (summary.truth == 0)].rejected
-    assert (len(level), level.min(), level.max()) == (12, 0.035, 0.064)
+    assert sorted(fitted[~fitted.holds].coverage) == [0.86, 0.9, 0.9225]
+    level = claimed[claimed.truth == 0]
+    assert (level.holds.sum(), len(level)) == (12, 14)
+    assert (level.rejected.min(), level.rejected.max()) == (0.0325, 0.0825)
+    limits = [
+        own[own.what == experiment.RATIO]
+        for own in (alone, summary[summary.model == experiment.TOGETHER])
+    ]
+    assert [(own.coverage.min(), own.coverage.max()) for own in limits] == [
+        (0.61, 0.8725),
+        (0.92, 0.97),
+    ]
+    assert alone.rejected.max() == 0.39

@@ -142,6 +142,38 @@ def test_limits_cover() -> None:
     assert 930 <= hits <= 970  # 3 standard deviations, and the interval is approximate
 
 
+def test_limits_cover_where_rows_of_a_user_belong_together() -> None:
+    rng, covered, bins = np.random.default_rng(0), np.zeros(2), 0
+    for _ in range(60):
+        p = np.repeat(np.clip(rng.beta(2, 8, (300, 1)), 0, 0.9), 10, axis=1)
+        hazard = ((1 - p) ** -2 - 1) / 2  # 1 - E exp(-b hazard) = p for b of gamma(.5) and mean 1
+        y = rng.random(p.shape) < 1 - np.exp(-rng.gamma(0.5, 2, (300, 1)) * hazard)
+        y, p, user = y.ravel(), p.ravel(), np.repeat(np.arange(300), 10)
+        for k, groups in enumerate((None, user)):
+            found = ReliabilityDisplay.from_predictions(y, p, n_bins=5, groups=groups)
+            curve = found.curves["predictions"]
+            mean = curve.bins.probability
+            covered[k] += ((curve.low <= mean) & (mean <= curve.high)).sum()
+            plt.close(found.figure_)
+        bins += len(mean)
+    alone, together = covered / bins
+    assert alone < 0.8
+    assert abs(together - 0.95) < 0.045  # binomial error .0126 of 300 bins, of 60 users each
+
+
+def test_groups_of_single_rows_are_no_groups(rows) -> None:
+    y, p = rows
+    w = np.random.default_rng(0).exponential(size=len(y))
+    own = np.random.default_rng(0).permutation(len(y))
+    alone, found = (_curve(y, p, 5, "quantile", 0.95, w, groups) for groups in (None, own))
+    np.testing.assert_allclose(found.low, alone.low, rtol=1e-9)
+    np.testing.assert_allclose(found.high, alone.high, rtol=1e-9)
+    with pytest.raises(ValueError, match="groups has 2 rows, but the labels have"):
+        ReliabilityDisplay.from_predictions(y, p, groups=[0, 1])
+    with pytest.raises(ValueError, match="groups is given, but the band of strategy='isotonic'"):
+        ReliabilityDisplay.from_predictions(y, p, groups=own, strategy="isotonic")
+
+
 def test_several_models(rows) -> None:
     y, p = rows
     models = {"a": p, "b": p**2, "c": np.sqrt(p)}

@@ -489,3 +489,53 @@ def test_bad_max_iter() -> None:
 def test_out_of_fold_is_a_pair(out_of_fold) -> None:
     with pytest.raises(TypeError, match="out_of_fold must be a pair"):
         estimate_prior([0.5, 0.2], out_of_fold=out_of_fold)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of a collapse
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize(("train_prior", "n"), [(0.5, 1000), (0.05, 2000)])
+def test_a_detectable_prior_is_found_four_times_in_five(train_prior, n, held_out) -> None:
+    rng = np.random.default_rng(0)
+
+    def rows(prior: float) -> tuple[np.ndarray, np.ndarray]:
+        y, p = binary(n, prior, rng, separation=1.7)
+        return y, expit(logit(p) + logit(train_prior))
+
+    def test_of(prior: float):
+        if held_out:
+            return prior_shift_test(rows(prior)[1], out_of_fold=rows(train_prior))
+        return prior_shift_test(rows(prior)[1], train_prior)
+
+    priors = np.median([test_of(train_prior).detectable for _ in range(10)], axis=0)
+    assert priors[0] < train_prior < priors[1]
+    for prior in priors:
+        power = np.mean([test_of(prior).p_value < 0.05 for _ in range(150)])
+        assert abs(power - 0.8) < 0.1  # three binomial errors of .033
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of a collapse
+def test_detectable_priors_by_hand_and_of_three_classes() -> None:
+    """Predictions of one cut find a shift as a test of a share does."""
+    high = np.r_[np.ones(400), np.zeros(600)]  # 40 % of the rows, whatever their class
+    y = np.r_[np.arange(400) < 320, np.arange(600) < 180].astype(int)
+    p = np.where(high == 1, 0.8, 0.3)
+    test = prior_shift_test(p, out_of_fold=(y, p))
+    share = np.array([high[y == 0].mean(), high[y == 1].mean()])
+    for prior, train_prior in zip(test.detectable, [0.5, 0.5], strict=True):
+        new, old = (float(np.array([1 - x, x]) @ share) for x in (prior, train_prior))
+        variance = new * (1 - new) / 1000 + old * (1 - old) / 999
+        z = abs(new - old) / np.sqrt(variance)
+        assert z == pytest.approx(1.959964 + 0.841621, rel=1e-3)  # the far tail adds 1e-6
+    assert "detectable=array([" in repr(test)
+    rng, prior = np.random.default_rng(1), np.array([0.5, 0.3, 0.2])
+    _, P = three(2000, prior, prior, rng)
+    y, held_out = three(2000, prior, prior, rng)
+    several = prior_shift_test(P, out_of_fold=(y, held_out)).detectable
+    assert several.shape == (2, 3)
+    assert (several[0] < np.bincount(y) / 2000).all()
+    assert (several[1] > np.bincount(y) / 2000).all()
+    more = prior_shift_test(np.tile(P, (4, 1)), prior).detectable
+    fewer = prior_shift_test(P, prior).detectable
+    np.testing.assert_allclose(np.diff(fewer, axis=0) / np.diff(more, axis=0), 2, rtol=0.1)
+    few = prior_shift_test(binary(30, 0.02, rng)[1] * 0.02, 0.01)
+    assert np.isnan(few.detectable[0])  # not even 0 is far enough
