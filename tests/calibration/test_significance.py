@@ -178,7 +178,7 @@ def users(rng, n, rows):
 
 @pytest.mark.parametrize(("rows", "without"), [(5, 0.25), (20, 0.7)])
 def test_the_level_where_rows_of_a_user_belong_together(rows, without) -> None:
-    rng, rejected, contained, draws = np.random.default_rng(0), np.zeros(2), 0, 150
+    rng, rejected, contained, draws = np.random.default_rng(0), np.zeros(2), 0, 80
     for _ in range(draws):
         y, p, user = users(rng, 400, rows)
         for k, groups in enumerate((None, user)):
@@ -189,7 +189,7 @@ def test_the_level_where_rows_of_a_user_belong_together(rows, without) -> None:
         contained += found.interval[0] == 0
     alone, together = rejected / draws
     assert alone > without  # .43 and .89 of 120 other draws of 800 users
-    assert together < 0.05 + 3 * 0.018  # binomial error
+    assert together < 0.05 + 3 * 0.024  # binomial error
     assert contained / draws > 0.92  # .975 less three binomial errors
 
 
@@ -209,7 +209,7 @@ def test_groups_of_single_rows_are_no_groups(rate) -> None:
 
 @pytest.mark.parametrize("by_row", [False, True])
 def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by_row) -> None:
-    rng, covered, draws, rate = np.random.default_rng(8), 0, 100, 0.02
+    rng, covered, draws, rate = np.random.default_rng(8), 0, 50, 0.02
     margin = -6.5 + 1.8 * rng.normal(size=300_000)
     true, p = expit(margin), expit(-6.5 + 1.6 * (margin + 6.5))
     order = np.argsort(p)
@@ -228,4 +228,6 @@ def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by
         last = np.searchsorted(np.cumsum(v[rising]), np.cumsum(bins.weight)[:-1] * (1 - 1e-12))
         at = np.r_[0, np.searchsorted(p[order], p[i][rising][last], side="right"), len(p)]
         covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
-    assert covered / draws > 0.83  # .9 less two binomial errors and the noise of 100 resamples
+    assert (
+        covered / draws > 0.8
+    )  # .9 less two binomial errors of .04 and the noise of 100 resamples
