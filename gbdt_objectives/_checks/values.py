@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks.arrays import (
     Array,
     as_array,
@@ -232,8 +233,6 @@ def not_classes(name: str, values: ArrayLike) -> None:
 
     A tree that is grown out is certain in every row, so floats of 0 and 1 alone may be right.
     """
-    from gbdt_objectives._boosters import users_level
-
     array = as_array(name, values)
     kind = array.dtype.kind
     remedy = "pass predict_proba(X)[:, 1], or all columns, instead of predict(X)"

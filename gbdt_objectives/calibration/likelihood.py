@@ -102,6 +102,18 @@ def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0
     return loss
 
 
+def penalized(loss: Loss, D: Array, t: float | Array = 0.0) -> Loss:
+    """Add |D theta - t|^2 / 2 to the loss."""
+    P = D.T @ D
+
+    def total(theta: Array) -> tuple[float, Array, Array]:
+        value, gradient, hessian = loss(theta)
+        rough = D @ theta - t
+        return value + float(rough @ rough) / 2, gradient + rough @ D, hessian + P
+
+    return total
+
+
 def fit_logistic(
     features: Sequence[Array],
     target: Array,

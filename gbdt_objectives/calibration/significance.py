@@ -22,6 +22,7 @@ from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
+from gbdt_objectives.calibration.likelihood import logistic_loss, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     keep_rates,
@@ -307,13 +308,10 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
     centre = float(np.average(z, weights=W))
     X = np.stack([z - centre, np.ones(len(z))])
     start = np.array([1.0, centre])
-    precision, theta = np.array([4.0, 0.04]), start
-    for _ in range(30):
-        s = expit(theta @ X - log_rate)
-        gradient = X @ (positive - W * s) - precision * (theta - start)
-        hessian = (X * (W * s * (1 - s))) @ X.T + np.diag(precision)
-        step = np.linalg.solve(hessian, gradient)
-        theta = theta + np.clip(step, -1, 1)
+    share = W / W.sum()
+    D = np.diag(np.sqrt(np.array([4.0, 0.04]) / W.sum()))
+    loss = penalized(logistic_loss(X, positive / W, share, -log_rate), D, D @ start)
+    theta = minimize_convex(loss, [start], np.full(2, -np.inf))
     slope = max(float(theta[0]), 0.0)
     return slope, float(theta[1]) - slope * centre
 

@@ -26,7 +26,10 @@ from gbdt_objectives.estimators.calibrators import (
     ROCConvexHullCalibrator,
     one_shift,
 )
-from gbdt_objectives.estimators.temperature_calibrator import TemperatureCalibrator
+from gbdt_objectives.estimators.temperature_calibrator import (
+    TemperatureCalibrator,
+    check_two_classes_sampled,
+)
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
 FOLDS = 5
@@ -293,12 +296,9 @@ def check_rates(
 ) -> dict[str, Any]:
     """The rate that is given, if any, checked before anything is trained."""
     rates = {name: rate for name, rate in rates.items() if rate is not None}
+    negative_keep_rate, keep_rate = rates.get("negative_keep_rate"), rates.get("keep_rate")
+    check_two_classes_sampled(negative_keep_rate, keep_rate, classes)
     for name in rates:
-        if len(classes) > 2:
-            raise ValueError(
-                f"{name} is for two classes, found {_checks.shown(classes.tolist())}: weigh each "
-                "row by 1 over the rate at which its class was kept, sample_weight="
-            )
         if not isinstance(calibrator, str) and not has_fit_parameter(calibrator, name):
             raise ValueError(
                 f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
@@ -307,9 +307,7 @@ def check_rates(
             )
     position, w = rows
     labels = position.astype(np.float64)
-    offset = sampling_offset(
-        rates.get("negative_keep_rate"), rates.get("keep_rate"), weigh_rows(labels, labels, w, "y")
-    )
+    offset = sampling_offset(negative_keep_rate, keep_rate, weigh_rows(labels, labels, w, "y"))
     if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
         one_shift(calibrator, offset)
     return {name: rate if np.ndim(rate) == 0 else np.asarray(rate) for name, rate in rates.items()}

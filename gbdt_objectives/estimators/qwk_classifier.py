@@ -241,7 +241,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             that does not rise with the class, regressors that cannot be cloned, splits that hold
             out some rows more often than others, and what the regressor raises.
         """
-        members = self._read_parameters()
+        members, beta = self._read_parameters()
         X, given = _base.check_rows(self, X, y)
         if len(given) < 2:
             raise ValueError("found n_samples=1: there must be rows of at least two classes")
@@ -277,7 +277,6 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         weight = weights_of_prior(self.target_prior, classes, held_out, w_held)
 
         models, each, few, seen = self._fit_folds(members, data, K, splits, times, scored)
-        beta = _members.read_weights(self.weights, members)
         if beta is None:
             beta = _members.blend_weights(goal, each, w, [test for _, test in splits])
         oof = each @ beta
@@ -313,15 +312,16 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             found["segment_shift_"] = shift
         if several:
             found["member_oof_scores_"] = {name: each[:, j] for j, (name, _) in enumerate(members)}
-        rounds = [
-            {
-                name: _wrapped.count_rounds(last_step(model))
-                for (name, _), model in zip(members, of_fold, strict=True)
-                if booster_of(model)
-            }
-            for of_fold in models
-        ]
+        rounds: list[dict[str, int]] = []
         if self.early_stopping_rounds is not None:
+            rounds = [
+                {
+                    name: _wrapped.count_rounds(last_step(model))
+                    for (name, _), model in zip(members, of_fold, strict=True)
+                    if booster_of(model)
+                }
+                for of_fold in models
+            ]
             found["best_iterations_"] = rounds if several else [r["estimator"] for r in rounds]
         if self.ensemble:
             found["estimators_"] = models if several else [model for (model,) in models]
@@ -329,7 +329,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
             final = []
             for name, estimator in members:
                 model = _members.fresh(estimator)
-                if self.early_stopping_rounds is not None and booster_of(model):
+                if rounds and booster_of(model):
                     best = round(float(np.mean([of_fold[name] for of_fold in rounds])))
                     last_step(model).set_params(n_estimators=max(1, best))
                 final.append(self._fit_model(model, data, K))
@@ -345,11 +345,12 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         )
         return self
 
-    def _read_parameters(self) -> Members:
+    def _read_parameters(self) -> tuple[Members, Array | None]:
+        """The regressors, and their weights if they are given; all parameters are checked."""
         members = _members.read_members(self.estimator)
         if isinstance(self.estimator, list):
             self._validate_names([name for name, _ in members])
-        _members.read_weights(self.weights, members)
+        beta = _members.read_weights(self.weights, members)
         _checks.choice("method", self.method, tuple(METHODS))
         if isinstance(self.segment, bool) or not isinstance(
             self.segment, str | numbers.Integral | None
@@ -368,7 +369,7 @@ class QWKClassifier(_base.Wrapping, ClassifierMixin, _BaseComposition):  # type:
         _checks.flag("verbose", self.verbose)
         _members.check_trainable(members, self.objective)
         _members.check_early_stopping(members, self.early_stopping_rounds)
-        return members
+        return members, beta
 
     def _read_labels(self, y: ArrayLike, given: Array, target: Any) -> tuple[Array, Array]:
         """The classes, and each row's position, -1 where a target stands for it."""

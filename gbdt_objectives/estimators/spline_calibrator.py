@@ -10,10 +10,10 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.likelihood import (
-    Loss,
     logistic_loss,
     mean_offset,
     minimize_convex,
+    penalized,
 )
 from gbdt_objectives.calibration.rows import LabelledRows
 from gbdt_objectives.estimators.calibrators import (
@@ -240,15 +240,3 @@ def as_it_is(X: Array, z: Array, w: Array, offset: Offset) -> tuple[Array, Array
     t = np.array([c / LEVEL_DEVIATION, 1 / SLOPE_DEVIATION])
     root = np.sqrt(w.sum())
     return D / root, t / root
-
-
-def penalized(loss: Loss, D: Array, t: float | Array = 0.0) -> Loss:
-    """Add |D theta - t|^2 / 2 to the loss."""
-    P = D.T @ D
-
-    def total(theta: Array) -> tuple[float, Array, Array]:
-        value, gradient, hessian = loss(theta)
-        rough = D @ theta - t
-        return value + float(rough @ rough) / 2, gradient + rough @ D, hessian + P
-
-    return total
