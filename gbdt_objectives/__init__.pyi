@@ -48,7 +48,6 @@ from gbdt_objectives.priors import (
 from gbdt_objectives.thresholds import (
     apply_thresholds as apply_thresholds,
     decide as decide,
-    fit_segment_shift as fit_segment_shift,
     optimize_thresholds as optimize_thresholds,
 )
 

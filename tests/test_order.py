@@ -37,7 +37,7 @@ def swaps() -> dict[str, tuple[Any, ...]]:
     score = grade + rng.normal(size=60)
     tree, half = DecisionTreeClassifier(max_depth=2).fit(X, y), np.arange(60) % 2
     by_segment = partial(calibration.calibration_ratio_by_segment, segments=half)
-    shift = partial(go.fit_segment_shift, segments=half)
+    shift = partial(go.thresholds.fit_segment_shift, segments=half)
     keep_rates = partial(priors.pilot_keep_rates, negative_keep_rate=0.5)
     found: dict[str, tuple[Any, ...]] = {
         "imbalance_shift": (partial(adapters.imbalance_shift, tree), y, X, r"\(model, X, y\)"),

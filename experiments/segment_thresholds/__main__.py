@@ -23,10 +23,10 @@ from experiments import _common
 from experiments._common import Array, Findings
 from gbdt_objectives import (
     apply_thresholds,
-    fit_segment_shift,
     optimize_thresholds,
     quadratic_weighted_kappa,
 )
+from gbdt_objectives.thresholds import fit_segment_shift
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

@@ -97,13 +97,13 @@ def in_bins(y, score, weight=None):
 
 
 SEGMENTS = np.arange(40) % 3
-SHIFT = go.fit_segment_shift(Y, S, SEGMENTS)
+SHIFT = go.thresholds.fit_segment_shift(Y, S, SEGMENTS)
 CALLS = {
-    "shift y": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 0),
-    "shift score": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 1),
-    "shift segments": (go.fit_segment_shift, (Y, S, SEGMENTS), {}, 2),
+    "shift y": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 0),
+    "shift score": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 1),
+    "shift segments": (go.thresholds.fit_segment_shift, (Y, S, SEGMENTS), {}, 2),
     "shift weight": (
-        go.fit_segment_shift,
+        go.thresholds.fit_segment_shift,
         (Y, S, SEGMENTS),
         {"sample_weight": Y + 1},
         "sample_weight",
@@ -294,7 +294,7 @@ LONG_CALLS = {
     "other labels": lambda: go.apply_thresholds(S, Thresholds(MANY[1:], MANY), MANY[::-1]),
     "cv method": lambda: go.cross_validate_thresholds(Y, S, method=[*MANY, 0]),
     "groups": lambda: go.cross_validate_thresholds([LONG], [0], groups=[None], labels=[LONG, "b"]),
-    "one segment": lambda: go.fit_segment_shift(Y, S, [LONG] * 40),
+    "one segment": lambda: go.thresholds.fit_segment_shift(Y, S, [LONG] * 40),
     "unknown segment": lambda: go.thresholds.SegmentShift(MANY, MANY).apply(S, [LONG] * 40),
     "unknown segments": lambda: SHIFT.apply(MANY, [*MANY[1:], -1]),
     "segments twice": lambda: go.thresholds.SegmentShift([LONG] * 2, [0, 0]),

@@ -44,7 +44,6 @@ from gbdt_objectives import (
     apply_thresholds,
     decide,
     extended_qwk_metric,
-    fit_segment_shift,
     objective as user_objective,
     optimize_thresholds,
     quadratic_weighted_kappa,
@@ -58,6 +57,7 @@ from gbdt_objectives.estimators import qwk_classifier
 from gbdt_objectives.estimators._members import last_step
 from gbdt_objectives.estimators.qwk_classifier import positions_to_labels
 from gbdt_objectives.metrics import squared_error_metric
+from gbdt_objectives.thresholds import fit_segment_shift
 from tests.calibration.reference import recalibration_slope
 
 pytestmark = pytest.mark.slow

@@ -14,11 +14,10 @@ from hypothesis import given, settings, strategies as st
 
 from gbdt_objectives import (
     apply_thresholds,
-    fit_segment_shift,
     optimize_thresholds,
     quadratic_weighted_kappa,
 )
-from gbdt_objectives.thresholds import SegmentShift, segments as module
+from gbdt_objectives.thresholds import SegmentShift, fit_segment_shift, segments as module
 from tests.cases import each
 
 LABELS = range(6)
