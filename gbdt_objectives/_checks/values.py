@@ -7,8 +7,9 @@ import math
 import numbers
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from inspect import isfunction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ def keep_rates(name: str, values: ArrayLike) -> Array:
     """A sampling rate in (0, 1] for each row, float64 (n,)."""
     if as_array(name, values).dtype.kind == "b":
         raise TypeError(f"{name} must be rates in (0, 1], found True and False: is it a mask?")
-    rates: Array = vector(name, values).astype(np.float64)
+    rates: Array = vector(name, values).astype(np.float64, copy=False)
     each(
         name, rates, (rates > 0) & (rates <= 1), "must be in (0, 1]",
         "it is the probability with which the row is kept if it is a negative, 0.02 for 2 %",
@@ -216,7 +217,7 @@ FEW = 10
 def probabilities(name: str, values: ArrayLike) -> Array:
     """(n,), of label 1, or (n, K), a column per class, whose rows sum to 1; float64."""
     not_classes(name, values)
-    p: Array = real_array(name, values).astype(np.float64)
+    p: Array = real_array(name, values).astype(np.float64, copy=False)
     if p.ndim not in (1, 2) or p.size == 0 or (p.ndim == 2 and p.shape[1] == 1):
         raise ValueError(
             f"{name} must be (n,), of label 1, or (n, K), a column per class, and not empty, found "
@@ -426,13 +427,16 @@ def distinct_groups(
     if values.dtype.kind == "f":
         finite(name, values)
     if values.dtype.kind not in "OUS":
-        distinct, numbers = np.unique(values, return_inverse=True)
+        distinct, numbers = number_values(values)
         if values.dtype.kind in "mM":
             _not_missing(name, values, distinct)
         return distinct, numbers
-    listed = values.tolist()
+
+    def listed() -> Iterable[Any]:  # never all at once: strings take more room than numbers
+        return chain.from_iterable(values[k : k + 65_536].tolist() for k in range(0, rows, 65_536))
+
     try:
-        found = set(listed)
+        found = set(listed())
         _not_missing(name, values, found)
         order = sorted(found)
     except TypeError:
@@ -444,7 +448,21 @@ def distinct_groups(
     number = {value: k for k, value in enumerate(order)}
     distinct = np.empty(len(order), object)
     distinct[:] = order
-    return distinct, np.fromiter(map(number.__getitem__, listed), np.intp, rows)
+    return distinct, np.fromiter(map(number.__getitem__, listed()), np.intp, rows)
+
+
+def number_values(values: Array) -> tuple[Array, Array]:
+    """The distinct values, rising, and the number of each row's: np.unique in half the memory."""
+    order = np.argsort(values)
+    rising = values[order]
+    new = np.append(True, rising[1:] != rising[:-1])[: len(values)]
+    distinct = rising[new]
+    del rising
+    rank = np.cumsum(new)
+    rank -= 1
+    numbers = np.empty(len(values), np.intp)
+    numbers[order] = rank
+    return distinct, numbers
 
 
 def distinct_segments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -15,11 +16,12 @@ from gbdt_objectives._parts import any_dask, total
 from gbdt_objectives._values import table
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
+    check_label_1_sampled,
     check_no_columns,
     group_ties,
     label_1_columns,
-    label_1_rows,
     probability_rows,
+    read_rates,
     read_sampled_rows,
     standing_rows,
 )
@@ -57,6 +59,9 @@ def reliability_bins(
     *,
     n_bins: int = 15,
     strategy: Strategy = "quantile",
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> ReliabilityBins:
     """Observed frequency of label 1 among rows of similar predicted probability.
@@ -73,6 +78,9 @@ def reliability_bins(
         Probability of label 1.
     n_bins, strategy, sample_weight
         Bins, and weights >= 0, as in :func:`expected_calibration_error`.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How the rows were sampled, as in :func:`calibration_ratio`; bins are then those of the rows
+        that they stand for.
 
     Returns
     -------
@@ -83,7 +91,8 @@ def reliability_bins(
     Raises
     ------
     ValueError
-        Probabilities (n, K); an argument that :func:`expected_calibration_error` refuses.
+        Probabilities (n, K); an argument that :func:`expected_calibration_error` or
+        :func:`calibration_ratio` refuses.
 
     Examples
     --------
@@ -96,6 +105,7 @@ def reliability_bins(
     """
     n_bins = check_bins(n_bins, strategy)
     columns = label_1_columns(y_true, probability, sample_weight)
+    columns["keep_rate"] = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
     if strategy == "uniform":
         sums: Array = total(partial(uniform_sums, n_bins), columns)
     else:
@@ -114,6 +124,9 @@ def expected_calibration_error(
     n_bins: int = 15,
     strategy: Strategy = "quantile",
     labels: ArrayLike | None = None,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
     """How far predicted probabilities are from what happened, on average over bins.
@@ -141,6 +154,8 @@ def expected_calibration_error(
         predictions in each bin, for rare events on logarithmic axes, which show the relative error.
     labels : array-like of shape (K,), optional
         The class of each column, of any type. None: 0 to K-1.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row.
 
@@ -170,14 +185,19 @@ def expected_calibration_error(
     >>> round(expected_calibration_error(y, p, n_bins=10, strategy="uniform"), 4)
     0.35
     """
-    if any_dask({"y_true": y_true, "probability": probability, "sample_weight": sample_weight}):
+    rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    given = {"y_true": y_true, "probability": probability, "sample_weight": sample_weight}
+    if any_dask(given) or np.ndim(probability) == 1:
         check_no_columns(labels)
     else:
+        check_label_1_sampled(rate)
         rows = predicted_class(probability_rows(y_true, probability, labels, sample_weight))
         y_true, probability, sample_weight = rows.y, rows.p, rows.w
     bins = reliability_bins(
-        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight
-    )
+        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight,
+        negative_keep_rate=negative_keep_rate, keep_rate=keep_rate,
+        class_keep_rates=class_keep_rates,
+    )  # fmt: skip
     gap = np.abs(bins.probability - bins.frequency)
     return float(np.average(gap, weights=bins.weight))
 
@@ -207,7 +227,8 @@ class PredictionCounts:
     @staticmethod
     def of(rows: LabelledRows) -> PredictionCounts:
         p, positive, negative = group_ties(rows)
-        return PredictionCounts(p, p, positive + negative, positive, len(rows.y))
+        negative += positive
+        return PredictionCounts(p, p, negative, positive, len(rows.y))
 
     def ends(self, n_bins: int, strategy: Strategy) -> Array:
         """The highest prediction in each of at most n_bins bins but the last."""
@@ -239,9 +260,9 @@ def add_predictions(empty: ThresholdStatistics, **columns: Any) -> ThresholdStat
     return empty.add(rows.y, rows.p, rows.w)
 
 
-def uniform_sums(n_bins: int, y_true: Any, probability: Any, sample_weight: Any) -> Array:
-    """Sums of w, w p and w y in each bin of equal width, (3, n_bins)."""
-    rows = label_1_rows(y_true, probability, sample_weight)
+def uniform_sums(n_bins: int, **columns: Any) -> Array:
+    """Sums of v, v p and v y in each bin of equal width, (3, n_bins)."""
+    rows = standing_rows(*read_sampled_rows(**columns))
     b, w = np.searchsorted(equal_width_ends(n_bins), rows.p), rows.w
     return np.array([np.bincount(b, x, minlength=n_bins) for x in (w, w * rows.p, w * rows.y)])
 
@@ -271,8 +292,11 @@ def equal_width_ends(n_bins: int) -> Array:
 
 def equal_share_ends(p: Array, share: Array, n_bins: int) -> Array:
     """The highest of the rising ``p`` in each of at most n_bins bins but the last."""
-    middle = np.cumsum(share) - 0.5 * share
-    b = (n_bins * middle / (share.sum() or 1.0)).astype(np.intp)
-    b = np.minimum(b, n_bins - 1)  # sums round
-    ends: Array = p[:-1][b[1:] != b[:-1]]
+    middle = 2 * np.cumsum(share)
+    middle -= share
+    middle *= n_bins
+    middle /= 2 * (share.sum() or 1.0)
+    first = np.searchsorted(middle, np.arange(1, n_bins))  # of each bin but the lowest
+    first = np.unique(first[(first > 0) & (first < len(p))])
+    ends: Array = p[first - 1]
     return ends

@@ -176,11 +176,16 @@ def find_segment_ends(positive: Array, negative: Array) -> Array:
     """
     from sklearn.isotonic import isotonic_regression
 
-    total = positive + negative
-    m = isotonic_regression(positive / total, sample_weight=total)
-    ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1], [True])))
-    P, n = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(total, ends[:-1])
-    p = P / n
+    share = positive + negative
+    np.divide(positive, share, out=share)
+    first = np.append(0, np.flatnonzero(share[1:] != share[:-1]) + 1)  # equal ones are together
+    share = share[first]
+    total = np.add.reduceat(positive, first) + np.add.reduceat(negative, first)
+    m = isotonic_regression(share, sample_weight=total)
+    ends = np.flatnonzero(np.concatenate(([True], m[1:] > m[:-1])))
+    ends = np.append(first[ends], len(positive))
+    P, N = np.add.reduceat(positive, ends[:-1]), np.add.reduceat(negative, ends[:-1])
+    p = P / (P + N)
     rises = np.concatenate(([True], p[1:] > p[:-1], [True]))  # the fit rounds equals apart
     return ends[rises]
 

@@ -6,6 +6,7 @@ and class, P_g their mean and q_g the class frequencies in the group, q those of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, group_numbers
+from gbdt_objectives._checks import Array, group_numbers, number_values
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives._places import dot
+from gbdt_objectives._places import blocks, dot
 from gbdt_objectives._values import table
 from gbdt_objectives.calibration.hull import find_segment_ends
-from gbdt_objectives.calibration.rows import group_ties, probability_rows
+from gbdt_objectives.calibration.rows import group_ties, probability_rows, sums_by
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,13 @@ def calibration_refinement(
         _checks.choice("partition", partition, ("prediction", "isotonic"))
         if rows.p.ndim == 1:
             p, positive, negative = group_ties(rows)
-            ends = np.arange(len(p) + 1)
+            del rows
+            g = None
             if partition == "isotonic":
                 ends = find_segment_ends(positive, negative)
-            g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            return split(loss, [(positive, p)], positive + negative, g)
+                g = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            negative += positive
+            return split(loss, [(positive, p)], negative, g)
         if partition == "isotonic":
             raise ValueError(
                 "partition='isotonic' is for probability (n,), of label 1: pass one class at a "
@@ -148,41 +151,61 @@ def calibration_refinement(
     else:
         g = group_numbers(partition, rows.given, "partition")
         if len(rows.y) < rows.given:
-            g = np.unique(g[rows.kept], return_inverse=True)[1]
-    return split(loss, [(rows.w * y, p) for y, p in rows.columns()], rows.w, g)
+            g = number_values(g[rows.kept])[1]
+    return split(loss, ((rows.w * y, p) for y, p in rows.columns()), rows.w, g)
 
 
 def split(
-    loss: str, columns: list[tuple[Array, Array]], total: Array, g: Array
+    loss: str, columns: Iterable[tuple[Array, Array]], total: Array, g: Array | None
 ) -> CalibrationRefinement:
     """The parts, from the weight and the probability of all classes, or of label 1.
 
-    ``total`` is the weight of all rows there.
+    ``total`` is the weight of all rows there, ``g`` the number of each one's group, or None if each
+    is a group.
     """
-    unit = 0.5 if loss == "brier_score" and len(columns) > 1 else 1.0
-    if loss == "log_loss" and len(columns) == 1:
-        columns = [*columns, *((total - positive, 1 - p) for positive, p in columns)]
-    parts = [class_terms(loss, positive, p, total, g) for positive, p in columns]
+    parts = []
+    for positive, p in columns:
+        parts.append(class_terms(loss, positive, p, total, g))
+    unit = 0.5 if loss == "brier_score" and len(parts) > 1 else 1.0
+    if loss == "log_loss" and len(parts) == 1:
+        parts.append(class_terms(loss, total - positive, 1 - p, total, g))
     return CalibrationRefinement(*(unit * np.sum(parts, axis=0)).tolist())
 
 
-def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array) -> list[float]:
+def class_terms(loss: str, positive: Array, p: Array, total: Array, g: Array | None) -> list[float]:
     """What a class, which has the weight ``positive`` out of ``total``, adds to the four parts."""
     from scipy.special import entr, rel_entr
 
-    W_g, W = np.bincount(g, total), float(total.sum())
-    q_g, q = np.bincount(g, positive) / W_g, float(positive.sum()) / W
-    P_g = np.bincount(g, total * p) / W_g
-    if loss == "brier_score":
-        d = p - P_g[g]
-        gap, spread, uncertainty = (P_g - q_g) ** 2, q_g * (1 - q_g), q * (1 - q)
-        within = dot(d, total * d - 2 * positive)
-    else:
-        gap, spread, uncertainty = rel_entr(q_g, P_g), entr(q_g), float(entr(q))
-        some = (positive > 0) & (P_g[g] > 0)  # where P_g is 0 calibration is inf
-        with np.errstate(divide="ignore"):
-            within = dot(positive[some], np.log(P_g[g][some] / p[some]))
-    return [dot(W_g, gap) / W, dot(W_g, spread) / W, within / W, uncertainty]
+    sums = total, positive, p
+    if g is not None:
+        W_g, A_g, B_g = sums_by(
+            g, int(g.max()) + 1, lambda at: (total[at], positive[at], total[at] * p[at])
+        )
+        B_g /= W_g
+        sums = W_g, A_g, B_g
+    W = float(total.sum())
+    q = float(positive.sum()) / W
+    calibration = refinement = within = 0.0
+    for at in blocks(sums[0]):
+        W_g, A_g, P_g = (x[at] for x in sums)
+        q_g = A_g / W_g
+        if loss == "brier_score":
+            gap, spread = (P_g - q_g) ** 2, q_g * (1 - q_g)
+        else:
+            gap, spread = rel_entr(q_g, P_g), entr(q_g)
+        calibration += dot(W_g, gap)
+        refinement += dot(W_g, spread)
+    for at in blocks(total) if g is not None else []:
+        own, mean = p[at], sums[2][g[at]]  # type: ignore[index]
+        if loss == "brier_score":
+            d = own - mean
+            within += dot(d, total[at] * d - 2 * positive[at])
+        else:
+            some = (positive[at] > 0) & (mean > 0)  # where P_g is 0 calibration is inf
+            with np.errstate(divide="ignore"):
+                within += dot(positive[at][some], np.log(mean[some] / own[some]))
+    uncertainty = q * (1 - q) if loss == "brier_score" else float(entr(q))
+    return [calibration / W, refinement / W, within / W, uncertainty]
 
 
 def number_equal_rows(p: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, positions, shown
+from gbdt_objectives._checks import Array, check_order, is_dask, positions, shown
+from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ def probability_rows(
     p = _checks.probabilities("probability", probability)
     if p.ndim == 1:
         check_no_columns(labels)
-        y = _checks.vector("y_true", y_true).astype(np.float64)
+        y = _checks.vector("y_true", y_true).astype(np.float64, copy=False)
         _checks.binary_labels("y_true", y)
     else:
         y = positions("y_true", y_true, column_classes(labels, p))
@@ -94,60 +95,133 @@ def label_1_rows(
 
 
 def read_sampled_rows(
-    y_true: Any, probability: Any, sample_weight: Any, negative_keep_rate: Any = None
-) -> tuple[LabelledRows, Array]:
-    """Rows with probabilities (n,), and the rate r of each."""
+    y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any = None
+) -> tuple[LabelledRows, float | Array]:
+    """Rows with probabilities (n,), and their rate, as :func:`read_rates` gives it."""
     own = label_1_rows(y_true, probability, sample_weight)
-    return own, keep_rates(negative_keep_rate, own)
+    return own, row_rates(keep_rate, own)
 
 
-def standing_rows(rows: LabelledRows, r: Array) -> LabelledRows:
+def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:
     """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
+    if np.ndim(r) == 0 and r == 1:
+        return rows
     return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
 
 
-def keep_rates(value: ArrayLike | None, rows: LabelledRows) -> Array:
-    """The rate of each row from ``negative_keep_rate``; None means 1."""
-    given = 1.0 if value is None else value
-    rate = _checks.one_rate_or_many("negative_keep_rate", given, rows.given)
-    r: Array = np.full(rows.given, rate)[rows.kept]
-    return r
+def read_rates(
+    negative_keep_rate: float | None,
+    keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None,
+) -> Any:
+    """How rows were sampled, as the rate of a negative in each row's place, of which one is given.
 
-
-def sampling_offset(
-    negative_keep_rate: ArrayLike | None, keep_rate: ArrayLike | None, rows: LabelledRows
-) -> float | Array:
-    """What a row's log-odds in the sample are above those in the population, -log r.
-
-    It is a float if all rows have the same rate r, 0 if neither rate is given, else (n,), of the
-    rows of weight above 0. A positive has the rate that a negative in its place would have.
+    A float if it is the same for all rows, and 1 if nothing is given, else a column that
+    :func:`row_rates` checks.
     """
     if negative_keep_rate is not None and keep_rate is not None:
         raise ValueError(
             "negative_keep_rate and keep_rate are both given: pass negative_keep_rate, one number, "
             "if all negatives were kept at the same rate, and keep_rate, (n,), if each at its own"
         )
+    if class_keep_rates is not None:
+        if negative_keep_rate is not None or keep_rate is not None:
+            other = "keep_rate" if negative_keep_rate is None else "negative_keep_rate"
+            raise ValueError(f"class_keep_rates and {other} are both given: leave one of them out")
+        return negative_rate(class_keep_rates)
+    if isinstance(negative_keep_rate, Mapping):
+        raise TypeError(
+            f"negative_keep_rate must be one number in (0, 1], found {shown(negative_keep_rate)}: "
+            "write class_keep_rates="
+        )
     if negative_keep_rate is not None:
-        if np.ndim(negative_keep_rate) > 0:
+        if is_dask(negative_keep_rate) or np.ndim(negative_keep_rate) > 0:
             raise TypeError(
                 f"negative_keep_rate must be one number in (0, 1], found shape "
                 f"{np.shape(negative_keep_rate)}: pass rates of each row as keep_rate="
             )
-        return -math.log(_checks.keep_rate("negative_keep_rate", negative_keep_rate))
+        return _checks.keep_rate("negative_keep_rate", negative_keep_rate)
     if keep_rate is None:
-        return 0.0
-    if np.ndim(keep_rate) == 0:
+        return 1.0
+    if isinstance(keep_rate, Mapping):
+        raise TypeError(
+            f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: write "
+            "class_keep_rates="
+        )
+    if not is_dask(keep_rate) and np.ndim(keep_rate) == 0:
         raise TypeError(
             f"keep_rate must be a rate of each row, (n,), found {shown(keep_rate)}: pass one rate "
             "of all negatives as negative_keep_rate="
         )
-    rates = _checks.keep_rates("keep_rate", keep_rate)
+    return keep_rate
+
+
+def check_label_1_sampled(rate: Any) -> None:
+    """Raise if rows with probabilities (n, K) were sampled, from what ``read_rates`` gives."""
+    if is_dask(rate) or np.ndim(rate) > 0 or rate != 1:
+        raise ValueError(
+            "negative_keep_rate, keep_rate and class_keep_rates are for probability (n,), of label "
+            "1: pass one class at a time, y_true == label and its column"
+        )
+
+
+def negative_rate(class_keep_rates: Mapping[Any, float]) -> float:
+    """The rate of label 0 from ``{0: rate, 1: 1.0}``."""
+    rates = read_class_rates(class_keep_rates, [0, 1])
+    if rates[1] != 1:
+        raise ValueError(
+            f"class_keep_rates[1] must be 1, found {rates[1]:g}: where label 1 was dropped or "
+            f"copied as well pass sample_weight, 1 over the rate of each row's label"
+        )
+    return float(rates[0])
+
+
+def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -> Array:
+    """The rate in (0, 1] of each label, (K,)."""
+    name = "class_keep_rates"
+    if not isinstance(class_keep_rates, Mapping):
+        raise TypeError(
+            f"{name} must be a mapping {{label: rate}}, as measured_keep_rates gives it, found "
+            f"{shown(class_keep_rates)}: pass one rate of all negatives as negative_keep_rate="
+        )
+    if set(class_keep_rates) != set(labels):
+        raise ValueError(
+            f"{name} must have a rate for each of the labels {shown(labels)} and no other, found "
+            f"{shown(sorted(class_keep_rates, key=str))}"
+        )
+    rates = [
+        _checks.keep_rate(f"{name}[{shown(label)}]", class_keep_rates[label]) for label in labels
+    ]
+    return np.array(rates)
+
+
+def row_rates(rate: Any, rows: LabelledRows) -> float | Array:
+    """The rate of each row of weight above 0, from what :func:`read_rates` gives for all rows."""
+    if rate is None or np.ndim(rate) == 0:
+        return 1.0 if rate is None else float(rate)
+    rates = _checks.keep_rates("keep_rate", rate)
     _checks.same_length("keep_rate", rates, "the labels", rows.given)
-    r: Array = rates[rows.kept]
-    if (r == r[0]).all():
-        return -math.log(r[0])
-    positive = rows.y == 1
-    _checks.rates_by_row_alone("keep_rate", r < 1, positive, "negative_keep_rate=")
+    found: Array = rates[rows.kept]
+    return found
+
+
+def sampling_offset(
+    negative_keep_rate: float | None,
+    keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None,
+    rows: LabelledRows,
+) -> float | Array:
+    """What a row's log-odds in the sample are above those in the population, -log r.
+
+    It is a float if all rows have the same rate r, 0 if nothing is given, else (n,), of the
+    rows of weight above 0. A positive has the rate that a negative in its place would have.
+    """
+    r = row_rates(read_rates(negative_keep_rate, keep_rate, class_keep_rates), rows)
+    if isinstance(r, np.ndarray) and (r == r[0]).all():
+        r = float(r[0])
+    if not isinstance(r, np.ndarray):
+        return -math.log(r)
+    _checks.rates_by_row_alone("keep_rate", r < 1, rows.y == 1, "negative_keep_rate=")
     return -np.log(r)
 
 
@@ -155,7 +229,7 @@ def score_rows(
     name: str, labels: ArrayLike, score: ArrayLike, sample_weight: ArrayLike | None
 ) -> LabelledRows:
     """Rows of both labels, with a finite score on any scale in place of the probability."""
-    y = _checks.vector(name, labels).astype(np.float64)
+    y = _checks.vector(name, labels).astype(np.float64, copy=False)
     _checks.binary_labels(name, y)
     rows = weigh_rows(y, _checks.vector("score", score), sample_weight, "score")
     if rows.y.min() == rows.y.max():
@@ -171,9 +245,9 @@ def weigh_rows(y: Array, p: Array, sample_weight: ArrayLike | None, name: str) -
     _checks.same_length(name, p, "the labels", len(y))
     w = _checks.weights("sample_weight", sample_weight, len(y))
     if w is None:
-        return LabelledRows(y, p, np.ones(len(y)), slice(None))
+        return LabelledRows(y, p, np.broadcast_to(1.0, len(y)), slice(None))
     kept = slice(None) if w.all() else w > 0
-    return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64), kept)
+    return LabelledRows(y[kept], p[kept], w[kept].astype(np.float64, copy=False), kept)
 
 
 def check_weights_count_rows(least: float, where: str = "") -> None:
@@ -188,7 +262,37 @@ def check_weights_count_rows(least: float, where: str = "") -> None:
 def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     """The d distinct scores, rising, and the weight of label 1 and of label 0 at each."""
     order = np.argsort(rows.p)
-    s, y, w = rows.p[order], rows.y[order], rows.w[order]
-    first = np.flatnonzero(np.concatenate(([True], s[1:] != s[:-1])))
-    positive = w * y
-    return s[first], np.add.reduceat(positive, first), np.add.reduceat(w - positive, first)
+    s = rows.p[order]
+    new = s[1:] != s[:-1]
+    first = None if new.all() else np.append(0, np.flatnonzero(new) + 1)
+
+    p = s if first is None else s[first]
+    del s
+
+    def sums(label: int) -> Array:
+        x = np.empty(len(order))
+        for at in blocks(order):
+            rising = order[at]
+            x[at] = rows.w[rising] * (rows.y[rising] == label)
+        return x if first is None else np.add.reduceat(x, first)
+
+    return p, sums(1), sums(0)
+
+
+def sums_by(g: Array, G: int, terms: Callable[[slice], Sequence[Array]]) -> Array:
+    """Sums over the rows of each group 0 to G-1 of the k terms of a slice of rows, (k, G)."""
+    slices = blocks(g, max(BLOCK_BYTES, g.itemsize * G)) or [slice(0, 0)]
+    parts = ([np.bincount(g[at], x, minlength=G) for x in terms(at)] for at in slices)
+    total = np.array(next(parts))
+    for part in parts:
+        total += part
+    return total
+
+
+def sums_of_groups(x: Array, owner: Array, g: Array, G: int) -> Any:
+    """Sums of x over the rows of each owner in each group 0 to G-1, sparse (owners, G)."""
+    from scipy.sparse import csr_array
+
+    sums = csr_array((x, (owner, g)), (int(owner.max()) + 1, G))
+    sums.sum_duplicates()
+    return sums

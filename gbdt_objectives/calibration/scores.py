@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,28 @@ from gbdt_objectives._places import dot
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     label_1_columns,
-    label_1_rows,
     probability_rows,
+    read_rates,
+    read_sampled_rows,
+    standing_rows,
 )
 
 
 @in_order
 def calibration_ratio(
-    y_true: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    probability: ArrayLike,
+    *,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> float:
     """Mean prediction over mean outcome.
 
     ::
 
-        sum w p / sum w y
+        sum v p / sum v y,   v = w for label 1, w / rate for label 0
 
     Dask Series or Arrays are taken too: their partitions are summed where they are.
 
@@ -37,7 +46,16 @@ def calibration_ratio(
     y_true : array-like of shape (n,)
         Labels 0 and 1; 1 must occur.
     probability : array-like of shape (n,)
-        Probability of label 1. For one of several classes pass ``y_true == label`` and its column.
+        Probability of label 1 in the full population. For one of several classes pass
+        ``y_true == label`` and its column.
+    negative_keep_rate : float in (0, 1], optional
+        How the rows were sampled, if negatives were dropped: the rate at which each was kept, the
+        same for all. Every positive was kept. Weights do not count it.
+    keep_rate : array-like of shape (n,), optional
+        Instead, the rate in (0, 1] of each row; a positive was kept anyway, but has the rate of a
+        negative in its place, as ``pilot_keep_rates`` gives.
+    class_keep_rates : mapping, optional
+        Instead, ``{0: rate, 1: 1.0}``, as ``measured_keep_rates`` gives it.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0; w means w copies of the row.
 
@@ -51,7 +69,8 @@ def calibration_ratio(
     Raises
     ------
     ValueError
-        No row of label 1, probabilities outside [0, 1], shape (n, K), bad weights.
+        No row of label 1, probabilities outside [0, 1], shape (n, K), bad weights, two
+        descriptions of the sample, rates outside (0, 1].
 
     References
     ----------
@@ -64,16 +83,18 @@ def calibration_ratio(
     >>> calibration_ratio([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.125])
     1.0
     """
-    sums: Array = total(ratio_sums, label_1_columns(y_true, probability, sample_weight))
+    columns = label_1_columns(y_true, probability, sample_weight)
+    columns["keep_rate"] = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    sums: Array = total(ratio_sums, columns)
     prediction, outcome = sums.tolist()
     if outcome == 0:
         raise ValueError("y_true holds no label 1: nothing can be divided by a mean outcome of 0")
     return float(prediction / outcome)
 
 
-def ratio_sums(y_true: Any, probability: Any, sample_weight: Any) -> Array:
-    """The sums sum w p and sum w y of a part of the rows."""
-    rows = label_1_rows(y_true, probability, sample_weight)
+def ratio_sums(y_true: Any, probability: Any, sample_weight: Any, keep_rate: Any) -> Array:
+    """The sums sum v p and sum v y of a part of the rows."""
+    rows = standing_rows(*read_sampled_rows(y_true, probability, sample_weight, keep_rate))
     return np.array([dot(rows.w, rows.p), dot(rows.w, rows.y)])
 
 

@@ -31,8 +31,11 @@ from gbdt_objectives.calibration.bins import (
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
     label_1_columns,
+    read_rates,
     read_sampled_rows,
     standing_rows,
+    sums_by,
+    sums_of_groups,
 )
 
 SIMILAR = 15  # the number of groups of similar predictions
@@ -123,7 +126,9 @@ def calibration_ratio_by_segment(
     *,
     n_bins: int = 10,
     strategy: Strategy = "events",
-    negative_keep_rate: ArrayLike | None = None,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
@@ -132,7 +137,7 @@ def calibration_ratio_by_segment(
 
     ::
 
-        R = sum v p / sum v y,   v = w for label 1, w / negative_keep_rate for label 0
+        R = sum v p / sum v y,   v = w for label 1, w / rate for label 0
 
     The limits hold every ratio that a score test does not reject (``docs/theory/calibration.md``),
     and stay sound with few events. Each ratio is compared with 1 and with that of all other rows.
@@ -152,9 +157,8 @@ def calibration_ratio_by_segment(
     n_bins, strategy
         Bins of "prediction", as in :func:`expected_calibration_error`. "events" bins have the same
         expected number of outcomes, and so about the same uncertainty.
-    negative_keep_rate : float or array-like of shape (n,), optional
-        Rate in (0, 1] at which each negative was kept, for all rows or for each row, positives too,
-        if weights do not count it yet. None: all were kept.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How the rows were sampled, as in :func:`calibration_ratio`.
     sample_weight : array-like of shape (n,), optional
         Weights >= 0. In the ratio a weight w means w copies of the row; in limits and p-values a
         row counts as one.
@@ -202,10 +206,8 @@ def calibration_ratio_by_segment(
     if by_prediction:
         _checks.choice("segments", segments, ("prediction",))
         n_bins = check_bins(n_bins, strategy)
-    columns["negative_keep_rate"] = rate = negative_keep_rate
-    dropped = rate is not None
-    if rate is not None and np.ndim(rate) == 0:
-        dropped = _checks.keep_rate("negative_keep_rate", rate) < 1
+    columns["keep_rate"] = rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    dropped = is_dask(rate) or np.ndim(rate) > 0 or rate < 1
     ends = equal_width_ends(n_bins) if by_prediction else None
     similar = None
     if dropped or (by_prediction and strategy != "uniform"):
@@ -217,14 +219,15 @@ def calibration_ratio_by_segment(
             _, p, y = counts.bin_sums(similar_ends)
             one = float(counts.weight.sum()) / counts.rows
             similar = similar_ends, (y + one) / (p + one)
+        del counts  # three columns
     names: dict[str, str] = {}
     if not by_prediction:
         names, values = segment_columns(segments)
         columns |= values
     found = total(partial(statistics_of, names, ends, similar, groups), columns)
     if found.kinds:
-        dropped_positive = np.array(sorted(found.kinds), bool)
-        _checks.rates_by_row_alone("negative_keep_rate", *dropped_positive.T)
+        below_1, positive = np.array(sorted(found.kinds), bool).T
+        _checks.rates_by_row_alone("keep_rate", below_1, positive, "negative_keep_rate=")
     return found.ratios(confidence_level=level)
 
 
@@ -361,7 +364,7 @@ def statistics_of(
     y_true: Any,
     probability: Any,
     sample_weight: Any,
-    negative_keep_rate: Any = None,
+    keep_rate: Any = None,
     **segments: Any,
 ) -> SegmentStatistics:
     """The statistics of a part of the rows.
@@ -370,31 +373,26 @@ def statistics_of(
     the prediction with these ``ends``. ``similar``: where negatives were dropped, the ends of bins
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
-    own, r = read_sampled_rows(y_true, probability, sample_weight, negative_keep_rate)
-    v = standing_rows(own, r).w
+    own, r = read_sampled_rows(y_true, probability, sample_weight, keep_rate)
     owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
-    stands = np.ones(len(r))
-    if similar is not None:
-        similar_ends, true = similar
-        pi = np.minimum(true[np.searchsorted(similar_ends, own.p)] * own.p, 1.0)
-        positive = pi / (pi + (1 - pi) * r)  # the probability that a kept row is positive
-        stands = positive + (1 - positive) / r**2  # the expected (v/w)^2
     kinds: frozenset[tuple[bool, bool]] = frozenset()
-    if np.ndim(negative_keep_rate) > 0:
-        occurs = np.bincount(2 * (r < 1) + (own.y == 1), minlength=4) > 0
-        kinds = frozenset((k >= 2, k % 2 == 1) for k in range(4) if occurs[k])
+    if isinstance(r, np.ndarray):
+        sides = [(d, r < 1 if d else r == 1) for d in (False, True)]
+        kinds = frozenset(
+            (d, label == 1) for d, here in sides for label in (0, 1) if (own.y[here] == label).any()
+        )
     found: list[ColumnSums] = []
     if ends is not None:
         b, B = np.searchsorted(ends, own.p), len(ends) + 1
         low, high = np.ones(B), np.zeros(B)
         np.minimum.at(low, b, own.p)
         np.maximum.at(high, b, own.p)
-        sums = segment_sums(own, v, stands, owner, b, B)
+        sums = segment_sums(own, r, similar, owner, b, B)
         found.append(PredictionSums("segments", "prediction", list(range(B)), [], sums, low, high))
     for argument, name in names.items():
         distinct, g, ordered = _checks.distinct_segments(segments[argument], own.given, argument)
         values = list(distinct) if distinct.dtype.kind in "mM" else distinct.tolist()
-        sums = segment_sums(own, v, stands, owner, g[own.kept], len(values))
+        sums = segment_sums(own, r, similar, owner, g[own.kept], len(values))
         filled = np.flatnonzero(np.bincount(g[own.kept], minlength=len(values)))
         occurring, order = [values[k] for k in filled.tolist()], values if ordered else []
         found.append(ColumnSums(argument, name, occurring, order, sums[:, filled]))
@@ -485,38 +483,59 @@ DEGREES = np.array([1, 1] + [2] * 12)
 
 
 def segment_sums(
-    rows: LabelledRows, v: Array, stands: Array, owner: Array | None, g: Array, G: int
+    rows: LabelledRows,
+    r: float | Array,
+    similar: tuple[Array, Array] | None,
+    owner: Array | None,
+    g: Array,
+    G: int,
 ) -> Array:
     """Sums over the rows of segments 0 to G-1: of v, and of what follows from them, (15, G).
 
-    ``stands``: the expected (v/w)^2 of each row. ``owner``: the number of its group, or None.
+    ``similar`` is as in :func:`statistics_of`, ``owner`` the number of each row's group, or None.
     """
-    y, p, w = rows.y, rows.p, rows.w
-    wy, vp = w * y, v * p
-    terms = (v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, (w * p) ** 2 * stands)
-    sums = [np.bincount(g, x, minlength=G) for x in terms]
+
+    def terms(at: slice) -> list[Array]:
+        y, p, w = rows.y[at], rows.p[at], rows.w[at]
+        rate = r[at] if isinstance(r, np.ndarray) else r
+        v = w / np.where(y == 1, 1.0, rate)
+        wy, vp = w * y, v * p
+        stands: float | Array = 1.0  # the expected (v/w)^2
+        if similar is not None:
+            ends, true = similar
+            pi = np.minimum(true[np.searchsorted(ends, p)] * p, 1.0)
+            positive = pi / (pi + (1 - pi) * rate)  # the probability that a kept row is positive
+            stands = positive + (1 - positive) / rate**2
+        squares = (w * p) ** 2 * stands
+        return [v, wy, vp, w * wy, w * wy * p, vp**2, w * vp, w * vp * p, squares]
+
+    sums = sums_by(g, G, terms)
     if owner is None:
-        return np.array([*sums, *np.zeros((6, G))])
-    return np.array([*sums, *pair_sums(wy, vp, owner, g, G)])
+        return np.append(sums, np.zeros((6, G)), axis=0)
+    v = standing_rows(rows, r).w
+    return np.append(sums, pair_sums(rows.w * rows.y, v * rows.p, owner, g, G), axis=0)
 
 
-def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> list[Array]:
-    """Sums over the pairs i, j of different rows of one group, six of (G,).
+def pair_sums(wy: Array, vp: Array, owner: Array, g: Array, G: int) -> Array:
+    """Sums over the pairs i, j of different rows of one group, (6, G).
 
     Of y_i y_j, (y_i p_j + y_j p_i)/2 and p_i p_j, each times both weights: first with i and j in
     the segment, then with i in the segment and j anywhere.
     """
-    cells, cell = np.unique(owner * np.intp(G) + g, return_inverse=True)
-    whose, where = cells // G, cells % G
-    a, b = np.bincount(cell, wy), np.bincount(cell, vp)
-    every_a, every_b = np.bincount(owner, wy)[whose], np.bincount(owner, vp)[whose]
-    alone = [np.bincount(g, x, minlength=G) for x in (wy * wy, wy * vp, vp * vp)]
-    found = []
-    for c, d in ((a, b), (every_a, every_b)):
-        terms = (a * c, (a * d + b * c) / 2, b * d)
-        sums = [np.bincount(where, x, minlength=G) for x in terms]
-        found += [x - own for x, own in zip(sums, alone, strict=True)]
-    return found
+    cells = sums_of_groups(wy, owner, g, G)
+    a, b, where = cells.data, sums_of_groups(vp, owner, g, G).data, cells.indices
+    whose = np.repeat(np.arange(len(cells.indptr) - 1, dtype=np.int32), np.diff(cells.indptr))
+    every = np.bincount(owner, wy), np.bincount(owner, vp)
+    alone = sums_by(g, G, lambda at: products(wy[at], vp[at], wy[at], vp[at]))
+    inside = sums_by(where, G, lambda at: products(a[at], b[at], a[at], b[at]))
+    anywhere = sums_by(
+        where, G, lambda at: products(a[at], b[at], *(sums[whose[at]] for sums in every))
+    )
+    return np.append(inside - alone, anywhere - alone, axis=0)
+
+
+def products(a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array, Array]:
+    return a * c, (a * d + b * c) / 2, b * d
 
 
 def refuse_dask_groups(groups: Any, columns: Mapping[str, Any]) -> None:

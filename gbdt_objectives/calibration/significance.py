@@ -8,9 +8,8 @@ k = w (p + (1-p) r)/r and s = p/(p + (1-p) r), the probability that a kept row i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,24 @@ from scipy.special import expit, logit
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives._places import dot
+from gbdt_objectives._places import blocks, dot
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, predicted_class
 from gbdt_objectives.calibration.likelihood import logistic_loss, minimize_convex, penalized
 from gbdt_objectives.calibration.rows import (
     LabelledRows,
-    keep_rates,
+    check_label_1_sampled,
     probability_rows,
+    read_rates,
+    row_rates,
     standing_rows,
+    sums_by,
+    sums_of_groups,
 )
 
 MOST_GROUPED_BINS = 1000  # every two have a covariance
 MOST_SHIFT, SHIFT_HALVINGS = 40.0, 50  # of log-odds, and how often the range is halved
 LEAST_P = 1e-12  # where log-odds end
+MOST_CELLS = 4096  # of log-odds, or of logarithms of rates, on either side of 0
 CELL = 0.35  # log-odds, and logarithms of rates, between which rows are similar
 HALVINGS = 10  # how often the range in which an end of the confidence interval lies is halved
 
@@ -69,7 +73,9 @@ def calibration_error_test(
     n_bins: int = 15,
     strategy: Strategy = "quantile",
     labels: ArrayLike | None = None,
-    negative_keep_rate: ArrayLike | None = None,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
@@ -90,9 +96,10 @@ def calibration_error_test(
     ----------
     y_true, probability, n_bins, strategy, labels
         As in :func:`expected_calibration_error`; probabilities are those in the full population.
-    negative_keep_rate, sample_weight, confidence_level
-        As in :func:`calibration_ratio_by_segment`. Rates are for (n,) only, and weights must not
-        follow the label.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How the rows were sampled, as in :func:`calibration_ratio`; for (n,) only.
+    sample_weight, confidence_level
+        As in :func:`calibration_ratio_by_segment`. Weights must not follow the label.
     groups : array-like of shape (n,), optional
         Whose row it is, of any type, where several rows belong to one user, session or document.
         Outcomes of one group may depend on each other, which adds to the error by chance; without
@@ -133,28 +140,27 @@ def calibration_error_test(
     n_resamples = _checks.whole_number("n_resamples", n_resamples, 100)
     seed = int.from_bytes(_checks.generator(random_state).bytes(8), "little")
     rows = probability_rows(y_true, probability, labels, sample_weight)
-    if rows.p.ndim == 2 and negative_keep_rate is not None:
-        raise ValueError(
-            "negative_keep_rate is for probability (n,), of label 1: pass one class at a time, "
-            "y_true == label and its column"
-        )
+    rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    if rows.p.ndim == 2:
+        check_label_1_sampled(rate)
     own = predicted_class(rows)
     if rows.p.ndim == 1:
         refuse_weights_by_label(own)
-    r = keep_rates(negative_keep_rate, own)
-    if negative_keep_rate is not None and np.ndim(negative_keep_rate) > 0:
-        _checks.rates_by_row_alone("negative_keep_rate", r < 1, own.y == 1)
-    standing = standing_rows(own, r)
-    b = np.unique(bin_numbers(standing, n_bins, strategy), return_inverse=True)[1]
+    r = row_rates(rate, own)
+    if isinstance(r, np.ndarray):
+        _checks.rates_by_row_alone("keep_rate", r < 1, own.y == 1, "negative_keep_rate=")
+    b = bin_numbers(standing_rows(own, r), n_bins, strategy)
+    filled = np.bincount(b) > 0
+    b = (np.cumsum(filled) - 1)[b]
     if groups is not None and b.max() >= MOST_GROUPED_BINS:
         raise ValueError(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
         )
     owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
-    bins = sum_bins(own, standing.w, r, b, owner)
+    bins = sum_bins(own, r, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
-    sampled = bins if (r == 1).all() else sampled_bins(bins, own, r, b)
+    sampled = bins if np.all(r == 1) else sampled_bins(bins, own, r, b)
     found = error * (1 - 1e-9)  # sums round
     return CalibrationErrorTest(
         error=error,
@@ -282,22 +288,40 @@ class SampledBins(BinSums):
         return errors
 
 
-def sampled_bins(bins: BinSums, rows: LabelledRows, r: Array, b: Array) -> SampledBins:
+def sampled_bins(bins: BinSums, rows: LabelledRows, r: float | Array, b: Array) -> SampledBins:
     """The bins of rows whose negatives were kept at the rates r."""
-    w = rows.w / float(rows.w.mean())
-    z = logit(np.clip(rows.p, LEAST_P, 1 - LEAST_P))
-    place = np.stack([b, np.floor(z / CELL), np.floor(np.log(r) / CELL)]).astype(np.int64)
-    cell = np.unique(place, axis=1, return_inverse=True)[1].ravel()
-    total: Callable[[Array], Array] = partial(np.bincount, cell)
-    n = w / (rows.p + (1 - rows.p) * r)
-    N, W = total(n), total(w)
-    p, rate = total(n * rows.p) / N, total(n * r) / N
-    odds = logit(np.clip(p, LEAST_P, 1 - LEAST_P))
-    slope, intercept = fit_slope(odds, np.log(rate), W, total(w * rows.y))
+    mean_w = float(rows.w.mean())
+
+    def part(at: slice) -> tuple[Array, Array, Array, Array]:
+        w, p = rows.w[at] / mean_w, rows.p[at]
+        return w, rows.y[at], p, np.broadcast_to(r[at] if isinstance(r, np.ndarray) else r, len(p))
+
+    key = np.empty(len(b), np.int64)
+    for at in blocks(b):
+        _, _, p, rate = part(at)
+        near = b[at]
+        for x in (odds_of(p), np.log(rate)):
+            near = near * 2 * MOST_CELLS + np.floor(x / CELL).astype(np.int64) + MOST_CELLS
+        key[at] = near
+    cell = _checks.number_values(key)[1]
+
+    def terms(at: slice) -> list[Array]:
+        w, y, p, rate = part(at)
+        n = w / (p + (1 - p) * rate)
+        return [n, n * p, n * rate, w, w * y, w * w, b[at], np.ones(len(p))]
+
+    N, P, R, W, A, W2, B, rows_there = sums_by(cell, int(cell.max()) + 1, terms)
+    odds = odds_of(P / N)
+    slope, intercept = fit_slope(odds, np.log(R / N), W, A)
     return SampledBins(
-        **vars(bins), bin=(total(b) / total(np.ones(len(b)))).round().astype(np.intp), cell_p=p,
-        rate=rate, weight=W, unit=total(w * w) / W, z=intercept + slope * odds,
+        **vars(bins), bin=(B / rows_there).round().astype(np.intp), cell_p=P / N,
+        rate=R / N, weight=W, unit=W2 / W, z=intercept + slope * odds,
     )  # fmt: skip
+
+
+def odds_of(p: Array) -> Array:
+    z: Array = logit(np.clip(p, LEAST_P, 1 - LEAST_P))
+    return z
 
 
 def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[float, float]:
@@ -316,42 +340,53 @@ def fit_slope(z: Array, log_rate: Array, W: Array, positive: Array) -> tuple[flo
     return slope, float(theta[1]) - slope * centre
 
 
-def sum_bins(
-    rows: LabelledRows, v: Array, r: Array, b: Array, owner: Array | None = None
-) -> BinSums:
-    """Sum up rows that stand for v in the bins 0 to max(b), none of which is empty.
+def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None = None) -> BinSums:
+    """Sum up rows in the bins 0 to max(b), none of which is empty.
 
     ``owner``: the number of each row's group, or None.
     """
-    total: Callable[[Array], Array] = partial(np.bincount, b)
     unit = float(rows.w.mean())
-    y, p, w, v = rows.y, rows.p, rows.w / unit, v / unit
-    ks = w * p / r
-    k = w * (1 - p) + ks
-    W, K, K2, S2 = total(v), total(ks), total(ks * k), total(ks**2)
-    mean_p, mean_y = total(v * p) / W, total(v * y) / W
-    e = np.where(K > 0, K2, total(w * w)) / np.where(K > 0, K, total(w))
+
+    def standing(at: slice) -> tuple[Array, Array, Array, float | Array, Array]:
+        y, p, w = rows.y[at], rows.p[at], rows.w[at] / unit
+        rate = r[at] if isinstance(r, np.ndarray) else r
+        return y, p, w, rate, w / np.where(y == 1, 1.0, rate)
+
+    def terms(at: slice) -> list[Array]:
+        y, p, w, rate, v = standing(at)
+        ks = w * p / rate
+        k = w * (1 - p) + ks
+        return [v, v * p, v * y, ks, ks * k, ks**2, w, w * w]
+
+    W, P, A, K, K2, S2, w, w2 = sums_by(b, int(b.max()) + 1, terms)
+    mean_p, mean_y = P / W, A / W
+    e = np.where(K > 0, K2, w2) / np.where(K > 0, K, w)
     m = np.where(K > 0, K / np.where(K > 0, mean_p, 1), W) / e
     above = S2 / np.where(K > 0, K2, 1) - mean_p
     x = np.clip(above / np.where(mean_p < 1, 1 - mean_p, 1), 0, 1)
-    residual = v * (y - mean_y[b] - p + mean_p[b])
-    pairs = pair_root(residual, b, owner, len(W))
+
+    def residual(at: slice) -> Array:
+        y, p, _, _, v = standing(at)
+        found: Array = v * (y - p - (mean_y - mean_p)[b[at]])
+        return found
+
+    pairs = np.zeros((len(W), 0))
+    if owner is not None:
+        pairs = pair_root(residual(slice(None)), b, owner, len(W))
     bins = BinSums(W=W, p=mean_p, d=mean_p - mean_y, e=e, m=m, x=x, pairs=pairs)
     expected = float(bins.variance(mean_y).sum())
     if expected == 0:
         return bins
-    observed = float(np.sum(residual**2))
+    observed = sum(float(np.sum(residual(at) ** 2)) for at in blocks(b))
     return replace(bins, phi=max(1.0, observed / expected))
 
 
-def pair_root(residual: Array, b: Array, owner: Array | None, B: int) -> Array:
+def pair_root(residual: Array, b: Array, owner: Array, B: int) -> Array:
     """A root, (B, k), of the covariance that pairs of rows of one group add to sums in bins.
 
     The sums over pairs of different rows of a group, of the products of their residuals, estimate
     it. Directions in which they are negative are left out, the others shortened to the same trace.
     """
-    if owner is None:
-        return np.zeros((B, 0))
     sums, alone = group_sums(residual, b, owner, B)
     covariance = (sums.T @ sums).toarray() - np.diag(alone)
     size, direction = np.linalg.eigh(covariance)
@@ -366,10 +401,7 @@ def group_sums(residual: Array, b: Array, owner: Array, B: int) -> tuple[Any, Ar
     """Sums of residuals of each group in each bin, sparse (groups, B), and the variances of the
     bins' sums, (B,), were each row a group; residuals are about the bin's mean, which takes one of
     its groups, or rows."""
-    from scipy.sparse import csr_array
-
-    sums = csr_array((residual, (owner, b)), (int(owner.max()) + 1, B))
-    sums.sum_duplicates()
+    sums = sums_of_groups(residual, owner, b, B)
     groups, rows = np.bincount(sums.indices, minlength=B), np.bincount(b, minlength=B)
     lost, lost_alone = (n / np.maximum(n - 1, 1) for n in (groups, rows))
     sums.data *= np.sqrt(lost)[sums.indices]

@@ -307,7 +307,9 @@ def check_rates(
             )
     position, w = rows
     labels = position.astype(np.float64)
-    offset = sampling_offset(negative_keep_rate, keep_rate, weigh_rows(labels, labels, w, "y"))
+    offset = sampling_offset(
+        negative_keep_rate, keep_rate, None, weigh_rows(labels, labels, w, "y")
+    )
     if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
         one_shift(calibrator, offset)
     return {name: rate if np.ndim(rate) == 0 else np.asarray(rate) for name, rate in rates.items()}

@@ -115,7 +115,7 @@ def choose_calibrator(
     SplineCalibrator(shrink=True)
     """
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
-    offset = sampling_offset(negative_keep_rate, keep_rate, rows)
+    offset = sampling_offset(negative_keep_rate, keep_rate, None, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:

@@ -83,7 +83,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         """
         check_given(self, y)
         rows = score_rows("y", y, check_score(score), sample_weight)
-        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, rows))
+        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, None, rows))
         return self
 
     def predict(self, score: ArrayLike) -> Array:

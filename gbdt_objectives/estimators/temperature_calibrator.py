@@ -144,7 +144,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         rows = weigh_rows(position, p, sample_weight, "probability")
         check_labels(rows.y, rows.p, order, bias)
         check_two_classes_sampled(negative_keep_rate, keep_rate, order)
-        offset = sampling_offset(negative_keep_rate, keep_rate, rows)
+        offset = sampling_offset(negative_keep_rate, keep_rate, None, rows)
         with np.errstate(divide="ignore"):
             z = np.log(rows.p)
         a, b = fit_temperature(z, rows.y, rows.w, bias, offset)

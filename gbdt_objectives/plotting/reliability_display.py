@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,13 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array
 from gbdt_objectives.calibration import ReliabilityBins, calibration_ratio, reliability_bins
 from gbdt_objectives.calibration.bins import Strategy, bin_numbers, equal_share_ends
-from gbdt_objectives.calibration.rows import group_ties, label_1_rows
+from gbdt_objectives.calibration.rows import (
+    group_ties,
+    label_1_rows,
+    read_rates,
+    row_rates,
+    standing_rows,
+)
 from gbdt_objectives.calibration.significance import design_effect
 from gbdt_objectives.plotting.axes import BLUE, GRAY, ORANGE, Display, add_legend
 from gbdt_objectives.priors import correct_probability
@@ -128,6 +134,9 @@ class ReliabilityDisplay(Display):
         strategy: Strategy | Literal["isotonic"] = "quantile",
         scale: Scale = "linear",
         confidence_level: float = 0.95,
+        negative_keep_rate: float | None = None,
+        keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         ax: Axes | None = None,
@@ -160,6 +169,9 @@ class ReliabilityDisplay(Display):
             Scale of both axes.
         confidence_level : float in (0, 1)
             Probability of the limits, or of the band at each point.
+        negative_keep_rate, keep_rate, class_keep_rates : optional
+            How the rows were sampled, as in ``calibration_ratio``: a negative then weighs
+            w / rate.
         groups : array-like of shape (n,), optional
             Whose row it is, of any type, where several rows belong to one user, session or
             document and their outcomes may depend on each other. Each bin's counts are divided by
@@ -193,6 +205,7 @@ class ReliabilityDisplay(Display):
                 "leave it out, or choose 'quantile', 'uniform' or 'events'"
             )
         bins = 15 if n_bins is None else n_bins
+        rate = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
         models = probability if isinstance(probability, Mapping) else {"predictions": probability}
         if not models:
             raise ValueError("probability is an empty mapping: pass at least one model")
@@ -204,7 +217,7 @@ class ReliabilityDisplay(Display):
         curves = {}
         for name, p in models.items():
             try:
-                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight, groups)
+                curves[name] = _curve(y_true, p, bins, strategy, level, sample_weight, groups, rate)
             except (ValueError, TypeError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"model {name!r}: {error}") from error
@@ -250,9 +263,14 @@ def _curve(
     level: float,
     sample_weight: ArrayLike | None,
     groups: ArrayLike | None = None,
+    rate: float | ArrayLike = 1.0,
 ) -> ReliabilityCurve:
     _checks.not_dask("y_true", y_true)
     _checks.not_dask("probability", probability)
+    if np.ndim(rate) > 0 or rate != 1:
+        rows = label_1_rows(y_true, probability, sample_weight)
+        sample_weight = np.zeros(rows.given)
+        sample_weight[rows.kept] = standing_rows(rows, row_rates(rate, rows)).w
     if strategy == "isotonic":
         found = _fit(y_true, probability, sample_weight)
     else:

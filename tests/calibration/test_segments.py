@@ -92,7 +92,7 @@ def test_limits_are_those_of_the_test(weighted, rate) -> None:
     kept = (y == 1) | (rng.random(len(y)) < r)
     y, p, w, g, r = y[kept], p[kept], w[kept], g[kept], r[kept]
     found = go.calibration.calibration_ratio_by_segment(
-        y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=0.8
+        y, p, g, keep_rate=r, sample_weight=w, confidence_level=0.8
     )
     assert found.segment.tolist() == ["a", "b", "c"]
     squares = expected_squares(y, p, w, r)
@@ -127,7 +127,7 @@ def test_the_p_value_and_the_limits_are_one_test(problem, level) -> None:
     y, p, w, r, g = problem
     assume(not y.any() or (r[y == 1] < 1).any() or (r == 1).all())  # rates of the label: refused
     found = go.calibration.calibration_ratio_by_segment(
-        y, p, g, negative_keep_rate=r, sample_weight=w, confidence_level=level
+        y, p, g, keep_rate=r, sample_weight=w, confidence_level=level
     )
     for ratio, low, high, p_value in zip(
         found.ratio, found.low, found.high, found.p_value, strict=True
@@ -257,8 +257,8 @@ def test_rows_of_no_weight_do_not_count() -> None:
         ({}, {}, "segments has no column"),
         (None, {}, "segments must be one-dimensional"),
         ([0, 0, 0], {"negative_keep_rate": 0}, r"negative_keep_rate must be in \(0, 1\], found 0"),
-        ([0, 0, 0], {"negative_keep_rate": [1, 2, 1]}, "in .0, 1., found 2.0 at row 1"),
-        ([0, 0, 0], {"negative_keep_rate": [1, 1]}, "negative_keep_rate has 2 rows"),
+        ([0, 0, 0], {"keep_rate": [1, 2, 1]}, "in .0, 1., found 2.0 at row 1"),
+        ([0, 0, 0], {"keep_rate": [1, 1]}, "keep_rate has 2 rows"),
         ([0, 0, 0], {"confidence_level": 95}, "confidence_level must be in"),
         ("prediction", {"n_bins": 0}, "n_bins must be a whole number"),
     ],

@@ -74,7 +74,7 @@ def test_the_predicted_class_of_several() -> None:
     )
     assert found.null_error == pytest.approx(one.null_error, rel=1e-12)  # sums of 1,000 rows
     assert found.p_value == one.p_value  # a number of draws
-    with pytest.raises(ValueError, match="negative_keep_rate is for probability"):
+    with pytest.raises(ValueError, match="class_keep_rates are for probability"):
         go.calibration.calibration_error_test(y, p, negative_keep_rate=0.1)
 
 
@@ -158,7 +158,7 @@ def test_the_unit_of_weights_does_not_matter_and_seeds_do() -> None:
         ({"n_resamples": 99}, "n_resamples must be a whole number >= 100"),
         ({"confidence_level": 1.5}, "confidence_level must be in"),
         ({"negative_keep_rate": 0.0}, r"negative_keep_rate must be in \(0, 1\]"),
-        ({"negative_keep_rate": [0.5, -1]}, r"negative_keep_rate must be in .*found -1.0 at row 1"),
+        ({"keep_rate": [0.5, -1]}, r"keep_rate must be in .*found -1.0 at row 1"),
         ({"strategy": "isotonic"}, "strategy must be one of"),
         ({"random_state": -1}, "random_state must not be negative"),
     ],
@@ -220,8 +220,9 @@ def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by
         r = np.clip(4 * p[i], 0.01, 0.5) if by_row else np.full(len(i), rate)
         kept = y | (rng.random(len(i)) < r)
         y, i, r = y[kept], i[kept], r[kept]
+        sampled = {"keep_rate": r} if by_row else {"negative_keep_rate": rate}
         low, high = go.calibration.calibration_error_test(
-            y, p[i], negative_keep_rate=r if by_row else rate, n_resamples=100, random_state=rng
+            y, p[i], **sampled, n_resamples=100, random_state=rng
         ).interval
         bins = go.calibration.reliability_bins(y, p[i], sample_weight=np.where(y, 1, 1 / r))
         v, rising = np.where(y, 1, 1 / r), np.argsort(p[i])

@@ -100,6 +100,8 @@ for weighted in (False, True):
         f"kappa_objective-{tag}": call("kappa_objective", weighted, y_true="$grade",
                                        cost="absolute"),
         f"ratio-{tag}": call("calibration_ratio", weighted, "y", "p"),
+        f"ratio-rates-{tag}": call("calibration_ratio", weighted, "y", "p", keep_rate="$rate"),
+        f"bins-rates-{tag}": call("reliability_bins", weighted, "y", "p", keep_rate="$rate"),
         f"segments-{tag}": call("calibration_ratio_by_segment", weighted, "y", "p", "country"),
         f"segments-days-{tag}": call("calibration_ratio_by_segment", weighted, "y", "p", "day"),
         f"segments-rate-{tag}": call(
@@ -107,7 +109,7 @@ for weighted in (False, True):
         ),
         f"segments-rates-{tag}": call(
             "calibration_ratio_by_segment", weighted, "y", "p", "country",
-            negative_keep_rate="$rate",
+            keep_rate="$rate",
         ),
     }  # fmt: skip
     for strategy in ("quantile", "uniform", "events"):

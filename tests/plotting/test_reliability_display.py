@@ -449,3 +449,27 @@ def test_bins_of_an_isotonic_curve_are_refused() -> None:
         ReliabilityDisplay.from_predictions(
             [0, 1, 0, 1], [0.1, 0.4, 0.3, 0.9], n_bins=5, strategy="isotonic"
         )
+
+
+@pytest.mark.parametrize("strategy", ["quantile", "isotonic"])
+def test_sampled_rows_weigh_what_they_stand_for(strategy) -> None:
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 9, 3000)
+    y = rng.random(3000) < p
+    kept = y | (rng.random(3000) < 0.25)
+    y, p = y[kept], p[kept]
+    rates = np.full(len(y), 0.25)
+    found = [
+        ReliabilityDisplay.from_predictions(y, p, strategy=strategy, **how).curves["predictions"]
+        for how in (
+            {"sample_weight": np.where(y, 1, 4.0)},
+            {"negative_keep_rate": 0.25},
+            {"keep_rate": rates},
+            {"class_keep_rates": {0: 0.25, 1: 1.0}},
+        )
+    ]
+    plt.close("all")
+    for curve in found[1:]:
+        np.testing.assert_allclose(curve.bins.frequency, found[0].bins.frequency, rtol=1e-12)
+        np.testing.assert_allclose(curve.low, found[0].low, rtol=1e-12)
+        assert curve.ratio == pytest.approx(found[0].ratio, rel=1e-12)

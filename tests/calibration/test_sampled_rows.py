@@ -1,0 +1,136 @@
+"""How rows were sampled has the same three spellings in all functions, and one meaning."""
+
+import numpy as np
+import pytest
+
+import gbdt_objectives as go
+from gbdt_objectives.calibration import (
+    calibration_error_test,
+    calibration_ratio,
+    calibration_ratio_by_segment,
+    expected_calibration_error,
+    reliability_bins,
+)
+from gbdt_objectives.priors import measured_keep_rates
+
+RATE = 0.125  # of which 1/r is exact
+
+FUNCTIONS = {
+    "ratio": calibration_ratio,
+    "segments": lambda y, p, **how: vars(calibration_ratio_by_segment(y, p, p > 0.1, **how)),
+    "predictions": lambda y, p, **how: vars(
+        calibration_ratio_by_segment(y, p, "prediction", n_bins=4, **how)
+    ),
+    "test": lambda y, p, **how: vars(
+        calibration_error_test(y, p, **how, n_resamples=100, random_state=0)
+    ),
+    "error": expected_calibration_error,
+    "bins": lambda y, p, **how: vars(reliability_bins(y, p, n_bins=5, **how)),
+    "equal widths": lambda y, p, **how: vars(reliability_bins(y, p, strategy="uniform", **how)),
+}
+WEIGHED = "ratio", "error", "bins", "equal widths"  # for which weights of 1/r say the same
+
+
+def kept_rows(seed=0, n=4000):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 9, n)
+    y = (rng.random(n) < p).astype(int)
+    rows = go.negative_downsample(y, RATE, random_state=seed)
+    return y, y[rows], p[rows]
+
+
+def equal(found, expected, rtol=1e-12):  # sums in other orders
+    if not isinstance(found, dict):
+        found, expected = {"": found}, {"": expected}
+    for name, values in found.items():
+        if np.asarray(values).dtype.kind == "f":
+            np.testing.assert_allclose(values, expected[name], rtol=rtol, err_msg=name)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_spelling_means_the_same(name) -> None:
+    _, y, p = kept_rows()
+    function = FUNCTIONS[name]
+    expected = function(y, p, negative_keep_rate=RATE)
+    equal(function(y, p, keep_rate=np.full(len(y), RATE)), expected)
+    equal(function(y, p, class_keep_rates={0: RATE, 1: 1.0}), expected)
+    if name in WEIGHED:
+        equal(function(y, p, sample_weight=np.where(y == 1, 1, 1 / RATE)), expected)
+    w = (np.arange(len(y)) % 7 > 0).astype(float)  # some rows do not count
+    some = w > 0
+    rates = np.where(np.arange(len(y)) % 2, RATE, 0.5)
+    equal(
+        function(y, p, sample_weight=w, keep_rate=rates),
+        function(y[some], p[some], keep_rate=rates[some]),
+    )
+
+
+def test_measured_rates_are_a_description() -> None:
+    full, y, p = kept_rows()
+    rates = measured_keep_rates(full, y)
+    assert rates[1] == 1
+    found = calibration_ratio(y, p, class_keep_rates=rates)
+    assert found == pytest.approx(calibration_ratio(y, p, negative_keep_rate=rates[0]))
+    assert found == pytest.approx(1, abs=0.1)  # that of right probabilities; 390 events
+    assert calibration_ratio(y, p) < 0.6  # what the kept rows alone say
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"negative_keep_rate": 0.5, "keep_rate": [0.5, 0.5]}, ValueError, "are both given"),
+        (
+            {"class_keep_rates": {0: 0.5, 1: 1}, "keep_rate": [0.5, 0.5]},
+            ValueError,
+            "keep_rate are",
+        ),
+        ({"negative_keep_rate": [0.5, 0.5]}, TypeError, "pass rates of each row as keep_rate="),
+        ({"negative_keep_rate": {0: 0.5, 1: 1}}, TypeError, "write class_keep_rates="),
+        ({"negative_keep_rate": 0}, ValueError, r"negative_keep_rate must be in \(0, 1\]"),
+        ({"keep_rate": 0.5}, TypeError, "pass one rate of all negatives as negative_keep_rate="),
+        ({"keep_rate": {0: 0.5}}, TypeError, "write class_keep_rates="),
+        ({"keep_rate": [0.5, 2.0]}, ValueError, r"keep_rate must be in \(0, 1\], found 2.0 at row"),
+        ({"keep_rate": [0.5]}, ValueError, "keep_rate has 1 rows, but the labels have 2"),
+        ({"class_keep_rates": 0.5}, TypeError, "class_keep_rates must be a mapping"),
+        ({"class_keep_rates": {0: 0.5}}, ValueError, r"each of the labels \[0, 1\] and no other"),
+        ({"class_keep_rates": {0: 0.5, 1: 0.5}}, ValueError, r"\[1\] must be 1, found 0.5"),
+        ({"class_keep_rates": {0: 0.0, 1: 1}}, ValueError, r"class_keep_rates\[0\] must be in"),
+    ],
+)
+def test_other_descriptions_are_refused(name, how, error, message) -> None:
+    with pytest.raises(error, match=message):
+        FUNCTIONS[name]([0, 1], np.array([0.2, 0.4]), **how)
+
+
+ROWS = 1_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{}, {"negative_keep_rate": 0.1}, {"sample_weight": None}])
+@pytest.mark.parametrize("name", ["segments", "predictions", "test", "error", "refinement", "hull"])
+def test_memory_is_a_few_columns(name, how) -> None:
+    """Beside the arguments at most six columns, and the blocks in hand."""
+    import tracemalloc
+
+    functions = FUNCTIONS | {
+        "refinement": go.calibration.calibration_refinement,
+        "hull": lambda y, p, **how: go.calibration.calibration_refinement(
+            y, p, partition="isotonic", **how
+        ),
+    }
+    if "negative_keep_rate" in how and name in ("refinement", "hull"):
+        pytest.skip("splits a loss of the rows as they are")
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 30, ROWS)
+    y = (rng.random(ROWS) < p).astype(int)
+    if "sample_weight" in how:
+        how = {"sample_weight": rng.uniform(0.5, 2, ROWS)}
+    functions[name](
+        y[:1000], p[:1000], **{k: v if np.ndim(v) == 0 else v[:1000] for k, v in how.items()}
+    )
+    tracemalloc.start()
+    functions[name](y, p, **how)
+    peak = tracemalloc.get_traced_memory()[1] / (8 * ROWS)
+    tracemalloc.stop()
+    assert peak < 7
