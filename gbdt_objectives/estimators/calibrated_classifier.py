@@ -21,7 +21,6 @@ from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration.rows import sampling_offset, weigh_rows
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import (
-    DEFAULT,
     CalibratorChoice,
     choose_calibrator,
     fit_default,
@@ -354,7 +353,7 @@ def is_binary(calibrator: Any) -> bool:
 def check_number_of_classes(calibrator: Any, classes: Array) -> None:
     if len(classes) > 2 and is_binary(calibrator):
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
-        name = f"the default, {DEFAULT!r}" if calibrator is None else name
+        name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
         raise ValueError(
             f"Only binary classification is supported by {name}, found the "
             f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,8 +36,6 @@ CANDIDATES: tuple[Calibrator, ...] = (
 )
 """The first is chosen unless another is better beyond chance."""
 
-DEFAULT, WHERE_IT_REFUSES = CANDIDATES[0], CANDIDATES[3]
-
 CLEARLY = 3.0  # standard errors by which another must be better
 
 
@@ -59,7 +57,12 @@ class CalibratorChoice:
 
 
 def fit_default(
-    score: Array, y: Array, w: Array | None, *, input_space: str = "probability", **rates: Any
+    score: Array,
+    y: Array,
+    w: Array | None,
+    *,
+    input_space: Literal["probability", "margin"] = "probability",
+    **rates: Any,
 ) -> Calibrator:
     """The shrunk spline, fitted; Venn-Abers where no map of log-odds can be fitted.
 
@@ -67,10 +70,10 @@ def fit_default(
     same in all rows. What Venn-Abers refuses as well is refused in the spline's words.
     """
     try:
-        return clone(DEFAULT).set_params(input_space=input_space).fit(score, y, w, **rates)
+        return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
     except ValueError as refused:
         try:
-            return clone(WHERE_IT_REFUSES).fit(score, y, w, **rates)
+            return VennAbersCalibrator().fit(score, y, w, **rates)
         except ValueError:
             raise refused from None
 

@@ -14,7 +14,7 @@ import pytest
 import sklearn
 import xgboost as xgb
 from scipy.sparse import csr_matrix
-from scipy.special import expit, logit, softmax
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
@@ -758,14 +758,15 @@ def test_the_default_is_the_shrunk_spline_fitted_once(data, new, monkeypatch, wa
     assert classifier.calibrator is None
 
 
-def test_the_default_takes_few_events_as_they_are() -> None:
-    """Two events in 17 rows of the population: within two deviations of its prior's level."""
-    X, y = made(3000)
-    model = LogisticRegression().fit(X, y)
-    some = np.append(np.flatnonzero(y == 0)[:15], np.flatnonzero(y)[:2])
-    found = CalibratedClassifier(model, cv="prefit").fit(X[some], y[some]).predict_proba(X)[:, 1]
-    gap = logit(found) - logit(model.predict_proba(X)[:, 1])
-    assert np.abs(gap).max() < 2
+def test_the_default_takes_a_single_event(data) -> None:
+    """Which "auto" refuses, as nothing can be held out."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    some = np.append(np.flatnonzero(y == 0)[:100], np.flatnonzero(y)[:1])
+    found = CalibratedClassifier(model, cv="prefit").fit(X[some], y[some])
+    assert isinstance(found.calibrator_, SplineCalibrator)
+    with pytest.raises(ValueError, match="single row of one label"):
+        CalibratedClassifier(model, "auto", cv="prefit").fit(X[some], y[some])
 
 
 @pytest.mark.parametrize("scores", ["certain and wrong", "all the same"])
