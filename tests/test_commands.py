@@ -252,14 +252,26 @@ class TestCorrect:
 
 class TestCalibrate:
     def test_the_choice_is_reported(self, clicks) -> None:
-        found = report("calibrate clicks.csv --label y --score p")
+        found = report("calibrate clicks.csv --label y --score p --method auto")
         choice = go.estimators.choose_calibrator(clicks["y"], clicks["p"])
         assert found["method"] == type(choice.calibrator).__name__
         assert found["log_loss"] == choice.log_loss
         ratio = go.calibration.calibration_ratio(clicks["y"], clicks["p"])
         assert found["quality"]["as it is"]["calibration_ratio"] == ratio > 1.5
-        text = run("calibrate clicks.csv --label y --score p").stdout
+        text = run("calibrate clicks.csv --label y --score p --method auto").stdout
         assert f"{choice.log_loss['BetaCalibrator']:.4g}" in text
+
+    @pytest.mark.parametrize("space", ["probability", "margin"])
+    def test_the_default_is_the_shrunk_spline(self, clicks, space) -> None:
+        column = {"probability": "p", "margin": "z"}[space]
+        command = f"calibrate clicks.csv --label y --score {column} --weight w"
+        found = report(f"{command} --input-space {space}")
+        run(f"{command} --input-space {space} -o default.json")
+        spline = go.estimators.SplineCalibrator(input_space=space, shrink=True)
+        spline.fit(clicks[column], clicks["y"], clicks["w"])
+        assert found["method"] == "SplineCalibrator"
+        assert found["log_loss"] == {}
+        assert json.loads(Path("default.json").read_text()) == json.loads(spline.to_json())
 
     def test_is_judged_on_rows_held_out(self, clicks) -> None:
         from sklearn.model_selection import StratifiedKFold
@@ -489,7 +501,7 @@ def test_bad_files(tmp_path, monkeypatch, text) -> None:
         ("calibrate clicks.csv --label y --score z", "--score z must be in [0, 1], found "),
         ("calibrate clicks.csv --label y --score p --method x", "--method must be one of 'auto'"),
         (
-            "calibrate clicks.csv --label y --score z --input-space margin",
+            "calibrate clicks.csv --label y --score z --input-space margin --method auto",
             "--method auto compares calibrators of probabilities",
         ),
         ("calibrate clicks.csv --label y --score p --cv 1", "--cv"),

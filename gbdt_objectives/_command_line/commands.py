@@ -356,7 +356,7 @@ def correct(o: SimpleNamespace) -> None:
 @WEIGHT
 @option(
     "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
-    "auto: the spline, or what beats it in cross-validated log loss.", default="auto",
+    "auto: the best in cross-validated log loss.  [the spline, shrunk]",
 )  # fmt: skip
 @option("--negative-keep-rate", "RATE", "0.1: one in ten of label 0 was kept.", type=float)
 @option("--keep-rate-column", "COLUMN", "Or the rate at which each row was kept.", "keep_rate")
@@ -369,18 +369,22 @@ def calibrate(o: SimpleNamespace) -> None:
     """A map from scores to the probability of label 1.
 
     Fitted to rows that the model was not trained on. The report is of probabilities as they are
-    in the file, and calibrated by maps fitted without the row's fold. If only some rows of label 0
-    were kept, say at what rate: map and report are then for all rows. Write the map with -o for
-    the command apply.
+    in the file, and calibrated by maps fitted without the row's fold. Without --method the map is a
+    spline that few events leave nearly as it is. If only some rows of label 0 were kept, say at
+    what rate: map and report are then for all rows. Write the map with -o for the command apply.
 
     \b
     Example:
       python -m gbdt_objectives calibrate oof.csv --label y --score p -o calibrator.json
     """
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.model_selection import cross_val_predict
+
+    from gbdt_objectives._folds import held_out_once
+    from gbdt_objectives.estimators.calibrator_choice import fit_default
 
     files.check_output(o.output, o.force)
-    _checks.choice("method", o.method, ("auto", *CALIBRATORS))
+    if o.method is not None:
+        _checks.choice("method", o.method, ("auto", *CALIBRATORS))
     _checks.choice("input_space", o.input_space, ("probability", "margin"))
     if o.method == "auto" and o.input_space == "margin":
         raise InputError(
@@ -406,15 +410,17 @@ def calibrate(o: SimpleNamespace) -> None:
         choice = go.estimators.choose_calibrator(
             y, s, w, cv=o.cv, random_state=o.random_state, **rates
         )
-        calibrator, log_loss = choice.calibrator, choice.log_loss
+        calibrator, log_loss = choice.calibrator.fit(s, y, w, **rates), choice.log_loss
+    elif o.method is None:
+        calibrator = fit_default(s, y, w, input_space=o.input_space, **rates)
     else:
         calibrator = getattr(go.estimators, CALIBRATORS[o.method])()
         if "input_space" in calibrator.get_params():
             calibrator.set_params(input_space=o.input_space)
-    calibrator.fit(s, y, w, **rates)
+        calibrator.fit(s, y, w, **rates)
     held_out = cross_val_predict(
         calibrator, s[:, np.newaxis], y,
-        cv=StratifiedKFold(o.cv, shuffle=True, random_state=o.random_state),
+        cv=held_out_once(y, o.cv, None, shuffle=True, random_state=o.random_state),
         params=rates if w is None else {**rates, "sample_weight": w},
     )  # fmt: skip
     (rate,) = rates.values()

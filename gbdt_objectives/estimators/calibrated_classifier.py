@@ -20,7 +20,11 @@ from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
 from gbdt_objectives.calibration.rows import sampling_offset, weigh_rows
 from gbdt_objectives.estimators import _base
-from gbdt_objectives.estimators.calibrator_choice import CalibratorChoice, choose_calibrator
+from gbdt_objectives.estimators.calibrator_choice import (
+    CalibratorChoice,
+    choose_calibrator,
+    fit_default,
+)
 from gbdt_objectives.estimators.calibrators import (
     Calibrator,
     ROCConvexHullCalibrator,
@@ -55,10 +59,13 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     estimator : classifier
         With ``predict_proba``, such as ``DownsampledClassifier``. X and y are passed on unchanged:
         XGBClassifier needs labels 0 and 1.
-    calibrator : "auto" or calibrator
-        "auto": for two classes, the calibrator that ``choose_calibrator`` chooses by
-        cross-validated log loss of the held-out rows, in random folds (of groups if ``fit`` gets
-        them). A calibrator of this package, or any object with ``fit(score, y, sample_weight)``
+    calibrator : calibrator or "auto", optional
+        None: for two classes, ``SplineCalibrator(shrink=True)``, which bends as much as the rows
+        say and with few events leaves the probabilities nearly as they are; where it refuses them,
+        since some were certain and wrong or all are the same, ``VennAbersCalibrator()``.
+        "auto": the calibrator that ``choose_calibrator`` chooses by cross-validated log loss of the
+        held-out rows, in random folds (of groups if ``fit`` gets them), after 25 fits. A calibrator
+        of this package, or any object with ``fit(score, y, sample_weight)``
         and ``predict(score)``, such as ``IsotonicRegression(out_of_bounds="clip")``, is given the
         probability of the positive class. For more than two classes ``TemperatureCalibrator`` or
         your own is given (n, K) probabilities and the positions of labels in ``classes_``.
@@ -76,7 +83,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         Fitted on all rows of X, also those that no split holds out; with ``cv="prefit"`` it is
         ``estimator`` itself.
     calibrator_ : calibrator
-        Fitted; tells which one "auto" chose.
+        Fitted; tells which one the default or "auto" took.
     comparison_ : CalibratorChoice
         The log loss of all candidates; for "auto" only.
     oof_probability_ : ndarray of shape (n,), or (n, K) if the calibrator takes K columns
@@ -100,7 +107,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
     """
 
     estimator: Any
-    calibrator: Any = "auto"
+    calibrator: Any = None
     _: KW_ONLY
     cv: Any = FOLDS
 
@@ -144,7 +151,8 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             full population. Those of the estimator should be as well: correct them in it, for
             instance by ``offset_logloss_objective``. ``SplineCalibrator``, ``LogitCalibrator``,
             ``InterceptCalibrator``, ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` make up
-            for it if they are those of the sample; "auto", which shrinks, only with many events.
+            for it if they are those of the sample; the default, which shrinks, only with many
+            events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         **others
@@ -171,7 +179,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         check_number_of_classes(self.calibrator, classes)
         columns = len(classes) > 2 or isinstance(self.calibrator, TemperatureCalibrator)
         position = positions("y", target, classes).astype(np.int64)
-        calibrators = [] if self._is_auto else [self.calibrator]
+        calibrators = [self.calibrator] if self._is_named else []
         evaluated = _base.read_eval_set(
             self, given, classes, eval_set, eval_sample_weight, *calibrators
         )
@@ -200,9 +208,14 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
         rows = p[held], position[held], _base.take(w, held)
         rates = {name: rate if np.ndim(rate) == 0 else rate[held] for name, rate in rates.items()}
-        choice = choose(*rows, _base.take(group, held), rates) if self._is_auto else None
-        calibrator = clone(self.calibrator if choice is None else choice.calibrator)
-        calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
+        choice = None
+        if self.calibrator is None:
+            calibrator = fit_default(*rows, **rates)
+        else:
+            if not self._is_named:
+                choice = choose(*rows, _base.take(group, held), rates)
+            calibrator = clone(self.calibrator if choice is None else choice.calibrator)
+            calibrator.fit(*rows[:2], **_base.weight_argument(rows[2]), **rates)
         _base.check_features(self, X, reset=True)
         self.calibrator_ = calibrator
         self.__dict__.pop("comparison_", None)  # of an earlier fit
@@ -212,19 +225,19 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         return self
 
     @property
-    def _is_auto(self) -> bool:
-        return isinstance(self.calibrator, str)
+    def _is_named(self) -> bool:
+        return self.calibrator is not None and not isinstance(self.calibrator, str)
 
     def _check_parameters(self) -> None:
         _base.check_classifier(self.estimator)
         calibrator = self.calibrator
         usable = hasattr(calibrator, "fit") and hasattr(calibrator, "predict")
         usable = usable and not isinstance(calibrator, type) and not is_classifier(calibrator)
-        if not usable and not (self._is_auto and calibrator == "auto"):
+        if not usable and (self._is_named or calibrator not in (None, "auto")):
             raise TypeError(
                 "calibrator must have fit and predict, and predict probabilities, as "
                 'LogitCalibrator() ("sigmoid") and ROCConvexHullCalibrator() ("isotonic") do, or '
-                f"be 'auto', found {_checks.shown(calibrator)}"
+                f"be 'auto' or None, found {_checks.shown(calibrator)}"
             )
         if getattr(calibrator, "labels", None) is not None:
             raise ValueError(
@@ -299,7 +312,7 @@ def check_rates(
     negative_keep_rate, keep_rate = rates.get("negative_keep_rate"), rates.get("keep_rate")
     check_two_classes_sampled(negative_keep_rate, keep_rate, classes)
     for name in rates:
-        if not isinstance(calibrator, str) and not has_fit_parameter(calibrator, name):
+        if not isinstance(calibrator, str | None) and not has_fit_parameter(calibrator, name):
             raise ValueError(
                 f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
                 "calibrator of this package, or weigh the rows, sample_weight="
@@ -336,12 +349,13 @@ def choose(
 
 def is_binary(calibrator: Any) -> bool:
     """Whether the calibrator is known to accept the probability of one class only."""
-    return isinstance(calibrator, str | Calibrator | IsotonicRegression)
+    return isinstance(calibrator, str | Calibrator | IsotonicRegression | None)
 
 
 def check_number_of_classes(calibrator: Any, classes: Array) -> None:
     if len(classes) > 2 and is_binary(calibrator):
         name = repr(calibrator) if isinstance(calibrator, str) else type(calibrator).__name__
+        name = "the default, SplineCalibrator(shrink=True)" if calibrator is None else name
         raise ValueError(
             f"Only binary classification is supported by {name}, found the "
             f"classes {_checks.shown(classes.tolist())}: use TemperatureCalibrator(), or calibrate "

@@ -1,10 +1,10 @@
-"""The spline, or a calibrator that beats it in cross-validated log loss."""
+"""The default calibrator, and the choice of one by cross-validated log loss."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +56,28 @@ class CalibratorChoice:
     log_loss: dict[str, float]
 
 
+def fit_default(
+    score: Array,
+    y: Array,
+    w: Array | None,
+    *,
+    input_space: Literal["probability", "margin"] = "probability",
+    **rates: Any,
+) -> Calibrator:
+    """The shrunk spline, fitted; Venn-Abers where no map of log-odds can be fitted.
+
+    That is for probabilities that were certain and wrong, certain in all rows of one label, or the
+    same in all rows. What Venn-Abers refuses as well is refused in the spline's words.
+    """
+    try:
+        return SplineCalibrator(input_space=input_space, shrink=True).fit(score, y, w, **rates)
+    except ValueError as refused:
+        try:
+            return VennAbersCalibrator().fit(score, y, w, **rates)
+        except ValueError:
+            raise refused from None
+
+
 @in_order
 def choose_calibrator(
     y_true: ArrayLike,
@@ -67,13 +89,14 @@ def choose_calibrator(
     negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None,
 ) -> CalibratorChoice:
-    """The calibrator of probabilities to choose, by cross-validated log loss.
+    """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
     It is ``SplineCalibrator(shrink=True)``, which bends as much as the rows say and with few events
     leaves the probabilities nearly as they are, unless the log loss of ``LogitCalibrator``,
     ``BetaCalibrator``, ``VennAbersCalibrator`` or
     ``ROCConvexHullCalibrator(m=2, prior="base_rate")`` is lower by more than three standard errors
-    of the paired difference on held-out rows: then the best of those.
+    of the paired difference on held-out rows: then the best of those. It takes 25 fits;
+    ``CalibratedClassifier`` takes that spline without comparing unless it is told "auto".
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._boosters import users_level
 from gbdt_objectives._checks import Array
 from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._places import EXPRESSION_BYTES, blocks
 from gbdt_objectives.calibration.hull import find_hull
 from gbdt_objectives.calibration.likelihood import find_shift, fit_logistic
 from gbdt_objectives.calibration.rows import (
@@ -109,6 +110,10 @@ class LogOddsCalibrator(Calibrator):
 
     _map: Callable[[Array], Array]
 
+    def _curve(self) -> Callable[[Array], Array]:
+        """The map of finite log-odds; what it needs of the parameters is worked out once."""
+        return self._map
+
     def __init__(self, *, input_space: Literal["probability", "margin"] = "probability") -> None:
         self.input_space = input_space
 
@@ -117,8 +122,8 @@ class LogOddsCalibrator(Calibrator):
         _checks.choice("input_space", self.input_space, INPUT_SPACES)
         if self.input_space == "margin":
             return score.astype(np.float64)
-        z: Array = logit(_checks.probabilities("score", score))
-        return z
+        z: Array = _checks.probabilities("score", score)
+        return logit(z, out=z)
 
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
@@ -138,10 +143,15 @@ class LogOddsCalibrator(Calibrator):
         return rows.y[finite], z[finite], rows.w[finite], own
 
     def _probability(self, score: Array) -> Array:
-        z = self._log_odds(score)
-        finite = np.isfinite(z)
-        z[finite] = self._map(z[finite])
-        p: Array = expit(z)
+        p, curve = self._log_odds(score), self._curve()
+        for rows in blocks(p, EXPRESSION_BYTES):
+            z = p[rows]
+            finite = np.isfinite(z)
+            if finite.all():
+                z[:] = curve(z)
+            else:
+                z[finite] = curve(z[finite])
+            expit(z, out=z)
         return p
 
 

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.isotonic import IsotonicRegression
@@ -50,6 +51,7 @@ from gbdt_objectives.estimators import (
     InterceptCalibrator,
     LogitCalibrator,
     ROCConvexHullCalibrator,
+    SplineCalibrator,
     TemperatureCalibrator,
     VennAbersCalibrator,
     choose_calibrator,
@@ -732,6 +734,71 @@ def test_scikit_learns_checks_of_what_a_choice_could_change() -> None:
     assert len(ran) >= 10, ran
 
 
+# --- the default ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["folds", "eval_set", "prefit"])
+def test_the_default_is_the_shrunk_spline_fitted_once(data, new, monkeypatch, way) -> None:
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 3, len(y))
+    fits = []
+    fit = SplineCalibrator._fit
+    monkeypatch.setattr(SplineCalibrator, "_fit", lambda *rows: (fits.append(1), fit(*rows))[1])
+    model, more, own = GaussianNB(), {}, {"cv": 3}
+    if way == "eval_set":
+        own, more = {}, {"eval_set": [made(900, seed=2)]}
+    elif way == "prefit":
+        own, model = {"cv": "prefit"}, model.fit(X, y)
+    classifier = CalibratedClassifier(model, **own).fit(X, y, w, **more)
+    assert len(fits) == 1
+    named = CalibratedClassifier(model, SplineCalibrator(shrink=True), **own).fit(X, y, w, **more)
+    assert classifier.calibrator_.to_json() == named.calibrator_.to_json()
+    np.testing.assert_array_equal(classifier.predict_proba(new[0]), named.predict_proba(new[0]))
+    assert not hasattr(classifier, "comparison_")
+    assert classifier.calibrator is None
+
+
+def test_the_default_takes_a_single_event(data) -> None:
+    """Which "auto" refuses, as nothing can be held out."""
+    X, y = data
+    model = GaussianNB().fit(X, y)
+    some = np.append(np.flatnonzero(y == 0)[:100], np.flatnonzero(y)[:1])
+    found = CalibratedClassifier(model, cv="prefit").fit(X[some], y[some])
+    assert isinstance(found.calibrator_, SplineCalibrator)
+    with pytest.raises(ValueError, match="single row of one label"):
+        CalibratedClassifier(model, "auto", cv="prefit").fit(X[some], y[some])
+
+
+@pytest.mark.parametrize("scores", ["certain and wrong", "all the same"])
+def test_the_default_where_log_odds_cannot_be_fitted(scores) -> None:
+    X, y = made(600)
+    same = scores == "all the same"
+    model = DummyClassifier() if same else KNeighborsClassifier(1)
+    model.fit(X[:300], y[:300])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of scores that are 0 or 1
+        classifier = CalibratedClassifier(model, cv="prefit").fit(X[300:], y[300:])
+    assert isinstance(classifier.calibrator_, VennAbersCalibrator)
+    p = classifier.predict_proba(X)[:, 1]
+    assert (p > 0).all()
+    assert (p < 1).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of scores that are 0 or 1
+def test_what_the_default_refuses(data) -> None:
+    X, y = made_of_three(300)
+    with pytest.raises(
+        ValueError, match=r"by the default, SplineCal.*found the classes .*use Temperature"
+    ):
+        CalibratedClassifier(GaussianNB()).fit(X, y)
+    X, y = made(600)
+    model = KNeighborsClassifier(1).fit(X[:300], y[:300])
+    rates = np.random.default_rng(0).choice([0.1, 0.2], 300)
+    classifier = CalibratedClassifier(model, cv="prefit")
+    with pytest.raises(ValueError, match="certain and wrong; use ROC"):
+        classifier.fit(X[300:], y[300:], keep_rate=rates)
+
+
 # --- auto -------------------------------------------------------------------------------------
 
 
@@ -745,7 +812,7 @@ def check_same_choice(found, expected) -> None:
 def test_auto_chooses_on_the_held_out_rows(data, new, weighted, cv) -> None:
     X, y = data
     w = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
-    classifier = CalibratedClassifier(GaussianNB(), cv=cv).fit(X, y, w)
+    classifier = CalibratedClassifier(GaussianNB(), "auto", cv=cv).fit(X, y, w)
     p = classifier.oof_probability_
     held = ~np.isnan(p)
     rows = y[held], p[held], None if w is None else w[held]
@@ -766,7 +833,7 @@ def test_auto_on_validation_rows(data, way) -> None:
     pair = made(1500, seed=2)
     model = GaussianNB().fit(X, y)
     if way == "eval_set":
-        classifier = CalibratedClassifier(GaussianNB()).fit(X, y, eval_set=[pair])
+        classifier = CalibratedClassifier(GaussianNB(), "auto").fit(X, y, eval_set=[pair])
     else:
         classifier = CalibratedClassifier(model, "auto", cv="prefit").fit(*pair)
     p = model.predict_proba(pair[0])[:, 1]
@@ -778,7 +845,7 @@ def test_auto_keeps_groups_together(data) -> None:
     X, y = data
     group = np.arange(len(y)) // 15
     w = np.random.default_rng(0).integers(0, 2, len(y))
-    classifier = CalibratedClassifier(GaussianNB(), cv=3).fit(X, y, w, groups=group)
+    classifier = CalibratedClassifier(GaussianNB(), "auto", cv=3).fit(X, y, w, groups=group)
     p, counts = classifier.oof_probability_, w > 0
     splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
     cv = list(splits.split(p[counts], y[counts], group[counts]))
@@ -787,7 +854,7 @@ def test_auto_keeps_groups_together(data) -> None:
 
 
 @pytest.mark.parametrize("booster", [XGB, LGBM])
-def test_auto_of_overfitted_boosters(data, new, booster) -> None:
+def test_the_default_of_overfitted_boosters(data, new, booster) -> None:
     X, y = data
     quick = booster(n_estimators=40, learning_rate=0.6)
     classifier = CalibratedClassifier(quick, cv=3).fit(X, y)
@@ -804,10 +871,10 @@ def test_what_auto_needs(data) -> None:
     with pytest.raises(
         ValueError, match="by 'auto', found the classes .*use TemperatureCalibrator"
     ):
-        CalibratedClassifier(GaussianNB()).fit(X, y)
+        CalibratedClassifier(GaussianNB(), "auto").fit(X, y)
     X, y = data
     group = np.arange(3000) // 1000
-    few = CalibratedClassifier(GaussianNB(), cv=GroupKFold(3)).fit(X, y, groups=group)
+    few = CalibratedClassifier(GaussianNB(), "auto", cv=GroupKFold(3)).fit(X, y, groups=group)
     splits = list(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, group))
     check_same_choice(few.comparison_, choose_calibrator(y, few.oof_probability_, cv=splits))
     few.set_params(cv=[(np.arange(2000), np.arange(2000, 3000))])
@@ -816,4 +883,4 @@ def test_what_auto_needs(data) -> None:
     X_val, y_val = made(600, seed=2)
     y_val[np.flatnonzero(y_val)[1:]] = 0
     with pytest.raises(ValueError, match="single row of one label"):
-        CalibratedClassifier(GaussianNB()).fit(*data, eval_set=[(X_val, y_val)])
+        CalibratedClassifier(GaussianNB(), "auto").fit(*data, eval_set=[(X_val, y_val)])

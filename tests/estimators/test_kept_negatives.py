@@ -278,7 +278,7 @@ def features(n, rate, seed=0):
 
 
 @pytest.mark.slow
-@each("calibrator", [LogitCalibrator(), InterceptCalibrator(), "auto"], ids=str)
+@each("calibrator", [LogitCalibrator(), InterceptCalibrator(), "auto", None], ids=str)
 def test_the_calibrated_classifier_predicts_the_population(calibrator) -> None:
     """The mean prediction is that of the truth; 2,000 events have a standard error of 2.5 %."""
     X, y, everything, p = features(30_000, RATE)
@@ -307,5 +307,5 @@ def test_the_automatic_choice_takes_rates_with_groups_and_weights() -> None:
     groups, w = rng.integers(50, size=len(y)), rng.integers(0, 3, len(y))
     rates = rng.choice([0.1, 0.2], len(y))
     for rate in ({"negative_keep_rate": RATE}, {"keep_rate": rates}):
-        fitted = CalibratedClassifier(LogisticRegression()).fit(X, y, w, groups, **rate)
+        fitted = CalibratedClassifier(LogisticRegression(), "auto").fit(X, y, w, groups, **rate)
         assert np.isfinite(fitted.comparison_.log_loss["SplineCalibrator"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
@@ -29,7 +31,7 @@ def rows(n=3000, seed=0, bend=1.0):
 def curve_of(knots, slopes, start):
     calibrator = SplineCalibrator()
     calibrator.knots_, calibrator.slopes_, calibrator.start_ = knots, slopes, start
-    return calibrator._map
+    return calibrator._curve()
 
 
 def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
@@ -48,6 +50,43 @@ def test_features_are_a_cubic_spline_that_goes_on_straight() -> None:
     z = np.linspace(-9, 9, 100)
     np.testing.assert_allclose(line(z), -2 + 1.5 * (z - knots[0]), rtol=1e-12)
     assert (np.diff(curve(np.linspace(-9, 9, 1000))) >= 0).all()
+
+
+@each("scale", [1e-300, 1.0, 1e300])
+def test_pieces_are_the_features_that_were_fitted(scale) -> None:
+    rng = np.random.default_rng(1)
+    for k in (2, 3, 12):
+        knots = np.sort(rng.normal(size=k)) * scale
+        slopes = np.maximum(rng.normal(size=k + 1), 0) / scale
+        z = np.concatenate([knots, rng.normal(size=500) * 5 * scale])
+        expected = -2 + slopes @ maths.slope_features(knots, z)
+        found = curve_of(knots, slopes, -2.0)(z)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_in_blocks_are_the_rows_one_by_one() -> None:
+    p, y, _ = rows(100_001)
+    p[[0, 5, 40_000, 100_000]] = 0, 1, 1, 0
+    fitted = SplineCalibrator().fit(p[1000:3000], y[1000:3000])
+    found = fitted.predict(p)
+    some = np.r_[:10, 32_760:32_780, 39_999:40_002, 99_990:100_001]
+    np.testing.assert_array_equal(found[some], [fitted.predict(p[[row]])[0] for row in some])
+    assert found[[0, 5, 40_000, 100_000]].tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_predicting_takes_24_bytes_a_row_at_most(dtype) -> None:
+    p, y, _ = rows(200_000)
+    fitted = SplineCalibrator().fit(p[:2000], y[:2000])
+    p = p.astype(dtype)
+    fitted.predict(p[:10])  # imports
+    tracemalloc.start()
+    try:
+        fitted.predict(p)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 24 * len(p)
 
 
 @pytest.mark.parametrize("bend", [-1.5, 1.0])
