@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -15,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbdt_objectives import _checks, _mistakes
 from gbdt_objectives._checks import Array, group_numbers, positions
-from gbdt_objectives._folds import Split, held_out_at_most_once, held_out_once
+from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.calibration.rows import sampling_offset, weigh_rows
+from gbdt_objectives.calibration.rows import read_class_rates, sampling_offset, weigh_rows
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import (
     CalibratorChoice,
@@ -32,7 +33,7 @@ from gbdt_objectives.estimators.calibrators import (
 )
 from gbdt_objectives.estimators.temperature_calibrator import (
     TemperatureCalibrator,
-    check_two_classes_sampled,
+    class_offset,
 )
 from gbdt_objectives.estimators.venn_abers_calibrator import VennAbersCalibrator
 
@@ -123,6 +124,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         eval_sample_weight: Any = None,
         negative_keep_rate: float | None = None,
         keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None,
         **others: Any,
     ) -> CalibratedClassifier:
         """Fit the folds' classifiers, the calibrator and the final one; return the classifier.
@@ -155,6 +157,9 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
+        class_keep_rates : mapping, optional
+            Instead, the rate of each class, by label, as ``measured_keep_rates`` gives it. Of two
+            classes the positive one must have the rate 1; ``TemperatureCalibrator`` takes any.
         **others
             Refused, with a message that says what to write instead.
 
@@ -186,7 +191,11 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
         fitted = ([] if prefit else [self.estimator]) + (calibrators if evaluated is None else [])
         w = _base.check_weights(sample_weight, len(target), *fitted)
         rates = check_rates(
-            {"negative_keep_rate": negative_keep_rate, "keep_rate": keep_rate},
+            {
+                "negative_keep_rate": negative_keep_rate,
+                "keep_rate": keep_rate,
+                "class_keep_rates": class_keep_rates,
+            },
             (position, w) if evaluated is None else evaluated[1:],
             classes,
             self.calibrator,
@@ -207,7 +216,7 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             p = self._out_of_fold((X, target, w), splits, shape)
             model = clone(self.estimator).fit(X, target, **_base.weight_argument(w))
         rows = p[held], position[held], _base.take(w, held)
-        rates = {name: rate if np.ndim(rate) == 0 else rate[held] for name, rate in rates.items()}
+        rates = take_rates(rates, held)
         choice = None
         if self.calibrator is None:
             calibrator = fit_default(*rows, **rates)
@@ -308,10 +317,8 @@ def check_rates(
     rates: dict[str, Any], rows: tuple[Array, Array | None], classes: Array, calibrator: Any
 ) -> dict[str, Any]:
     """The rate that is given, if any, checked before anything is trained."""
-    rates = {name: rate for name, rate in rates.items() if rate is not None}
-    negative_keep_rate, keep_rate = rates.get("negative_keep_rate"), rates.get("keep_rate")
-    check_two_classes_sampled(negative_keep_rate, keep_rate, classes)
-    for name in rates:
+    given = {name: rate for name, rate in rates.items() if rate is not None}
+    for name in given:
         if not isinstance(calibrator, str | None) and not has_fit_parameter(calibrator, name):
             raise ValueError(
                 f"{name} is given, but {type(calibrator).__name__} does not accept it: use a "
@@ -319,32 +326,40 @@ def check_rates(
                 "numpy.where(y == 1, 1, 1 / rate)"
             )
     position, w = rows
+    if "class_keep_rates" in given:
+        found = read_class_rates(given["class_keep_rates"], classes.tolist())
+        given["class_keep_rates"] = dict(enumerate(found.tolist()))
+    if "keep_rate" in given and np.ndim(given["keep_rate"]):
+        given["keep_rate"] = np.asarray(given["keep_rate"])
     labels = position.astype(np.float64)
-    offset = sampling_offset(
-        negative_keep_rate, keep_rate, None, weigh_rows(labels, labels, w, "y")
-    )
-    if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
-        one_shift(calibrator, offset)
-    return {name: rate if np.ndim(rate) == 0 else np.asarray(rate) for name, rate in rates.items()}
+    own = weigh_rows(labels, labels, w, "y")
+    if isinstance(calibrator, TemperatureCalibrator):
+        class_offset(**rates | given, rows=own, classes=np.arange(len(classes)))
+    elif len(classes) == 2:
+        offset = sampling_offset(**rates | given, rows=own)
+        if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
+            one_shift(calibrator, offset)
+    return given
+
+
+def take_rates(rates: dict[str, Any], rows: Any) -> dict[str, Any]:
+    """The rates of some rows."""
+    return {name: rate[rows] if name == "keep_rate" else rate for name, rate in rates.items()}
 
 
 def choose(
     score: Array, position: Array, w: Array | None, group: Array | None, rates: dict[str, Any]
 ) -> CalibratorChoice:
     """The best calibrator, chosen by folds that keep groups together."""
-    if group is None:
-        return choose_calibrator(position, score, w, **rates)
-    if w is not None:  # row numbers are those of rows that count
-        rates = {name: rate if np.ndim(rate) == 0 else rate[w > 0] for name, rate in rates.items()}
-        score, position, group, w = (values[w > 0] for values in (score, position, group, w))
-    folds = min(FOLDS, len(np.unique(group)))
+    folds = FOLDS
+    if group is not None:
+        folds = min(FOLDS, len(np.unique(group if w is None else group[w > 0])))
     if folds < 2:
         raise ValueError(
             "the rows held out are of one group, within which calibrator='auto' cannot compare: "
             "name a calibrator, for instance LogitCalibrator()"
         )
-    splits: Any = held_out_once(position, folds, group, shuffle=True, random_state=0)
-    return choose_calibrator(position, score, w, cv=splits, **rates)
+    return choose_calibrator(position, score, w, cv=folds, groups=group, **rates)
 
 
 def is_binary(calibrator: Any) -> bool:

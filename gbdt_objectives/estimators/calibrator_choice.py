@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.base import clone
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState
+from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.rows import LabelledRows, sampling_offset, score_rows
@@ -88,6 +89,8 @@ def choose_calibrator(
     random_state: RandomState = 0,
     negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
+    groups: ArrayLike | None = None,
 ) -> CalibratorChoice:
     """Compare calibrators of probabilities by cross-validated log loss, and choose one.
 
@@ -112,11 +115,13 @@ def choose_calibrator(
         The number of stratified, shuffled folds, or a splitter that holds each row out once.
     random_state : int, numpy Generator or RandomState, or None
         Seed for shuffling the folds.
-    negative_keep_rate, keep_rate : optional
-        Rates at which negatives were kept, one for all or (n,), as in ``LogitCalibrator.fit``, to
-        which they go: pass them there, too. The log loss is then that of the kept rows, with
-        predictions for the sample. Candidates that need one rate have the loss inf if ``keep_rate``
-        differs by row.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How the rows were sampled, as in ``LogitCalibrator.fit``: pass it there, too. The log loss
+        is then that of the kept rows, with predictions for the sample. Candidates that need one
+        rate have the loss inf if ``keep_rate`` differs by row.
+    groups : array-like of shape (n,), optional
+        Whose row it is, where several rows belong to one user, session or document: they are held
+        out together, and count together in the standard error.
 
     Returns
     -------
@@ -138,7 +143,7 @@ def choose_calibrator(
     SplineCalibrator(shrink=True)
     """
     rows = score_rows("y_true", y_true, check_score(score), sample_weight)
-    offset = sampling_offset(negative_keep_rate, keep_rate, None, rows)
+    offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     LogitCalibrator()._log_odds(rows.p)  # are they probabilities?
     least = int(np.bincount(rows.y.astype(np.int64)).min())
     if least < 2:
@@ -147,7 +152,8 @@ def choose_calibrator(
             "for instance InterceptCalibrator()"
         )
     _checks.generator(random_state)
-    splits = held_out_once(rows.y, cv, None, shuffle=True, random_state=random_state)
+    group = None if groups is None else group_numbers(groups, rows.given)[rows.kept]
+    splits = held_out_once(rows.y, cv, group, shuffle=True, random_state=random_state)
     held_out = {
         type(one).__name__: held_out_losses(one, rows, splits, offset) for one in CANDIDATES
     }
@@ -157,22 +163,28 @@ def choose_calibrator(
     better = [
         one
         for one in CANDIDATES
-        if clearly_less(held_out[type(one).__name__], held_out[first], rows.w)
+        if clearly_less(held_out[type(one).__name__], held_out[first], rows.w, group)
     ]
     chosen = min(better or CANDIDATES[:1], key=lambda one: mean[type(one).__name__])
     return CalibratorChoice(clone(chosen), mean)
 
 
-def clearly_less(loss: Array, other: Array, w: Array) -> bool:
-    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference."""
+def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bool:
+    """Whether the mean loss is lower by more than ``CLEARLY`` standard errors of the difference.
+
+    Rows, or ``group``s of rows, are independent.
+    """
     if not np.isfinite(loss).all():
         return False
     if not np.isfinite(other).all():
         return True
     difference = loss - other
     mean = np.average(difference, weights=w)
-    variance = float(w**2 @ (difference - mean) ** 2) / float(w.sum()) ** 2
-    return bool(mean < -CLEARLY * np.sqrt(variance))
+    deviation = w * (difference - mean)
+    if group is not None:
+        deviation = np.bincount(group, deviation)
+    error = np.sqrt(deviation @ deviation) / w.sum()
+    return bool(mean < -CLEARLY * error)
 
 
 def held_out_losses(

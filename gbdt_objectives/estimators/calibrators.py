@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -55,6 +55,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         *,
         negative_keep_rate: float | None = None,
         keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None,
     ) -> Self:
         """Fit on scores of rows the model was not trained on, such as out-of-fold scores.
 
@@ -76,6 +77,8 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         keep_rate : array-like of shape (n,), optional
             Instead, the rate in (0, 1] of each row, 1 where it was sure to be kept. A positive was
             kept anyway, but has the rate of a negative in its place, as ``pilot_keep_rates`` gives.
+        class_keep_rates : mapping, optional
+            Instead, ``{0: rate, 1: 1.0}``, as ``measured_keep_rates`` gives it.
 
         Raises
         ------
@@ -84,7 +87,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
         """
         check_given(self, y)
         rows = score_rows("y", y, check_score(score), sample_weight)
-        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, None, rows))
+        self._fit(rows, sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows))
         return self
 
     def predict(self, score: ArrayLike) -> Array:
@@ -122,8 +125,8 @@ class LogOddsCalibrator(Calibrator):
         _checks.choice("input_space", self.input_space, INPUT_SPACES)
         if self.input_space == "margin":
             return score.astype(np.float64)
-        z: Array = _checks.probabilities("score", score)
-        return logit(z, out=z)
+        z: Array = logit(_checks.probabilities("score", score))
+        return z
 
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset

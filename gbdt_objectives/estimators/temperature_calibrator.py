@@ -6,6 +6,7 @@ probabilities are softmax(a z + b).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -20,8 +21,10 @@ from gbdt_objectives._checks import Array, shown
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.likelihood import Loss, minimize_convex
 from gbdt_objectives.calibration.rows import (
+    LabelledRows,
     check_weights_count_rows,
     column_classes,
+    read_class_rates,
     sampling_offset,
     weigh_rows,
 )
@@ -111,6 +114,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         *,
         negative_keep_rate: float | None = None,
         keep_rate: ArrayLike | None = None,
+        class_keep_rates: Mapping[Any, float] | None = None,
     ) -> TemperatureCalibrator:
         """Fit on probabilities of rows the model was not trained on, such as out-of-fold ones.
 
@@ -125,6 +129,9 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         negative_keep_rate, keep_rate : optional
             Of two classes, rates at which rows of the first were kept: one for all, or (n,), as in
             ``LogitCalibrator.fit``. ``predict`` is for the full population.
+        class_keep_rates : mapping, optional
+            Instead, also of several classes, the rate in (0, 1] at which rows of each were kept, by
+            label, as ``measured_keep_rates`` gives them.
 
         Raises
         ------
@@ -143,8 +150,7 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
         position = _checks.positions("y", y, order).astype(np.int64)
         rows = weigh_rows(position, p, sample_weight, "probability")
         check_labels(rows.y, rows.p, order, bias)
-        check_two_classes_sampled(negative_keep_rate, keep_rate, order)
-        offset = sampling_offset(negative_keep_rate, keep_rate, None, rows)
+        offset = class_offset(negative_keep_rate, keep_rate, class_keep_rates, rows, order)
         with np.errstate(divide="ignore"):
             z = np.log(rows.p)
         a, b = fit_temperature(z, rows.y, rows.w, bias, offset)
@@ -234,25 +240,37 @@ def check_labels(y: Array, p: Array, order: Array, bias: bool) -> None:
         )
 
 
-def check_two_classes_sampled(
-    negative_keep_rate: object, keep_rate: ArrayLike | None, classes: Array
-) -> None:
-    """Raise if negatives were kept at a rate, but there are more classes than two."""
+def class_offset(
+    negative_keep_rate: float | None,
+    keep_rate: ArrayLike | None,
+    class_keep_rates: Mapping[Any, float] | None,
+    rows: LabelledRows,
+    classes: Array,
+) -> Array:
+    """What sampling adds to the log-probabilities of the classes, up to a constant: (K,), (n, K).
+
+    Negatives, of two classes, are the first.
+    """
+    both = negative_keep_rate is not None or keep_rate is not None
+    if class_keep_rates is not None and not both:
+        offset: Array = np.log(read_class_rates(class_keep_rates, classes.tolist()))
+        return offset
     for name, given in (("negative_keep_rate", negative_keep_rate), ("keep_rate", keep_rate)):
         if given is not None and len(classes) > 2:
             raise ValueError(
                 f"{name} is for two classes, found {len(classes)}, {shown(classes.tolist())}: "
-                "weigh each row by 1 over the rate at which its class was kept, sample_weight=, or "
-                "calibrate one class at a time, y == label"
+                "pass class_keep_rates={label: rate}, or calibrate one class at a time, y == label"
             )
+    d = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
+    if isinstance(d, np.ndarray):
+        return np.column_stack([np.zeros(len(d)), d])
+    return np.append(np.zeros(len(classes) - 1), d)
 
 
-def fit_temperature(
-    z: Array, y: Array, w: Array, bias: bool, offset: float | Array = 0.0
-) -> tuple[float, Array]:
+def fit_temperature(z: Array, y: Array, w: Array, bias: bool, offset: Array) -> tuple[float, Array]:
     """The a > 0 and b of greatest likelihood; ``y`` are positions of the labels.
 
-    ``offset``: is added to the log-odds of the last of two classes, a number or (n,).
+    ``offset``: what is added to the margins of the classes, (K,) or (n, K).
     """
     K = z.shape[1]
     margins = least_margins(z, y)
@@ -326,10 +344,10 @@ def laplace_targets(z: Array, y: Array, w: Array) -> Array:
     return targets
 
 
-def softmax_loss(x: Array, target: Array, w: Array, offset: float | Array = 0.0) -> Loss:
+def softmax_loss(x: Array, target: Array, w: Array, offset: Array) -> Loss:
     """Mean log loss of softmax(a x + b) in a and b_1 ... b_{K-1}, b_0 = 0; or in a alone.
 
-    ``offset`` is added to the last class, a number or (n,).
+    ``offset`` is added to the margins, (K,) or (n, K).
     """
     K, possible = x.shape[1], np.isfinite(x)
     x = np.where(possible, x, 0)
@@ -337,8 +355,7 @@ def softmax_loss(x: Array, target: Array, w: Array, offset: float | Array = 0.0)
     def loss(theta: Array) -> tuple[float, Array, Array]:
         b = np.zeros(K)
         b[1 : len(theta)] = theta[1:]
-        m = theta[0] * x + b
-        m[:, -1] += offset
+        m = theta[0] * x + b + offset
         top = np.where(possible, m, -np.inf).max(axis=1, keepdims=True)
         e = np.exp(m - top) * possible
         total = e.sum(axis=1, keepdims=True)

@@ -56,7 +56,7 @@ def test_three_standard_errors() -> None:
     error = gap.std() / np.sqrt(1000)
     for distance, expected in ((2.9, False), (3.1, True)):
         loss = other + gap - gap.mean() - distance * error
-        assert clearly_less(loss, other, np.ones(1000)) == expected
+        assert clearly_less(loss, other, np.ones(1000), None) == expected
         assert clearly_less(loss, other, np.full(1000, 2.0)) == expected  # no more rows
     assert not clearly_less(np.full(2, np.inf), np.full(2, np.inf), np.ones(2))
     assert clearly_less(np.ones(2), np.full(2, np.inf), np.ones(2))

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
-from scipy.special import expit, logit, xlogy
+from scipy.special import expit, logit, softmax, xlogy
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -23,8 +23,8 @@ from gbdt_objectives.estimators import (
     VennAbersCalibrator,
     choose_calibrator,
 )
-from gbdt_objectives.estimators.calibrator_choice import held_out_losses
-from gbdt_objectives.priors import correct_probability, pilot_keep_rates
+from gbdt_objectives.estimators.calibrator_choice import clearly_less, held_out_losses
+from gbdt_objectives.priors import correct_probability, pilot_keep_rates, resample_classes
 from tests.cases import each
 
 RATE = 0.1
@@ -216,9 +216,9 @@ def test_what_needs_one_rate_refuses_several(kept) -> None:
         with pytest.raises(ValueError, match="differs by row"):
             classifier.fit(logit(p)[:, None], y, keep_rate=rates)
     three = np.full((6, 3), 1 / 3)
-    with pytest.raises(ValueError, match=r"for two classes, found 3.*weigh each row"):
+    with pytest.raises(ValueError, match=r"for two classes, found 3.*pass class_keep_rates="):
         TemperatureCalibrator().fit(three, [0, 1, 2] * 2, negative_keep_rate=0.1)
-    with pytest.raises(ValueError, match=r"for two classes, found .*weigh each row"):
+    with pytest.raises(ValueError, match=r"for two classes, found .*pass class_keep_rates="):
         CalibratedClassifier(LogisticRegression(), TemperatureCalibrator()).fit(
             three, [0, 1, 2] * 2, negative_keep_rate=0.1
         )
@@ -309,3 +309,66 @@ def test_the_automatic_choice_takes_rates_with_groups_and_weights() -> None:
     for rate in ({"negative_keep_rate": RATE}, {"keep_rate": rates}):
         fitted = CalibratedClassifier(LogisticRegression(), "auto").fit(X, y, w, groups, **rate)
         assert np.isfinite(fitted.comparison_.log_loss["SplineCalibrator"])
+
+
+@pytest.mark.parametrize("calibrator", BINARY, ids=lambda one: type(one).__name__)
+def test_rates_by_class_are_the_rate_of_negatives(kept, calibrator) -> None:
+    p, y, _ = kept
+    expected = clone(calibrator).fit(p, y, negative_keep_rate=RATE).to_json()
+    assert clone(calibrator).fit(p, y, class_keep_rates={0: RATE, 1: 1.0}).to_json() == expected
+    names = np.where(y == 1, "fraud", "ok")
+    classifier = CalibratedClassifier(LogisticRegression(), calibrator).fit(
+        logit(p)[:, None], y == 1, negative_keep_rate=RATE
+    )
+    named = CalibratedClassifier(LogisticRegression(), calibrator).fit(
+        logit(p)[:, None], np.where(y == 1, "yes", "no"), class_keep_rates={"no": RATE, "yes": 1}
+    )
+    assert named.calibrator_.to_json() == classifier.calibrator_.to_json()
+    with pytest.raises(ValueError, match="each of the labels"):
+        CalibratedClassifier(LogisticRegression(), calibrator).fit(
+            logit(p)[:, None], names, class_keep_rates={0: RATE, 1: 1}
+        )
+
+
+def test_rates_of_several_classes_are_undone() -> None:
+    rng, rates = np.random.default_rng(5), {0: 0.05, 1: 0.4, 2: 1.0}
+    z = rng.normal([3, 1, -1], size=(200_000, 3))
+    true = softmax(z, axis=1)
+    y = (rng.random((len(z), 1)) > true.cumsum(axis=1)).sum(axis=1).clip(max=2)
+    rows = resample_classes(y, rates, random_state=0)
+    p = softmax(1.6 * z + [0.5, -0.5, 0.0], axis=1)[rows]  # overconfident, and biased
+    calibrator = TemperatureCalibrator(bias=True).fit(p, y[rows], class_keep_rates=rates)
+    assert calibrator.temperature_ == pytest.approx(1.6, rel=0.03)  # 4 standard errors
+    error = np.abs(calibrator.predict(p) - true[rows]).max(axis=1)
+    assert error.mean() < 0.01
+    alone = TemperatureCalibrator(bias=True).fit(p, y[rows])
+    assert np.abs(alone.predict(p) - true[rows]).max(axis=1).mean() > 0.2
+    classifier = CalibratedClassifier(LogisticRegression(), TemperatureCalibrator(bias=True))
+    names = np.array(["a", "b", "c"])[y[rows]]
+    classifier.fit(z[rows], names, class_keep_rates=dict(zip("abc", rates.values(), strict=True)))
+    share = classifier.predict_proba(z).mean(axis=0)
+    np.testing.assert_allclose(share, true.mean(axis=0), atol=0.01)  # of the full population
+
+
+def test_groups_are_held_out_together_in_the_choice() -> None:
+    rng = np.random.default_rng(2)
+    user = np.repeat(np.arange(300), 10)
+    p = np.repeat(rng.beta(1, 4, 300), 10)
+    y = (rng.random(3000) < p).astype(int)
+    found = choose_calibrator(y, p, groups=user)
+    assert type(found.calibrator).__name__ == "SplineCalibrator"
+    alone = choose_calibrator(y, p)
+    for name, loss in found.log_loss.items():  # other folds, of the same rows
+        assert 0 < abs(loss - alone.log_loss[name]) < 0.02
+    with pytest.raises(ValueError, match="need at least 5 groups, found 3"):
+        choose_calibrator(y, p, groups=user // 100)
+
+
+def test_independent_rows_are_groups_of_their_own() -> None:
+    rng = np.random.default_rng(3)
+    loss, other, w = rng.normal(size=400), rng.normal(0.25, 1, 400), rng.exponential(size=400)
+    own = np.arange(400)
+    assert clearly_less(loss, other, w, None) == clearly_less(loss, other, w, own)
+    copies = [np.repeat(values, 9) for values in (loss, other, w)]
+    assert clearly_less(*copies, None)  # as if nine times as many
+    assert clearly_less(*copies, np.repeat(own, 9)) == clearly_less(loss, other, w, None)
