@@ -57,9 +57,9 @@ def test_three_standard_errors() -> None:
     for distance, expected in ((2.9, False), (3.1, True)):
         loss = other + gap - gap.mean() - distance * error
         assert clearly_less(loss, other, np.ones(1000), None) == expected
-        assert clearly_less(loss, other, np.full(1000, 2.0)) == expected  # no more rows
-    assert not clearly_less(np.full(2, np.inf), np.full(2, np.inf), np.ones(2))
-    assert clearly_less(np.ones(2), np.full(2, np.inf), np.ones(2))
+        assert clearly_less(loss, other, np.full(1000, 2.0), None) == expected  # no more rows
+    assert not clearly_less(np.full(2, np.inf), np.full(2, np.inf), np.ones(2), None)
+    assert clearly_less(np.ones(2), np.full(2, np.inf), np.ones(2), None)
 
 
 def test_certain_and_wrong_leaves_what_knows_the_order_only() -> None:
