@@ -123,8 +123,12 @@ def best_constant(rows: Rows, positive: float, negative: float) -> float:
     def excess(z: float) -> float:
         a = math.exp(-abs(z))
         p, n = (1.0, a) if z > 0 else (a, 1.0)
-        total = rows.sum(lambda y, f, xp, arrived: [(1 - y) * arrived * p / (n + (1 - arrived) * p)])
-        return math.log(total[0] / positive) if total[0] > 0 else -math.inf
+
+        def unseen(y: Any, f: Any, xp: Any, arrived: Any) -> list[Any]:
+            return [(1 - y) * arrived * p / (n + (1 - arrived) * p)]
+
+        total = rows.sum(unseen)[0]
+        return math.log(total / positive) if total > 0 else -math.inf
 
     if excess(LARGEST_START) <= 0:
         raise ValueError(

@@ -17,6 +17,7 @@ probability of label 1 where the model is used and where it was trained.
 """
 
 from gbdt_objectives._names import room
+from gbdt_objectives.priors.delay import DelayDistribution, delay_distribution
 from gbdt_objectives.priors.estimate import (
     PriorEstimate,
     PriorShiftTest,
@@ -40,10 +41,10 @@ from gbdt_objectives.priors.shift import (
 )
 
 __all__ = [
-    "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin", "correct_probability",
-    "correct_threshold", "estimate_prior", "log_odds_shift", "measured_keep_rates",
-    "negative_downsample", "negative_downsample_by_key", "pilot_keep_rates", "prior_shift_test",
-    "prior_weights", "resample_classes",
+    "DelayDistribution", "LogOddsShift", "PriorEstimate", "PriorShiftTest", "correct_margin",
+    "correct_probability", "correct_threshold", "delay_distribution", "estimate_prior",
+    "log_odds_shift", "measured_keep_rates", "negative_downsample", "negative_downsample_by_key",
+    "pilot_keep_rates", "prior_shift_test", "prior_weights", "resample_classes",
 ]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__)
