@@ -49,6 +49,7 @@ def sample(rng, m):
     return age[kept], delay[kept]
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
 def test_it_has_the_greatest_likelihood(seed: int, weighted: bool) -> None:
     rng = np.random.default_rng(seed)
