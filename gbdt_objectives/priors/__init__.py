@@ -9,8 +9,8 @@ model as it was trained: a float for (n,), (K,) for (n, K). A float for (n, 2) m
 (0, shift), and the shifts (d_0, d_1) of two classes mean d_1 - d_0 for (n,). The negative
 of a shift is its inverse, and two shifts in succession add up.
 All of this holds only if rows were sampled by their label and by nothing else. Rates that differ
-by row have no shift: train with them (``offset_logloss_objective``). Nor have labels that are still
-arriving: ``delay_distribution`` says how many have, and ``delayed_logloss_objective`` trains on them.
+by row have no shift: train with them (``offset_logloss_objective``). Labels that are still arriving
+have none either: train with ``delay_distribution`` and ``delayed_logloss_objective``.
 
 Symbols: p_s is the model's probability, p the corrected one, d the shift, alpha and beta the rates
 at which positives and negatives were kept (or replicated, above 1), tau and s the
