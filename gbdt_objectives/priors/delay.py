@@ -156,7 +156,8 @@ def delay_distribution(
     that delays do not depend on when the row began, and says nothing of delays beyond the
     horizon: a label that would arrive later counts as one that never does. Have rows that are
     much older than most delays. Where delays differ between known groups, such as products,
-    call it for each.
+    call it for each. F has a step for each different delay, so that whole hours or days keep what
+    ``to_json`` writes short; count both times up to the last of these that is over.
 
     Parameters
     ----------
