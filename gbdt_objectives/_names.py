@@ -41,6 +41,7 @@ FIELD = {
     "f_beta_metric": "f_beta fbeta_score", "kappa_cost_metric": "kappa_cost",
     "normalized_entropy": "normalized_entropy_metric normalized_cross_entropy",
     "weighted_logloss_metric": "log_loss logloss logloss_metric",
+    "delayed_logloss_objective": "delayed_feedback_loss DelayedFeedbackLoss",
     "focal_objective": "focal_loss FocalLoss", "qwk_objective": "qwk_loss",
     "correct_probability": "recalibrate correct_prior prior_correction",
     "log_odds_shift": "prior_shift LabelShift",

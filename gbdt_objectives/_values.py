@@ -57,6 +57,9 @@ class RowValues:
 
     values: Array
 
+    is_of_user = True
+    """Whether users know these values by the name that the equations have for them."""
+
     def __init__(self, values: Array) -> None:
         own = np.array(values, order="C")
         if own.dtype.kind == "f":

@@ -205,6 +205,11 @@ def offsets_by_row(positions: Array) -> go.Objective:
     return go.offset_logloss_objective(10.0 ** -((positions % 7) / 3))
 
 
+def arrived_by_row(positions: Array) -> go.Objective:
+    """From all labels arrived to one in 64, another share in each of seven rows."""
+    return go.objectives.delayed_logloss_objective(2.0 ** -(positions % 7))
+
+
 def costs_by_row(positions: Array) -> go.Objective:
     rows = {"cost": 0.5 + positions % 5, "group": positions % 3}
     return go.objective(costly_error, loss=costly_error_loss, intercept=1.5, rows=rows)
@@ -283,6 +288,14 @@ OBJECTIVES = [
         (-30, 30),
         OTHER,
         of_positions=offsets_by_row,
+    ),
+    ObjectiveCase(
+        "delayed-logloss",
+        arrived_by_row(np.arange(600)),
+        (0, 1),
+        (-30, 30),
+        OTHER,
+        of_positions=arrived_by_row,
     ),
     ordinal_logit_case("ordinal-logit", 4),
     ordinal_logit_case("ordinal-logit-7", 7),

@@ -20,7 +20,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from gbdt_objectives import _checks, _workers
 from gbdt_objectives._boosters import MARGIN_FLAG, Library, library_of
 from gbdt_objectives._checks import Array
-from gbdt_objectives._values import RowValues
 from gbdt_objectives.adapters import _arguments
 from gbdt_objectives.adapters._train import StartedObjective, start_margin, start_of_rows
 from gbdt_objectives.metrics import ClassMetric, Metric, __all__ as names_of_metrics
@@ -363,10 +362,10 @@ def request_rows(kind: type[Estimator]) -> None:
 
 
 def row_names(objective: object) -> tuple[str, ...]:
-    """The names of what a user's equations need for each row. Values of a kind of their own, such
-    as rates, do not count: only the objective has a name for them."""
+    """The names of what fit gets for each row. Values such as offsets, made of what users have, do
+    not count: only the objective has a name for them."""
     named = objective.named if isinstance(objective, Objective) else ()
-    users = all(values is None or type(values) is RowValues for _, values in named)
+    users = all(values is None or values.is_of_user for _, values in named)
     return tuple(name for name, _ in named) if users else ()
 
 

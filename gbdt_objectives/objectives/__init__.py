@@ -14,6 +14,7 @@ from gbdt_objectives._names import room
 from gbdt_objectives._rows import Rows
 from gbdt_objectives.objectives.autodiff import objective_from_loss
 from gbdt_objectives.objectives.base import Loss, Objective
+from gbdt_objectives.objectives.delayed import delayed_logloss_objective
 from gbdt_objectives.objectives.focal import focal_objective
 from gbdt_objectives.objectives.function import objective
 from gbdt_objectives.objectives.logloss import offset_logloss_objective, weighted_logloss_objective
@@ -34,6 +35,7 @@ __all__ = [
     "Objective",
     "Rows",
     "Values",
+    "delayed_logloss_objective",
     "focal_objective",
     "kappa_objective",
     "objective",

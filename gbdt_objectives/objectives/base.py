@@ -167,6 +167,10 @@ class Loss:
         weights, at margins f + start into the memory given. None: ``gradient_hessian`` is used."""
         return None
 
+    def read_named(self, name: str, values: ArrayLike) -> RowValues:
+        """Read and check what a user gives as the values ``name`` of the training rows."""
+        return read_row_values(name, values)
+
     @property
     def has_loss(self) -> bool:
         kind = type(self)
@@ -264,7 +268,7 @@ class Objective:
                 f"{self.equations.name} needs of each row {names}, found {list(rows)}: give all of "
                 "these, and no others"
             )
-        read = {name: read_row_values(name, rows[name]) for name in names}
+        read = {name: self.equations.read_named(name, rows[name]) for name in names}
         if len({len(values) for values in read.values()}) > 1:
             raise ValueError(
                 "the values in rows must be for the same rows, found "

@@ -33,6 +33,8 @@ probability of the wrong label, below 2e-38 (3e-308), counts as 0."""
 class Offsets(RowValues):
     """The offset of each training row: -log of the rate at which negatives were kept."""
 
+    is_of_user = False
+
     def called(self, name: str) -> str:
         return NAME
 

@@ -1,0 +1,76 @@
+"""Labels that have not arrived: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments._common import read_json
+from experiments.delayed_labels import __main__ as experiment
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = read_json(experiment.CONFIG)
+
+
+@pytest.mark.ci
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "the objective with estimated delays has a lower log loss" in capsys.readouterr().out
+    names = {"cells.csv", "summary.csv", "comparison.csv", "table.md", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    summary = pd.read_csv(tmp_path / "summary.csv")
+    assert len(summary) == 4 * 2 * 7  # delays, boosters, methods
+    assert np.isfinite(summary.excess).all()
+    assert (summary.excess[summary.method == experiment.COMPLETE] == 0).all()
+
+
+@pytest.mark.parametrize("name", SETTINGS["delays"])
+def test_what_is_drawn_is_what_is_said(name: str) -> None:
+    law = SETTINGS["delays"][name]
+    rng = np.random.default_rng(0)
+    rows = experiment.draw(rng, 200_000, law, SETTINGS)
+    assert rows.delay.max() <= SETTINGS["window"]
+    assert rows.final.mean() == pytest.approx(rows.p.mean(), rel=0.03)  # an error of .01
+    # of all rows, whether their labels would have arrived; the error is .001 of .8
+    come = rows.delay <= rows.age
+    for part in (rows.age < 10, rows.age >= 10, rows.X[:, 0] > 0.5):
+        assert come[part].mean() == pytest.approx(rows.arrived[part].mean(), abs=0.008)
+    assert (rows.seen <= rows.final).all()
+
+
+def test_the_rule_counts_errors() -> None:
+    lines = [
+        ("exponential", k, "XGBoost", method, excess + k * slope)
+        for method, excess, slope in (
+            (experiment.ESTIMATED, 1.0, 0.0), (experiment.NAIVE, 4.0, 0.1),
+            ("waiting 15 days", 2.0, -1.0), (experiment.FEATURE, 0.5, 0.0),
+        )
+        for k in range(3)
+    ]  # fmt: skip
+    frame = pd.DataFrame(lines, columns=["delays", "draw", "booster", "method", "excess"])
+    found = experiment.compare(frame, {"waits": [15], "assumed": ["exponential"], "errors": 2})
+    assert found.method.tolist() == [experiment.NAIVE, "waiting 15 days", experiment.FEATURE]
+    np.testing.assert_allclose(found.difference, [3.1, 0, -0.5], atol=1e-12)
+    assert found.holds.tolist() == [True, False, False]
+    assert found.gated.tolist() == [True, True, False]
+
+
+def test_readme_and_page_say_what_the_results_say() -> None:
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    for table in (experiment.RESULTS / "table.md").read_text(encoding="utf-8").split("\n\n"):
+        assert table.strip() in readme
+    summary, comparison = (
+        pd.read_csv(experiment.RESULTS / f"{name}.csv") for name in ("summary", "comparison")
+    )
+    assert comparison.holds[comparison.gated].all()
+    assert set(summary.delays) == set(SETTINGS["delays"])
+    page = (experiment.HERE.parents[1] / "docs" / "delayed_labels.md").read_text(encoding="utf-8")
+    mean = summary[summary.booster == "LightGBM"].set_index(["method", "delays"])
+    for method in (
+        experiment.NAIVE, "waiting 15 days", "waiting 30 days", experiment.FEATURE,
+        experiment.KNOWN, experiment.ESTIMATED,
+    ):  # fmt: skip
+        cells = (mean.loc[(method, d), ["excess", "error"]] for d in SETTINGS["delays"])
+        assert " | ".join(f"{a:.2f} ± {b:.2f}" for a, b in cells) in page

@@ -1,0 +1,220 @@
+"""The distribution of delays: brute force, simulated truth, weights, JSON, bad input."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, strategies as st
+from scipy.optimize import minimize
+
+from gbdt_objectives.priors import DelayDistribution, delay_distribution
+from tests.cases import each
+
+AGE, DELAY = [1, 1, 2, 5, 5, 9], [0, 1, 1, 2, 1, 4]
+
+
+def by_likelihood(age, delay, w=None):
+    """The delays and the probabilities of each that have the greatest likelihood, by search."""
+    age, delay = np.asarray(age, float), np.asarray(delay, float)
+    w = np.ones(len(age)) if w is None else w
+    at = np.unique(delay)
+    own, below = delay[:, np.newaxis] == at, at <= age[:, np.newaxis]
+
+    def loss(logits):
+        f = np.exp(np.append(logits, 0.0))
+        return w @ (np.log(below @ f) - np.log(own @ f))
+
+    found = minimize(loss, np.zeros(len(at) - 1), method="BFGS", options={"gtol": 1e-9})
+    f = np.exp(np.append(found.x, 0.0))
+    return at, np.cumsum(f / f.sum())
+
+
+def test_by_hand() -> None:
+    """At 4, one of three that are old enough; at 2, one of three; at 1, three of four."""
+    found = delay_distribution(AGE, DELAY)
+    np.testing.assert_allclose(found.delay, [0, 1, 2, 4])
+    np.testing.assert_allclose(found.probability, [1 / 9, 4 / 9, 2 / 3, 1], rtol=1e-14)
+    variances = [3 / 4 + 1 / 6 + 1 / 6, 1 / 6 + 1 / 6, 1 / 6, 0]
+    np.testing.assert_allclose(found.standard_error, found.probability * np.sqrt(variances))
+    assert found.horizon == 9
+
+
+def sample(rng, m):
+    age = rng.integers(0, 7, m)
+    delay = np.minimum(rng.geometric(0.4, m) - 1, 6)
+    kept = delay <= age
+    return age[kept], delay[kept]
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
+def test_it_has_the_greatest_likelihood(seed: int, weighted: bool) -> None:
+    rng = np.random.default_rng(seed)
+    age, delay = sample(rng, 120)
+    w = rng.integers(1, 4, len(age)).astype(float) if weighted else None
+    try:
+        found = delay_distribution(age, delay, w)
+    except ValueError as error:
+        assume("cannot be compared" not in str(error))
+        raise
+    at, F = by_likelihood(age, delay, w)
+    np.testing.assert_array_equal(found.delay, at)
+    np.testing.assert_allclose(found.probability, F, atol=2e-5)  # of a search
+
+
+def test_self_consistency() -> None:
+    """Efron and Petrosian: f(t) = n(t) / sum over rows old enough for t of 1 / F(age)."""
+    rng = np.random.default_rng(1)
+    age, delay = sample(rng, 500)
+    F = delay_distribution(age, delay)
+    n = np.array([(delay == t).sum() for t in F.delay])
+    risk = np.array([(1 / F(age[age >= t])).sum() for t in F.delay])
+    np.testing.assert_allclose(np.diff(F.probability, prepend=0), n / risk, rtol=1e-12)
+
+
+def test_old_rows_alone_give_the_share_of_each() -> None:
+    rng = np.random.default_rng(2)
+    delay = rng.integers(0, 9, 300)
+    F = delay_distribution(np.full(300, 20), delay)
+    t = np.arange(9)
+    share = (delay <= t[:, np.newaxis]).mean(axis=1)
+    np.testing.assert_allclose(F(t), share, rtol=1e-13)
+    binomial = np.sqrt(share * (1 - share) / 300)
+    np.testing.assert_allclose(F.standard_error, binomial, rtol=1e-12)
+
+
+def test_the_truth_within_its_errors() -> None:
+    """Exponential delays of which young rows have shown the short ones; 40 draws."""
+    rng = np.random.default_rng(3)
+    at, horizon = np.array([1.0, 3.0, 8.0, 15.0]), 30.0
+    truth = np.expm1(-at / 10) / np.expm1(-horizon / 10)
+    z, naive = [], []
+    for _ in range(40):
+        age, delay = rng.uniform(0, horizon, 3000), rng.exponential(10, 3000)
+        seen = delay <= age
+        F = delay_distribution(age[seen], delay[seen])
+        error = F.standard_error[np.searchsorted(F.delay, at, side="right") - 1]
+        z.append((F(at) - truth) / error)
+        naive.append((delay[seen] <= at[:, np.newaxis]).mean(axis=1) - truth)
+    # the mean of 40 has an error of .16; the estimate is of the horizon seen, slightly below 30
+    assert np.abs(np.mean(z, axis=0)).max() < 0.6
+    assert np.abs(np.std(z, axis=0) - 1).max() < 0.4  # .11 is its error
+    assert np.mean(naive, axis=0).max() > 0.1  # shares of the seen are far too high
+
+
+def test_weights_are_copies() -> None:
+    rng = np.random.default_rng(4)
+    age, delay = sample(rng, 200)
+    w = rng.integers(0, 4, len(age))
+    weighted = delay_distribution(age, delay, w)
+    copies = delay_distribution(np.repeat(age, w), np.repeat(delay, w))
+    for name in ("delay", "probability", "standard_error"):
+        np.testing.assert_allclose(getattr(weighted, name), getattr(copies, name), rtol=1e-13)
+    scaled = delay_distribution(age, delay, 0.1 * w)
+    np.testing.assert_allclose(scaled.probability, copies.probability, rtol=1e-12)
+
+
+def test_a_horizon_leaves_out_longer_delays() -> None:
+    rng = np.random.default_rng(5)
+    age, delay = sample(rng, 400)
+    full, short = delay_distribution(age, delay), delay_distribution(age, delay, horizon=3)
+    assert short.horizon == 3
+    np.testing.assert_allclose(short([0, 1, 2, 3]), full([0, 1, 2, 3]) / full([3]), rtol=1e-13)
+    kept = delay <= 3
+    same = delay_distribution(np.minimum(age[kept], 3), delay[kept])
+    np.testing.assert_array_equal(same.probability, short.probability)
+
+
+def test_ages_between_and_beyond() -> None:
+    F = delay_distribution(AGE, DELAY)
+    np.testing.assert_array_equal(F([0.5, 3.99, 4, 9, 1e9]), F([0, 2, 4, 4, 4]))
+    assert F([4])[0] == 1
+    late = delay_distribution([3, 4], [2, 2])
+    np.testing.assert_array_equal(late([0, 1.9, 2, 3]), [0, 0, 1, 1])
+
+
+def test_it_is_a_value() -> None:
+    F = delay_distribution(AGE, DELAY)
+    for again in (
+        DelayDistribution.from_json(F.to_json()), pickle.loads(pickle.dumps(F)), copy.deepcopy(F)
+    ):  # fmt: skip
+        np.testing.assert_array_equal(again([0, 1, 3]), F([0, 1, 3]))
+        np.testing.assert_array_equal(again.standard_error, F.standard_error)
+        assert again.horizon == F.horizon
+    with pytest.raises(ValueError, match="read-only"):
+        F.probability[0] = 1
+    assert repr(F).startswith("DelayDistribution: 4 delays, horizon 9\n")
+    with pytest.raises(ValueError, match="JSON of another format"):
+        DelayDistribution.from_json('{"format": "other"}')
+    with pytest.raises(ValueError, match="delay must be a list of numbers"):
+        DelayDistribution.from_json(F.to_json().replace("[0.0, 1.0, 2.0, 4.0]", "3"))
+
+
+NAN = float("nan")
+
+
+@each(
+    ("age", "delay", "how", "error", "message"),
+    [
+        ([3, -1], [1, 0], {}, ValueError, "age must not be negative, found -1.0 at row 1"),
+        ([3, 2], [1, -1], {}, ValueError, "delay must not be negative, .* the right way round"),
+        ([3, NAN], [1, 0], {}, ValueError, "age must be finite, found nan at row 1"),
+        ([3, 4], [1, NAN], {}, ValueError, "delay must be finite, .* row 1: pass the rows whose"),
+        ([3, np.inf], [1, 0], {}, ValueError, "age must be finite, found inf"),
+        ([], [], {}, ValueError, "age is empty"),
+        ([3, 4], [1], {}, ValueError, "delay has 1 rows, but the ages have 2"),
+        ([[3]], [[1]], {}, ValueError, "age must be one-dimensional"),
+        (["3"], [1], {}, TypeError, "age must hold real numbers"),
+        (np.array([3], "m8[D]"), [1], {}, TypeError, r"age / numpy.timedelta64\(1, 'D'\) for days"),
+        ([3, 2, 5], [1, 4, 2], {}, ValueError, "found delay 4 at age 2 at row 1 .*same unit"),
+        ([1, 2, 2], [3, 2, 4], {}, ValueError, r"swapped, call delay_distribution\(age, delay\)"),
+        ([3, 4], [1, 1], {"sample_weight": [0, 0]}, ValueError, "sample_weight is 0 in all 2"),
+        ([3, 4], [1, 1], {"sample_weight": [1, -1]}, ValueError, "must not be negative"),
+        ([3, 4], [1, 1], {"horizon": 5}, ValueError, "from 0 to the greatest age, 4, found 5"),
+        ([3, 4], [1, 1], {"horizon": -1}, ValueError, "horizon must be from 0"),
+        ([3, 4], [1, 2], {"horizon": 0.5}, ValueError, "leave some labels, found 0.5, below"),
+        ([3, 4], [1, 2], {"horizon": "5"}, TypeError, "horizon must be a number"),
+        ([1, 2, 9], [0, 1, 7], {}, ValueError,
+         "delay 7 cannot be compared to shorter ones: .* below 7, .* or horizon=1, for"),
+    ],
+)  # fmt: skip
+def test_bad_input(age, delay, how, error, message) -> None:
+    with pytest.raises(error, match=message):
+        delay_distribution(age, delay, **how)
+
+
+def test_the_horizon_that_the_message_names_works() -> None:
+    F = delay_distribution([1, 2, 9], [0, 1, 7], horizon=1)
+    np.testing.assert_array_equal(F.delay, [0, 1])
+    # a weight that rounding loses links nothing
+    with pytest.raises(ValueError, match="delay 1 cannot be compared"):
+        delay_distribution([1, 0, 1], [0, 0, 1], [1e-20, 1, 1])
+
+
+@each(
+    ("how", "message"),
+    [
+        ({"delay": [1, 1]}, "delay must ascend, found 1.0 at row 1"),
+        ({"delay": [-1, 1]}, "delay must not be negative"),
+        ({"probability": [0, 1]}, "probability must be above 0"),
+        ({"probability": [0.5, 0.4]}, "not descend, found 0.4 at row 1"),
+        ({"probability": [0.5, 0.9]}, "probability must be 1 at the last delay, found 0.9"),
+        ({"probability": [1]}, "probability has 1 rows, but the delays have 2"),
+        ({"standard_error": [-1, 0]}, "standard_error must not be negative"),
+        ({"horizon": 1}, "horizon must be at least the last delay, 2, found 1"),
+    ],
+)
+def test_bad_distributions(how, message) -> None:
+    right = {"delay": [0, 2], "probability": [0.5, 1], "standard_error": [0.1, 0], "horizon": 3}
+    DelayDistribution(**right)
+    with pytest.raises(ValueError, match=message):
+        DelayDistribution(**right | how)
+
+
+@each("age", [[-1], [NAN], ["1"], [[1]]])
+def test_bad_ages(age) -> None:
+    with pytest.raises((ValueError, TypeError), match="age must"):
+        delay_distribution(AGE, DELAY)(age)
