@@ -267,7 +267,7 @@ def group_ties(rows: LabelledRows) -> tuple[Array, Array, Array]:
     first = None if new.all() else np.append(0, np.flatnonzero(new) + 1)
 
     p = s if first is None else s[first]
-    del s
+    del s, new
 
     def sums(label: int) -> Array:
         x = np.empty(len(order))
