@@ -187,8 +187,8 @@ def delayed_logloss_objective(arrived: ArrayLike | None = None) -> Objective:
 
     References
     ----------
-    Chapelle (2014), "Modeling delayed feedback in display advertising", KDD, equation 15 with a
-    known distribution of delays.
+    Chapelle (2014), "Modeling delayed feedback in display advertising", KDD, whose likelihood this
+    is once the distribution of delays is known.
 
     Examples
     --------
