@@ -538,3 +538,77 @@ def test_detectable_priors_by_hand_and_of_three_classes() -> None:
     np.testing.assert_allclose(np.diff(fewer, axis=0) / np.diff(more, axis=0), 2, rtol=0.1)
     few = prior_shift_test(binary(30, 0.02, rng)[1] * 0.02, 0.01)
     assert np.isnan(few.detectable[0])  # not even 0 is far enough
+
+
+# rows of one user
+
+
+def test_copies_of_a_row_in_one_group_are_one_row() -> None:
+    """Up to the lost degrees of freedom, of each class or of all groups: 1 in 150."""
+    rng = np.random.default_rng(4)
+    y, p = binary(300, 0.5, rng)
+    new = binary(400, 0.3, rng)[1]
+    fitted = {
+        "train_prior": (lambda p, y, q, **how: prior_shift_test(p, 0.5, **how)),
+        "out_of_fold": (lambda p, y, q, **how: prior_shift_test(p, out_of_fold=(y, q), **how)),
+    }
+    for name, test in fitted.items():
+        alone = test(new, y, p)
+        pair = name == "out_of_fold"
+        copies = np.repeat(new, 5), np.repeat(y, 5), np.repeat(p, 5)
+        users = np.repeat(np.arange(400), 5), np.repeat(np.arange(300), 5).astype(str)
+        found = test(*copies, groups=users if pair else users[0])
+        one = test(new, y, p, groups=(np.arange(400), None) if pair else np.arange(400))
+        for other in (found, one):
+            for what in ("prior", "standard_error", "interval"):
+                expected = getattr(alone.estimate, what)
+                np.testing.assert_allclose(getattr(other.estimate, what), expected, rtol=2e-3)
+        close = {"rel": 1e-9} if pair else {"rel": 0.05}  # of train_prior another statistic
+        assert found.statistic == pytest.approx(one.statistic, rel=1e-9)
+        assert one.statistic == pytest.approx(alone.statistic, **close)
+        np.testing.assert_allclose(found.detectable, one.detectable, rtol=0.02)
+        np.testing.assert_allclose(one.detectable, alone.detectable, rtol=0.02)
+        assert test(*copies).p_value < found.p_value
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_groups_widen_the_interval_of_users_with_many_rows(held_out) -> None:
+    rng, draws, covered, rejected = np.random.default_rng(11), 60, np.zeros(2), np.zeros(2)
+
+    def users(number, prior):
+        y = np.repeat((rng.random(number) < prior).astype(int), 8)
+        x = np.repeat(rng.normal(size=number), 8) * 0.7 + rng.normal(size=8 * number) * 0.7
+        return y, expit(2 * (x + 2 * y - 1)), np.repeat(np.arange(number), 8)
+
+    for _ in range(draws):
+        _, p, user = users(100, 0.3)
+        y, q, other = users(100, 0.3)
+        source = {"out_of_fold": (y, q)} if held_out else {"train_prior": 0.3}
+        if not held_out:
+            p = correct_probability(p, train_prior=0.5, target_prior=0.3)
+        for k, groups in enumerate((None, (user, other) if held_out else user)):
+            found = prior_shift_test(p, **source, groups=groups)
+            rejected[k] += found.p_value < 0.05
+            low, high = found.estimate.interval
+            covered[k] += low <= 0.3 <= high
+    assert covered[0] / draws < 0.7
+    assert abs(covered[1] / draws - 0.95) < 3 * 0.028  # binomial errors
+    assert rejected[0] / draws > 0.3
+    assert rejected[1] / draws < 0.05 + 3 * 0.028
+
+
+def test_bad_groups() -> None:
+    y, p = np.array([0, 0, 1, 1]), np.array([0.2, 0.4, 0.5, 0.7])
+    for groups, error, message in (
+        ([1, 2], ValueError, "groups has 2 rows, but the labels have 4"),
+        (([1] * 4, [1] * 4), TypeError, "a pair is for out_of_fold"),
+        ([1, None, 2, 2], ValueError, "groups must not be missing"),
+    ):
+        with pytest.raises(error, match=message):
+            estimate_prior(p, 0.5, groups=groups)
+    for groups, error, message in (
+        ([1, 2, 3, 4], TypeError, "groups must be a pair"),
+        ((None, [1, 2]), ValueError, "the groups of out_of_fold has 2 rows"),
+    ):
+        with pytest.raises(error, match=message):
+            estimate_prior(p, out_of_fold=(y, p), groups=groups)
