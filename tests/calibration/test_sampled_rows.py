@@ -134,3 +134,15 @@ def test_memory_is_a_few_columns(name, how) -> None:
     peak = tracemalloc.get_traced_memory()[1] / (8 * ROWS)
     tracemalloc.stop()
     assert peak < 7
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_arguments_stay_as_they_are(name) -> None:
+    _, y, p = kept_rows()
+    y, w, rates = y.astype(float), np.ones(len(y)), np.full(len(y), RATE)
+    given = [values.copy() for values in (y, p, w, rates)]
+    for values in (y, p, w, rates):
+        values.flags.writeable = False
+    FUNCTIONS[name](y, p, sample_weight=w, keep_rate=rates)
+    for values, before in zip((y, p, w, rates), given, strict=True):
+        np.testing.assert_array_equal(values, before)

@@ -372,3 +372,15 @@ def test_independent_rows_are_groups_of_their_own() -> None:
     copies = [np.repeat(values, 9) for values in (loss, other, w)]
     assert clearly_less(*copies, None)  # as if nine times as many
     assert clearly_less(*copies, np.repeat(own, 9)) == clearly_less(loss, other, w, None)
+
+
+@pytest.mark.parametrize("calibrator", BINARY, ids=lambda one: type(one).__name__)
+def test_arguments_stay_as_they_are(kept, calibrator) -> None:
+    p, y, _ = kept
+    given = p.copy(), y.astype(float), np.ones(len(y)), np.full(len(y), RATE)
+    for values in given:
+        values.flags.writeable = False
+    fitted = clone(calibrator).fit(*given[:3], keep_rate=given[3])
+    np.testing.assert_array_equal(fitted.predict(given[0]), fitted.predict(p.copy()))
+    np.testing.assert_array_equal(given[0], p)
+    np.testing.assert_array_equal(given[1], y)
