@@ -123,7 +123,8 @@ class LogOddsCalibrator(Calibrator):
         if self.input_space == "margin":
             return score.astype(np.float64)
         z: Array = _checks.probabilities("score", score)
-        return logit(z, out=z)
+        logit(z, out=z)
+        return z
 
     def _finite_rows(
         self, rows: LabelledRows, offset: Offset
