@@ -248,6 +248,7 @@ def fit_rising_spline(
     if shrink:
         prior = as_it_is(parts, given, w, offset)
         loss, searched = penalized(loss, *prior), penalized(searched, *prior)
+    searched = remembered(searched)
     lowest = np.append(np.zeros(K - 1), -np.inf)
     level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
     best = np.append(np.zeros(K - 1), level)
@@ -324,6 +325,19 @@ def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset
         return value, gradient, hessian
 
     return loss
+
+
+def remembered(loss: Loss) -> Loss:
+    """Where one search ends the next begins: nothing is worked out twice."""
+    seen: dict[bytes, tuple[float, Array, Array]] = {}
+
+    def again(theta: Array) -> tuple[float, Array, Array]:
+        key = theta.tobytes()
+        if key not in seen:
+            seen[key] = loss(theta)
+        return seen[key]
+
+    return again
 
 
 def as_it_is(parts: list[Part], z: Array, w: Array, offset: Offset) -> tuple[Array, Array]:
