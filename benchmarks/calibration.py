@@ -8,9 +8,11 @@ Predicting is compared with a search of the same scores among the ends of the se
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
-from benchmarks._timing import in_turns, quick_run, report
+from benchmarks._timing import in_turns, peak_bytes, quick_run, report
 from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio_by_segment,
@@ -20,6 +22,7 @@ from gbdt_objectives.calibration import (
 )
 from gbdt_objectives.estimators import (
     BetaCalibrator,
+    LogitCalibrator,
     ROCConvexHullCalibrator,
     SplineCalibrator,
     VennAbersCalibrator,
@@ -117,9 +120,35 @@ def main() -> None:
     ):
         ratio = seconds[name] / seconds[search]
         report(f"{name}, predict / searchsorted among {among:,}", ratio, goal)
-    n = n // 10
-    spline = in_turns({"spline": lambda: SplineCalibrator().fit(p[:n], y[:n])}, 2)["spline"]
-    print(f"SplineCalibrator, fit of {n:,} rows: {spline:.1f} s, no goal")
+    spline(quick)
+
+
+def spline(quick: bool) -> None:
+    """Of the spline, in processor time: what it adds to a search, and to the logit's fit."""
+    n, turns = (200_000, 2) if quick else (10_000_000, 3)
+    y, p = data(n)
+    fitted = SplineCalibrator(shrink=True).fit(p[:20_000], y[:20_000])
+    knots = 1 / (1 + np.exp(-fitted.knots_))
+    ways = {
+        "predict": lambda: fitted.predict(p),
+        "search": lambda: np.searchsorted(knots, p),
+    }
+    seconds = in_turns(ways, turns, 2, time.process_time)
+    ratio = seconds["predict"] / seconds["search"]
+    report(f"spline, predict / searchsorted among its {len(knots)} knots, {n:,} rows", ratio, 2)
+    report("its peak, bytes a row", peak_bytes(lambda: fitted.predict(p)) / n, 24)
+    for rows in (2_000, 16_000) if quick else (2_000, 16_000, 1_000_000):
+        fits = {
+            "spline": lambda rows=rows: SplineCalibrator(shrink=True).fit(p[:rows], y[:rows]),
+            "logit": lambda rows=rows: LogitCalibrator().fit(p[:rows], y[:rows]),
+        }
+        seconds = in_turns(fits, turns, 3, time.process_time)
+        ratio = seconds["spline"] / seconds["logit"]
+        milliseconds = 1e3 * seconds["spline"]
+        print(
+            f"spline, shrunk, fit / logit, fit, {rows:,} rows: {ratio:.1f} times, "
+            f"{milliseconds:.0f} ms, no goal"
+        )
 
 
 if __name__ == "__main__":

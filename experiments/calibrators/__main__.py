@@ -215,7 +215,9 @@ def table(summary: pd.DataFrame) -> str:
         for row in summary.itertuples(index=False)
     }
     names = list(summary.calibrator.drop_duplicates())
-    header = ["", *(f"{name}, {n:,}" for n, _, name in keys)]
+    header = [""]
+    for n, of, name in keys:
+        header.append(f"{name}, {n:,}" if of == "all rows" else f"{name}, scores {of}")
     rows = [[name, *(cell.get((*key, name), "") for key in keys)] for name in names]
     return _common.markdown_table(header, [row for row in rows if any(row[1:])])
 
@@ -248,7 +250,7 @@ def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
         {
             "summary": summary.round(6),
             "comparison": comparison.round(6),
-            "chosen": chosen.value_counts().rename("draws").reset_index(),
+            "chosen": chosen.value_counts(sort=False).rename("draws").reset_index(),
         },
         "\n\n".join([*tables, comparison_table(comparison)]),
         "the default is best or level in every row",

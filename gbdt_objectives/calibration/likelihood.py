@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gbdt_objectives._checks import Array
-from gbdt_objectives._places import blocks, dot
+from gbdt_objectives._places import BLOCK_BYTES, blocks, dot
 
 Loss = Callable[[Array], tuple[float, Array, Array]]
 """Parameters to a weighted mean of losses, its gradient and its hessian."""
@@ -86,7 +86,7 @@ def logistic_loss(X: Array, target: Array, w: Array, offset: float | Array = 0.0
 
     def loss(theta: Array) -> tuple[float, Array, Array]:
         value, gradient, hessian = 0.0, np.zeros(len(X)), np.zeros((len(X), len(X)))
-        for rows in blocks(target):
+        for rows in blocks(target, BLOCK_BYTES // len(X)):
             x, t, share = X[:, rows], target[rows], w[rows]
             m = theta @ x
             if o is not None:

@@ -12,6 +12,7 @@ from gbdt_objectives import _checks, _json
 from gbdt_objectives._checks import Array
 from gbdt_objectives._places import from_zero
 from gbdt_objectives.calibration.likelihood import (
+    Loss,
     logistic_loss,
     mean_offset,
     minimize_convex,
@@ -28,6 +29,8 @@ from gbdt_objectives.estimators.calibrators import (
 )
 
 KNOTS = 12  # the number of knots, the outer two included
+
+GROUPS = 1024  # of rows next to one another, on whose means a penalty is looked for
 
 CLOSEST = 1e-4  # the least distance of knots, in standard deviations
 
@@ -198,11 +201,10 @@ def cubic_pieces(knots: Array, origins: Array, c: Array, unit: float, z: Array) 
 
 
 def place_knots(z: Array, w: Array, least: float) -> Array:
-    """Knots at equal weights of rows, fewer where they would be closer than ``least``."""
-    order = np.argsort(z)
-    below = from_zero(w[order])[1:]
+    """Knots at equal weights of rows in order, fewer where they would be closer than ``least``."""
+    below = from_zero(w)[1:]
     at = np.searchsorted(below, below[-1] * np.linspace(0, 1, KNOTS))
-    wanted = z[order][np.minimum(at, len(z) - 1)]
+    wanted = z[np.minimum(at, len(z) - 1)]
     knots = wanted[:1]
     for knot in wanted[1:]:
         if knot - knots[-1] > least:
@@ -215,26 +217,38 @@ def fit_rising_spline(
 ) -> tuple[Array, Array, float]:
     """The knots, slopes and start of greatest penalised likelihood.
 
-    The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011).
+    The penalty has the greatest marginal likelihood over the slopes, Laplace's (Wood 2011). Of many
+    rows it is that of the means of groups of neighbours; the fit to it is to the rows themselves.
     """
     from scipy.optimize import minimize_scalar
 
-    given, unit = z, float(np.abs(z).max())
-    z = z / unit  # whose squares neither overflow nor vanish
+    order = np.argsort(z)
+    given, target, w = z[order], target[order], w[order]
+    offset = offset[order] if isinstance(offset, np.ndarray) else offset
+    unit = float(np.abs(z).max())
+    z = given / unit  # whose squares neither overflow nor vanish
     W = w.sum()
     share = w / W
     mean = float(share @ target)
     spread = float(np.sqrt(share @ (z - share @ z) ** 2))
     knots = place_knots(z, w, CLOSEST * spread)
-    X = np.append(slope_features(knots, z) / spread, np.ones((1, len(z))), axis=0)
-    centers = X[:-1] @ share
+    many = len(z) > 4 * GROUPS
+    means = group_means(z, target, share) if many else (z, target, share)
+    X = np.append(slope_features(knots, means[0]) / spread, np.ones((1, len(means[0]))), axis=0)
+    centers = X[:-1] @ means[2]
     X[:-1] -= centers[:, None]
     K = len(X)
+    of_means = [(slice(None), X, np.eye(K))]
+    parts = polynomials(knots, z, spread, centers) if many else of_means
     places = (greville(knots)[1:] + greville(knots)[:-1]) / 2 / spread
     D = np.diff(np.eye(K - 1, K), axis=0) / np.sqrt(np.diff(places))[:, None]
-    loss = logistic_loss(X, target, share, offset)
+    loss = loss_of_parts(parts, target, share, offset)
+    grouped = many and not isinstance(offset, np.ndarray)  # whose mean would not do
+    searched = loss_of_parts(of_means, means[1], means[2], offset) if grouped else loss
     if shrink:
-        loss = penalized(loss, *as_it_is(X, given, w, offset))
+        prior = as_it_is(parts, given, w, offset)
+        loss, searched = penalized(loss, *prior), penalized(searched, *prior)
+    searched = remembered(searched)
     lowest = np.append(np.zeros(K - 1), -np.inf)
     level = np.log(mean / (1 - mean)) - mean_offset(offset, share)
     best = np.append(np.zeros(K - 1), level)
@@ -242,7 +256,7 @@ def fit_rising_spline(
     def score(log_penalty: float) -> float:
         """Minus twice the log marginal likelihood, for a penalty a row."""
         nonlocal best
-        total = penalized(loss, D * np.exp(log_penalty / 2))
+        total = penalized(searched, D * np.exp(log_penalty / 2))
         best = minimize_convex(total, [best], lowest)
         value, _, hessian = total(best)
         _, log_determinant = np.linalg.slogdet(hessian)
@@ -251,14 +265,86 @@ def fit_rising_spline(
     bounds = np.log(min(ROUGHEST / W, SMOOTHEST)), np.log(SMOOTHEST)
     found = minimize_scalar(score, bounds=bounds, method="bounded", options={"xatol": 0.1})
     score(found.x)
+    if grouped:
+        total = penalized(loss, D * np.exp(found.x / 2))
+        best = minimize_convex(total, [best], lowest)
     start = best[-1] - best[:-1] @ centers
     return knots * unit, best[:-1] / spread / unit, float(start)
 
 
-def as_it_is(X: Array, z: Array, w: Array, offset: Offset) -> tuple[Array, Array]:
+Part = tuple[slice, Array, Array]
+"""Neighbouring rows, their features F, (d, n), and A, (d, K): the curve is (A theta) F there."""
+
+
+def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
+    """Of rows in order, of z and the target, and the sum of shares; for each of the groups."""
+    starts = np.linspace(0, len(z), GROUPS, endpoint=False).astype(int)
+    sums = np.add.reduceat(share, starts)
+    own = np.maximum(sums, np.finfo(float).tiny)
+    z, target = (np.add.reduceat(share * values, starts) / own for values in (z, target))
+    return z, target, sums
+
+
+def polynomials(knots: Array, z: Array, spread: float, centers: Array) -> list[Part]:
+    """The rows, in order, between each two knots: features are the powers of one cubic."""
+    of_slopes = [pieces(knots, slopes, 0.0) for slopes in np.eye(len(knots) + 1) / spread]
+    origins, _, unit = of_slopes[0]
+    c = np.stack([own for _, own, _ in of_slopes], axis=-1)  # (4, pieces, slopes)
+    ends = np.searchsorted(z, knots)
+    ends[-1] = len(z)
+    parts = []
+    for j in range(1, len(knots)):
+        rows = slice(ends[j - 1], ends[j])
+        x = (z[rows] - origins[j]) / unit
+        A = np.append(c[:, j], np.zeros((4, 1)), axis=1)
+        A[3] += np.append(-centers, 1)
+        square = x * x
+        parts.append((rows, np.stack([square * x, square, x, np.ones(len(x))]), A))
+    return parts
+
+
+def loss_of_parts(parts: list[Part], target: Array, share: Array, offset: Offset) -> Loss:
+    """The mean log loss, of parameters that all parts share."""
+    losses = [
+        logistic_loss(
+            F,
+            target[rows],
+            share[rows],
+            offset[rows] if isinstance(offset, np.ndarray) else offset,
+        )
+        for rows, F, _ in parts
+    ]
+
+    def loss(theta: Array) -> tuple[float, Array, Array]:
+        value, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta),) * 2)
+        for own, (_, _, A) in zip(losses, parts, strict=True):
+            v, g, H = own(A @ theta)
+            value += v
+            gradient += g @ A
+            hessian += A.T @ H @ A
+        return value, gradient, hessian
+
+    return loss
+
+
+def remembered(loss: Loss) -> Loss:
+    """Where one search ends the next begins: nothing is worked out twice."""
+    seen: dict[bytes, tuple[float, Array, Array]] = {}
+
+    def again(theta: Array) -> tuple[float, Array, Array]:
+        key = theta.tobytes()
+        if key not in seen:
+            seen[key] = loss(theta)
+        return seen[key]
+
+    return again
+
+
+def as_it_is(parts: list[Part], z: Array, w: Array, offset: Offset) -> tuple[Array, Array]:
     """D and t: |D theta - t|^2 / 2 is the penalty, a row, of the line nearest to m = theta X.
 
-    The nearest by squares weighted by information; the line z itself has no penalty.
+    The nearest by squares weighted by information; the line z itself has no penalty. Rows are in
+    order, as in the parts.
     """
     m = np.abs(z + offset)
     v = w * np.exp(m.min() - m) / (1 + np.exp(-m)) ** 2  # w p (1 - p), up to a factor
@@ -266,7 +352,8 @@ def as_it_is(X: Array, z: Array, w: Array, offset: Offset) -> tuple[Array, Array
     c = float(v @ z)
     x = z - c
     spread = float(v @ x**2)
-    D = np.stack([X @ v / LEVEL_DEVIATION, X @ (v * x) / spread / SLOPE_DEVIATION])
+    level, slope = (sum((F @ u[rows]) @ A for rows, F, A in parts) for u in (v, v * x))
+    D = np.stack([level / LEVEL_DEVIATION, slope / spread / SLOPE_DEVIATION])
     t = np.array([c / LEVEL_DEVIATION, 1 / SLOPE_DEVIATION])
     root = np.sqrt(w.sum())
     return D / root, t / root

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.interpolate import BSpline
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit, logit, rel_entr
 
 from gbdt_objectives.calibration import normalized_entropy
+from gbdt_objectives.calibration.likelihood import logistic_loss
 from gbdt_objectives.estimators import (
     BetaCalibrator,
     LogitCalibrator,
@@ -114,6 +115,60 @@ def test_is_the_maximum_of_the_penalised_likelihood(monkeypatch, bend) -> None:
     # finite differences end at about 1e-5 of a loss of 500
     assert best.fun - 1e-2 <= found <= best.fun + 1e-6
     assert (ours.slopes_ == 0).any() == (bend < 0)
+
+
+@each("shrink", [False, True])
+@each("by_row", [False, True])
+def test_many_rows_are_fitted_as_few_are(monkeypatch, shrink, by_row) -> None:
+    """The penalty, found on means of rows, costs a thousandth of what chance does (about 5)."""
+    p, y, _ = rows(20_000, 3)
+    w = np.random.default_rng(0).exponential(size=len(p))
+    rates = np.where(p > 0.5, 0.9, 0.3) if by_row else np.full(len(p), 0.5)
+    found = SplineCalibrator(shrink=shrink).fit(p, y, w, keep_rate=rates)
+    monkeypatch.setattr(maths, "GROUPS", len(p))
+    expected = SplineCalibrator(shrink=shrink).fit(p, y, w, keep_rate=rates)
+    np.testing.assert_array_equal(found.knots_, expected.knots_)
+    q, p = expected.predict(p), found.predict(p)
+    assert 2 * w @ (rel_entr(q, p) + rel_entr(1 - q, 1 - p)) < 0.01
+    if by_row:  # whose penalty is found on the rows themselves
+        np.testing.assert_allclose(logit(p), logit(q), atol=1e-6)
+
+
+@each("shrink", [False, True])
+def test_a_fit_passes_over_many_rows_a_few_times(monkeypatch, shrink) -> None:
+    """And over 1,024 means about a hundred times; it was a hundred times over all rows."""
+    p, y, _ = rows(50_000)
+    seen = []
+
+    def counted(X, target, *others):
+        loss = logistic_loss(X, target, *others)
+        return lambda theta: (seen.append(len(target)), loss(theta))[1]
+
+    monkeypatch.setattr(maths, "logistic_loss", counted)
+    SplineCalibrator(shrink=shrink).fit(p, y)
+    assert sum(seen) <= 10 * len(p)
+
+
+@each("shrink", [False, True])
+def test_parts_of_rows_have_the_loss_of_their_features(shrink) -> None:
+    p, y, _ = rows(5000)
+    z = np.sort(logit(p))
+    knots = maths.place_knots(z, np.ones(len(z)), 0.01)
+    centers, offset = np.arange(len(knots) + 1.0), np.linspace(0, 1, len(z))
+    X = np.append(maths.slope_features(knots, z) / 1.5, np.ones((1, len(z))), axis=0)
+    X[:-1] -= centers[:, None]
+    whole = [(slice(None), X, np.eye(len(X)))]
+    parts = maths.polynomials(knots, z, 1.5, centers)
+    assert len(parts) == len(knots) - 1
+    share = np.random.default_rng(0).dirichlet(np.ones(len(z)))
+    theta = np.append(np.random.default_rng(1).random(len(X) - 1), -1)
+    if shrink:
+        found, expected = (maths.as_it_is(one, z, 5000 * share, offset) for one in (parts, whole))
+    else:
+        losses = (maths.loss_of_parts(one, y, share, offset) for one in (parts, whole))
+        found, expected = (loss(theta) for loss in losses)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
 def test_follows_a_bend_and_leaves_a_line_straight() -> None:
