@@ -120,7 +120,7 @@ def test_is_the_maximum_of_the_penalised_likelihood(monkeypatch, bend) -> None:
 @each("shrink", [False, True])
 @each("by_row", [False, True])
 def test_many_rows_are_fitted_as_few_are(monkeypatch, shrink, by_row) -> None:
-    """The penalty, found on means of rows, costs a thousandth of what chance does (about 5)."""
+    """The penalty, found on means of rows, costs a 500th of what chance does, about 5."""
     p, y, _ = rows(20_000, 3)
     w = np.random.default_rng(0).exponential(size=len(p))
     rates = np.where(p > 0.5, 0.9, 0.3) if by_row else np.full(len(p), 0.5)
