@@ -30,7 +30,7 @@ from gbdt_objectives.estimators.calibrators import (
 
 KNOTS = 12  # the number of knots, the outer two included
 
-GROUPS = 1024  # of rows next to one another, on whose means a penalty is looked for
+GROUPS = 1024  # of rows next to one another, at most, on whose means a penalty is looked for
 
 CLOSEST = 1e-4  # the least distance of knots, in standard deviations
 
@@ -277,8 +277,14 @@ Part = tuple[slice, Array, Array]
 
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
-    """Of rows in order, of z and the target, and the sum of shares; for each of the groups."""
-    starts = np.linspace(0, len(z), GROUPS, endpoint=False).astype(int)
+    """Of rows in order, of z and the target, and the sum of shares; for each of the groups.
+
+    Half of their limits are equally many rows apart, the other half at equal distances in z: rows
+    in the tails weigh most in a slope, and their means alone would move the penalty.
+    """
+    places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)
+    counts = np.linspace(0, len(z), GROUPS // 2, endpoint=False).astype(int)
+    starts = np.unique(np.append(counts, np.searchsorted(z, places)))
     sums = np.add.reduceat(share, starts)
     own = np.maximum(sums, np.finfo(float).tiny)
     z, target = (np.add.reduceat(share * values, starts) / own for values in (z, target))

@@ -65,6 +65,22 @@ def test_pieces_are_the_features_that_were_fitted(scale) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_a_text_of_the_dense_matrix_loads_and_predicts_the_same() -> None:
+    text = (
+        '{"format": "gbdt_objectives.SplineCalibrator/1", "input_space": "probability", '
+        '"shrink": true, "knots": [-2.197, -0.847, 0.0], "slopes": [0.5, 0.0, 1.25, 2.0], '
+        '"start": -1.75}'
+    )
+    loaded = SplineCalibrator.from_json(text)
+    assert loaded.to_json() == text
+    expected = [
+        0.0, 0.0005209919816028361, 0.14803303570869786, 0.1877815962691844,
+        0.27423895308595925, 0.4887727208626681, 0.9872517679034696, 1.0,
+    ]  # fmt: skip
+    found = loaded.predict([0, 1e-6, 0.1, 0.2, 0.35, 0.5, 0.9, 1])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_rows_in_blocks_are_the_rows_one_by_one() -> None:
     p, y, _ = rows(100_001)
     p[[0, 5, 40_000, 100_000]] = 0, 1, 1, 0
@@ -120,7 +136,7 @@ def test_is_the_maximum_of_the_penalised_likelihood(monkeypatch, bend) -> None:
 @each("shrink", [False, True])
 @each("by_row", [False, True])
 def test_many_rows_are_fitted_as_few_are(monkeypatch, shrink, by_row) -> None:
-    """The penalty, found on means of rows, costs a thousandth of what chance does (about 5)."""
+    """The penalty, found on means of rows, costs a 500th of what chance does, about 5."""
     p, y, _ = rows(20_000, 3)
     w = np.random.default_rng(0).exponential(size=len(p))
     rates = np.where(p > 0.5, 0.9, 0.3) if by_row else np.full(len(p), 0.5)
