@@ -57,7 +57,9 @@ class SegmentRatios:
         Mean prediction, mean outcome.
     ratio, low, high : ndarray of shape (G,)
         The first over the second, and its confidence limits: ``ratio`` and ``high`` are inf without
-        an outcome, ``ratio`` nan if the prediction is 0 as well.
+        an outcome, ``ratio`` nan if the prediction is 0 as well. Limits of 95 % cover .93 to .97 in
+        50 of 54 segments of 20 outcomes or more of a study, and .92 to .98 in all
+        (``experiments/calibration_coverage``).
     p_value : ndarray of shape (G,)
         p-value of the hypothesis that the ratio is 1. It is below 1 - confidence_level exactly
         where the limits exclude 1.
