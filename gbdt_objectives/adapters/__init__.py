@@ -48,12 +48,15 @@ from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import shown
 from gbdt_objectives._names import room
 from gbdt_objectives._values import plain
+from gbdt_objectives.adapters._repair import SegmentRepair, repair_segments
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = [
+    "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
 
