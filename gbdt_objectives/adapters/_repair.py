@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,11 +29,11 @@ EACH_CATEGORY = 100_000
 """Below so many categories a split takes one of them out; splits of sorted categories overfit."""
 
 LEAST_OF_A_LABEL = 20
-"""Segments with fewer rows of a label have no logit of their own in the comparison."""
+"""Segments with a lower weight of a label have no logit of their own in the comparison."""
 
 CLEARLY = 2.0
-"""Standard errors by which trees must lower the log loss, at the best of many numbers of trees: with
-one, 13 % of models that were right got some."""
+"""Standard errors by which trees must lower the log loss, at the best of many numbers of trees:
+with one, 13 % of models that were right got some."""
 
 NO_PROBABILITY = "whose prediction is not the probability of label 1 from log-odds: "
 TRAIN_BINARY = "train a log-loss objective of this package, or the library's own binary one"
@@ -47,21 +48,25 @@ class SegmentRepair:
     booster : xgboost.Booster or lightgbm.Booster
         The given rounds, and behind them the appended trees.
     n_trees : int
-        How many trees were appended. 0: nothing was found, and the model predicts as before.
+        How many trees were appended.
+    shift : float
+        What was added to all margins, so that the mean probability of the rows is their mean label.
+        0 if nothing was found: then there is no tree either, and the model predicts as before.
     segment_features : tuple of str or int
         The features on which these trees may split.
     log_loss : dict of str to float
         The out-of-fold log loss of the rows: of the model "as is"; with a "global logit", one
         slope and intercept for all rows; with "logits by segment", a slope and an intercept for
-        each combination of segment features with at least 20 rows of each label, elsewhere the
-        global one; and "repaired".
+        each combination of segment features with a weight of at least 20 rows of each label,
+        elsewhere the global one; and "repaired".
     gain, standard_error : float
-        By how much appended trees lower the out-of-fold log loss at the number of trees where it is
-        least, and the standard error. ``n_trees`` is 0 unless the first exceeds twice the second.
+        By how much trees and shift lower the out-of-fold log loss at the number of trees where it
+        is least, and the standard error. Something is found if the first exceeds twice the second.
     """
 
     booster: Any
     n_trees: int
+    shift: float
     segment_features: tuple[str | int, ...]
     log_loss: dict[str, float]
     gain: float
@@ -69,7 +74,9 @@ class SegmentRepair:
 
     def __repr__(self) -> str:
         features = ", ".join(map(str, self.segment_features))
-        found = f"{self.n_trees} trees on {features}" if self.n_trees else f"nothing in {features}"
+        found = f"nothing found in {features}"
+        if self.shift:
+            found = f"{self.n_trees} trees on {features}, and a shift of {self.shift:+.2g}"
         gain = f"gain {self.gain:.2g} +- {self.standard_error:.2g}"
         columns = table(
             model=np.array([*self.log_loss]), log_loss=np.array([*self.log_loss.values()])
@@ -99,14 +106,13 @@ def repair_segments(
 
         loss  sum w log(1 + exp(-(2y-1) (z + o + f(segment features)))),  o = -log(keep rate)
 
-    with an L2 penalty of 5 and a learning rate of .2. Their number is that of the least
-    out-of-fold log loss, if this is lower than that of the model as it is by more than two standard
-    errors; otherwise nothing is appended. The repaired model is one ordinary booster: one file,
-    the same features, the same ``predict``. Segments in which nothing is found keep their margins,
-    up to what shrinks to 0 with the rows.
+    with an L2 penalty of 5 and a learning rate of .2, and a shift of all margins makes up for what
+    they leave of the level. Their number is that of the least out-of-fold log loss, if this is
+    lower than that of the model as it is by more than two standard errors; otherwise the model
+    stays as it is. The repaired model is one ordinary booster: one file, the same features, the
+    same ``predict``.
 
-    A level that is off in all rows is repaired too, since leaves of all segments can move. A slope
-    is not, such as that of a model that is too certain everywhere: where the log loss of the global
+    A level that is off in all rows is repaired, too. A slope is not, such as that of a model that is too certain everywhere: where the log loss of the global
     logit is lower than "repaired", calibrate (``LogitCalibrator``) instead.
 
     Parameters
@@ -184,8 +190,9 @@ def repair_segments(
     as is ['1.0', '0.9', '0.4']
     repaired ['1.0', '1.0', '1.0']
     """
-    from scipy.special import log_expit
+    from scipy.special import expit, log_expit
 
+    from gbdt_objectives.calibration.likelihood import find_shift
     from gbdt_objectives.calibration.rows import sampling_offset, score_rows
 
     library = library_of(booster)
@@ -218,51 +225,65 @@ def repair_segments(
                 "rows of the other label, or use fewer folds"
             )
     right, o = 2 * rows.y - 1, np.broadcast_to(offset, rows.y.shape)
-    W = float(rows.w.sum())
+    z, y_, w = rows.p, rows.y, rows.w
 
     def row_loss(f: Array | float, at: Any = slice(None)) -> Array:
-        loss: Array = -log_expit(right[at] * (rows.p[at] + o[at] + f))
+        loss: Array = -log_expit(right[at] * (z[at] + o[at] + f))
         return loss
 
     def grow(at: Array, n_trees: int) -> Any:
         rates = np.exp(-o[at]) if o.any() else None
-        part = X if len(at) == len(rows.y) else take(X, at)
-        return trees.grow(model, part, rows.y[at], rows.w[at], rates, columns, n_trees)
+        part = X if len(at) == len(y_) else take(X, at)
+        return trees.grow(model, part, y_[at], w[at], rates, columns, n_trees)
 
-    def stages(grown: Any, at: Array) -> Iterator[Array]:
-        """What 1, 2, ... appended trees add to the margins of rows; if there are fewer, all."""
-        f = np.zeros(len(at))
-        steps = trees.added(grown, take(X, at), model)
-        for _ in range(max_trees):
-            f = f + next(steps, 0.0)
-            yield f
+    def stages(grown: Any, train: Array, test: Array) -> Iterator[Array]:
+        """What 0, 1, 2, ... appended trees and the shift that then fits the rows of training add to
+        the margins of held-out rows; where there are fewer trees, all of them."""
+        both, n = np.concatenate([train, test]), len(train)
+        s = z[both] + o[both]
+        f = np.zeros(len(both))
+        d = find_shift(y_[train], s[:n], w[train])
+        steps = trees.added(grown, take(X, both), model)
+        for k in range(max_trees + 1):
+            if k:
+                f = f + next(steps, 0.0)
+                p = expit(
+                    s[:n] + f[:n] + d
+                )  # one step of Newton's method: a tree moves d by little
+                d += (w[train] @ (y_[train] - p)) / (w[train] @ (p * (1 - p)))
+            yield f[n:] + d
 
-    total = np.zeros(max_trees)
+    total = np.zeros(max_trees + 1)
     folds = []
     for train, test in splits:
         grown = grow(train, max_trees)
-        folds.append((grown, test))
-        total += [rows.w[test] @ row_loss(f, test) for f in stages(grown, test)]
+        folds.append((grown, train, test))
+        total += [w[test] @ row_loss(f, test) for f in stages(grown, train, test)]
     best = int(np.argmin(total))
-    as_is, repaired = row_loss(0.0), np.empty(len(rows.y))
-    for grown, test in folds:
-        added = next(f for k, f in enumerate(stages(grown, test)) if k == best)
-        repaired[test] = row_loss(added, test)
-    gain, error = mean_and_error(as_is - repaired, rows.w, owner)
+    as_is, repaired = row_loss(0.0), np.empty(len(y_))
+    for grown, train, test in folds:
+        f = next(islice(stages(grown, train, test), best, None))
+        repaired[test] = row_loss(f, test)
+    gain, error = mean_and_error(as_is - repaired, w, owner)
     moved = gain > CLEARLY * error
-    segments = segment_numbers(X, columns)
     losses = {
         "as is": as_is,
         "global logit": logit_losses(rows, offset, splits, None),
-        "logits by segment": logit_losses(rows, offset, splits, segments),
+        "logits by segment": logit_losses(rows, offset, splits, segment_numbers(X, columns)),
         "repaired": repaired if moved else as_is,
     }
-    result = grow(np.arange(len(rows.y)), best + 1) if moved else model
+    result, d = model, 0.0
+    if moved:
+        grown = grow(np.arange(len(y_)), best) if best else model
+        d = find_shift(y_, trees.margin(grown, X) + o, w)
+        intercept = import_module(f"{__package__}.{library}.intercept")
+        result = intercept.shift_intercept(trees.without_odds(grown), d)
     return SegmentRepair(
         booster=result,
         n_trees=trees.count(result) - trees.count(model),
+        shift=d,
         segment_features=tuple(segment_features),
-        log_loss={name: float(rows.w @ loss) / W for name, loss in losses.items()},
+        log_loss={name: float(w @ loss / w.sum()) for name, loss in losses.items()},
         gain=gain,
         standard_error=error,
     )
@@ -388,20 +409,20 @@ def logit_losses(rows: Any, offset: Any, splits: list[Split], segments: Array | 
         side[train], side[test] = 1, 2
     order = np.argsort(segments, kind="stable")
     for own in np.split(order, np.cumsum(np.bincount(segments))[:-1]):
-        if not enough(rows.y[own]):
+        if not enough(rows.y[own], rows.w[own]):
             continue
         part = LabelledRows(rows.y[own], rows.p[own], rows.w[own], slice(None))
         o = offset[own] if isinstance(offset, np.ndarray) else offset
         for side in sides:
             train, test = (np.flatnonzero(side[own] == k) for k in (1, 2))
-            if len(test) and enough(part.y[train]):
+            if len(test) and enough(part.y[train], part.w[train]):
                 found = held_out_losses(logit, part, [(train, test)], o)[test]
                 loss[own[test]] = np.where(np.isfinite(found), found, loss[own[test]])
     return loss
 
 
-def enough(y: Array) -> bool:
-    return bool(LEAST_OF_A_LABEL <= y.sum() <= len(y) - LEAST_OF_A_LABEL)
+def enough(y: Array, w: Array) -> bool:
+    return bool(min(w @ y, w @ (1 - y)) >= LEAST_OF_A_LABEL)
 
 
 def check_grown(before: Array, after: Array, split_on: set[int], columns: list[int]) -> None:

@@ -17,6 +17,11 @@ from gbdt_objectives.objectives import offset_logloss_objective
 
 OBJECTIVES = ("binary", "cross_entropy")
 
+NEUTRAL = {
+    "scale_pos_weight": 1, "is_unbalance": 0, "pos_bagging_fraction": 1, "neg_bagging_fraction": 1,
+}  # fmt: skip
+"""Parameters that multiply the odds of label 1, with the value that does not."""
+
 
 def complete(booster: lgb.Booster) -> lgb.Booster:
     """A copy of the rounds up to the best one; raises if no trees of log-odds can follow."""
@@ -98,6 +103,14 @@ def grow(
     before, after = (one.predict(X, raw_score=True, num_iteration=first) for one in (model, grown))
     _repair.check_grown(np.asarray(before), np.asarray(after), split_on, columns)
     return grown
+
+
+def without_odds(model: lgb.Booster) -> lgb.Booster:
+    """A copy that was not trained against imbalance, as far as it says: nothing is left to undo."""
+    text = model.model_to_string(num_iteration=-1)
+    for name, neutral in NEUTRAL.items():
+        text = re.sub(rf"(?m)^\[{name}: .*\]$", f"[{name}: {neutral}]", text)
+    return lgb.Booster(model_str=text)
 
 
 def categorical_features(model: lgb.Booster) -> list[int]:

@@ -109,11 +109,17 @@ def grow(
         data, n_trees, xgb_model=model,
         objective=offset_logloss_objective(1.0 if rates is None else rates),
     )  # fmt: skip
-    grown.set_param({"scale_pos_weight": 1})  # which is undone: the new trees know the population
     split_on = {k for tree in new_trees(grown, first) for k in tree[1]}
     before, after = (margin_of_rounds(one, data, first) for one in (model, grown))
     _repair.check_grown(before, after, split_on, columns)
     return grown
+
+
+def without_odds(model: xgb.Booster) -> xgb.Booster:
+    """A copy that was not trained against imbalance, as far as it says: nothing is left to undo."""
+    copy = model.copy()
+    copy.set_param({"scale_pos_weight": 1})
+    return copy
 
 
 def new_trees(model: xgb.Booster, first: int) -> list[tuple[Array, list[int]]]:
