@@ -31,10 +31,6 @@ EACH_CATEGORY = 100_000
 LEAST_OF_A_LABEL = 20
 """Segments with a lower weight of a label have no logit of their own in the comparison."""
 
-CLEARLY = 2.0
-"""Standard errors by which trees must lower the log loss, at the best of many numbers of trees:
-with one, 13 % of models that were right got some."""
-
 NO_PROBABILITY = "whose prediction is not the probability of label 1 from log-odds: "
 TRAIN_BINARY = "train a log-loss objective of this package, or the library's own binary one"
 
@@ -61,7 +57,7 @@ class SegmentRepair:
         elsewhere the global one; and "repaired".
     gain, standard_error : float
         By how much trees and shift lower the out-of-fold log loss at the number of trees where it
-        is least, and the standard error. Something is found if the first exceeds twice the second.
+        is least, and the standard error. Something is found if the first exceeds the second.
     """
 
     booster: Any
@@ -108,12 +104,13 @@ def repair_segments(
 
     with an L2 penalty of 5 and a learning rate of .2, and a shift of all margins makes up for what
     they leave of the level. Their number is that of the least out-of-fold log loss, if this is
-    lower than that of the model as it is by more than two standard errors; otherwise the model
-    stays as it is. The repaired model is one ordinary booster: one file, the same features, the
+    lower than that of the model as it is by more than one standard error; otherwise the model stays
+    as it is. The repaired model is one ordinary booster: one file, the same features, the
     same ``predict``.
 
-    A level that is off in all rows is repaired, too. A slope is not, such as that of a model that is too certain everywhere: where the log loss of the global
-    logit is lower than "repaired", calibrate (``LogitCalibrator``) instead.
+    A level that is off in all rows is repaired, too. A slope is not, such as that of a model that
+    is too certain everywhere: where the log loss of the global logit is lower than "repaired",
+    calibrate (``LogitCalibrator``) instead.
 
     Parameters
     ----------
@@ -265,7 +262,7 @@ def repair_segments(
         f = next(islice(stages(grown, train, test), best, None))
         repaired[test] = row_loss(f, test)
     gain, error = mean_and_error(as_is - repaired, w, owner)
-    moved = gain > CLEARLY * error
+    moved = gain > error
     losses = {
         "as is": as_is,
         "global logit": logit_losses(rows, offset, splits, None),

@@ -165,7 +165,7 @@ def test_nothing_is_found_where_probabilities_are_right(lib, models) -> None:
             np.testing.assert_array_equal(same, lib.predict(booster, X))
             assert repair.log_loss["repaired"] == repair.log_loss["as is"]
             assert repr(repair).startswith("SegmentRepair: nothing found in 2, 3 (gain ")
-    assert found <= 2  # at 2 %, three of twelve have a probability of .002
+    assert found <= 4  # it is one in ten: more than 4 of 12 have a probability of .004
 
 
 @both
@@ -326,6 +326,7 @@ def test_parameters_against_imbalance_are_not_undone_twice(lib, tmp_path) -> Non
 
 
 @both
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
 def test_rows_of_one_owner_count_as_one(lib, models) -> None:
     booster, X = models[lib.name], rows_of(1_000, 2)
     y, _ = moved(lib, booster, X)
