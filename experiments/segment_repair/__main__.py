@@ -39,6 +39,7 @@ SEGMENTS = ["country", "device"]
 AS_IS, LOGIT, LOGITS, OURS, PEER = (
     "as is", "global logit", "logits by segment", "repair_segments", "mcgrad",
 )  # fmt: skip
+ARMS = [AS_IS, LOGIT, LOGITS, OURS, PEER]
 CASES = ["nothing", "some segments", "many segments", "level", "slope"]
 """What moved."""
 
@@ -212,8 +213,8 @@ def judge(found: pd.DataFrame) -> tuple[str, bool]:
     )
     logits = better("some segments", LOGITS, "excess")
     return (
-        f"where nothing moved {' and '.join(map(str, changed))} models are changed; better than the "
-        f"global logit where nothing or segments moved: {logit}; better than logits by segment "
+        f"where nothing moved {' and '.join(map(str, changed))} models are changed; better than the"
+        f" global logit where nothing or segments moved: {logit}; better than logits by segment "
         f"where some moved: {logits}",
         bool((changed <= 5).all()) and logit and logits,
     )
