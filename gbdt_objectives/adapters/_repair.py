@@ -119,10 +119,11 @@ def repair_segments(
         objective of this package, on ``binary:logistic`` or ``reg:logistic`` of XGBoost, or on
         ``binary`` or ``cross_entropy`` of LightGBM. It is not changed. An estimator has it as
         ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM). Of a model that stopped early the
-        rounds up to the best one are taken.
+        rounds up to the best one are taken. A model that needs a start of each row
+        (``base_margin``, ``init_score``) does not fit: its margins lack it.
     X : array-like, sparse matrix or DataFrame of shape (n, features)
-        All features of the model, of rows on which it was not trained: this cannot be checked, and
-        on training rows a model looks better than it is.
+        All features of the model, missing values as NaN, of rows on which it was not trained: this
+        cannot be checked, and on training rows a model looks better than it is.
     y : array-like of shape (n,)
         Labels 0 and 1.
     segment_features : sequence of str or int

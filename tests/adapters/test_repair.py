@@ -282,9 +282,10 @@ def test_a_model_that_stopped_early_is_repaired_behind_its_best_round(lib) -> No
         booster = lgb.train(
             {**LGB.params, **BINARY["lightgbm"], "learning_rate": 0.5}, data, 60,
             valid_sets=[lgb.Dataset(held, z, reference=data)],
-            callbacks=[lgb.early_stopping(5, verbose=False)],
+            callbacks=[lgb.early_stopping(5, verbose=False)], keep_training_booster=True,
         )  # fmt: skip
         best = booster.best_iteration
+        assert best < booster.num_trees()
     Z = rows_of(4_000, 2)
     p = lib.predict(booster, Z, rounds=best)
     right = repair_segments(booster, Z, draw(np.log(p / (1 - p)), 5), [2, 3], max_trees=5)
@@ -323,6 +324,15 @@ def test_parameters_against_imbalance_are_not_undone_twice(lib, tmp_path) -> Non
     repair.booster.save_model(path)
     loaded = xgb.Booster(model_file=path) if lib is XGB else lgb.Booster(model_file=path)
     assert float(imbalance_shift(loaded)) == 0
+
+
+@pytest.mark.parametrize("against", [{"scale_pos_weight": 5}, {"is_unbalance": True}], ids=str)
+def test_a_shift_alone_leaves_nothing_to_undo_either(against) -> None:
+    X = rows_of(1_000, 1)
+    y = draw(-1 + X[:, 0], 0)
+    booster = LGB.built_in({**BINARY["lightgbm"], **against}, lgb.Dataset(X, y), 5)
+    assert abs(float(imbalance_shift(booster, y=y))) > 0.1
+    assert float(imbalance_shift(lightgbm_repair.without_odds(booster), y=y)) == 0
 
 
 @both
