@@ -35,10 +35,13 @@ def complete(booster: xgb.Booster) -> xgb.Booster:
             f"the booster has {count_outputs(booster)} outputs: train a model for each, and repair "
             "it alone"
         )
-    if gradient_booster["name"] != "gbtree":
+    trees = json.loads(booster.save_raw("json"))["learner"]["gradient_booster"].get("model", {})
+    dropped = any(weight != 1 for weight in trees.get("weight_drop") or ())  # from XGBoost 3.4 on
+    kind = "dart" if dropped else gradient_booster["name"]
+    if kind != "gbtree":
         raise ValueError(
-            f"the booster is a {gradient_booster['name']}, to which no trees of fixed weight can "
-            "be appended: train it with booster='gbtree'"
+            f"the booster is a {kind}, to which no trees of fixed weight can be appended: train it "
+            "with booster='gbtree' and without dropout"
         )
     parallel = int(gradient_booster["gbtree_model_param"]["num_parallel_tree"])
     if parallel > 1:
