@@ -27,6 +27,9 @@ booster.predict(training_rows))`` before. The classifiers do both: their ``objec
 Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model`` (a
 booster, fitted estimator or path), starts at its margins, which now mean what the objective says.
 
+Repair: :func:`repair_segments` appends small trees to a trained binary model, for segments that
+moved since.
+
 Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in the first K trees.
 
 Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":

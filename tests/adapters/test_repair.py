@@ -391,7 +391,11 @@ def test_other_boosters_of_lightgbm_that_are_sums(params) -> None:
 
 
 REFUSED_MODELS = [
-    (XGB, {"booster": "dart", "rate_drop": 0.5}, "dart, .*train it with booster='gbtree'"),
+    (
+        XGB,
+        {"booster": "dart", "rate_drop": 0.5, "one_drop": 1},
+        "dart, .*train it with booster='gbtree'",
+    ),
     (XGB, {"booster": "gblinear", "max_depth": None}, "gblinear, .*train it with booster='gbtree'"),
     (XGB, {"num_parallel_tree": 2}, "2 trees a round .*num_parallel_tree=1"),
     (XGB, {"objective": "reg:squarederror"}, "'reg:squarederror', .*: train a log-loss objective"),
