@@ -46,6 +46,7 @@ FIELD = {
     "correct_probability": "recalibrate correct_prior prior_correction",
     "log_odds_shift": "prior_shift LabelShift",
     "shift_intercept": "set_intercept set_base_score",
+    "repair_segments": "multicalibrate multicalibration MCGrad mcgrad",
     "estimate_prior": "em_prior estimate_class_prior",
     "estimate_performance": "cross_validate cross_val_score nested_cross_validate",
     "lightgbm": "LGBMRegressor LGBMClassifier lgb", "xgboost": "XGBRegressor XGBClassifier xgb",

@@ -27,6 +27,9 @@ booster.predict(training_rows))`` before. The classifiers do both: their ``objec
 Go on: training from an earlier model, XGBoost's ``xgb_model`` or LightGBM's ``init_model`` (a
 booster, fitted estimator or path), starts at its margins, which now mean what the objective says.
 
+Repair: :func:`repair_segments` appends small trees to a trained binary model, for segments that
+moved since.
+
 Outputs: an objective with K outputs sets ``num_class``. Its K intercepts are in the first K trees.
 
 Values by row: rates by row (``docs/rare_events.md``) and ``objective(function, rows={"cost":
@@ -48,12 +51,15 @@ from gbdt_objectives._boosters import library_of
 from gbdt_objectives._checks import shown
 from gbdt_objectives._names import room
 from gbdt_objectives._values import plain
+from gbdt_objectives.adapters._repair import SegmentRepair, repair_segments
 
 if TYPE_CHECKING:
     from gbdt_objectives.adapters import lightgbm, xgboost
     from gbdt_objectives.priors import LogOddsShift
 
-__all__ = ["imbalance_shift", "lightgbm", "shift_intercept", "xgboost"]
+__all__ = [
+    "SegmentRepair", "imbalance_shift", "lightgbm", "repair_segments", "shift_intercept", "xgboost",
+]  # fmt: skip
 
 __getattr__, __dir__ = room(__name__, __all__, ("lightgbm", "xgboost"))
 

@@ -100,7 +100,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
             "DataFrames only, pass what the Dataset was made of"
         )
     text = booster.model_to_string(num_iteration=1)
-    name, *_ = _objective(text) or ("custom",)
+    name, *_ = read_objective(text) or ("custom",)
     if name not in (*LOGISTIC_OBJECTIVES, *CUSTOM_OBJECTIVES):
         _arguments.refuse_objective(name, _arguments.NO_LOG_ODDS)
     if "\naverage_output\n" in text:  # whose raw score is a sum over trees
@@ -110,7 +110,7 @@ def predict_log_odds(booster: lgb.Booster, X: Any, sample_weight: ArrayLike | No
     return _checks.vector("the margin", z)
 
 
-def _objective(text: str) -> list[str] | None:
+def read_objective(text: str) -> list[str] | None:
     """Name and settings of the objective in a model's text; None if it was a custom one."""
     found = re.search(r"(?m)^objective=(.*)$", text.split("\n\n", 1)[0])
     return None if found is None else found[1].split()
@@ -118,7 +118,7 @@ def _objective(text: str) -> list[str] | None:
 
 def _sigmoid(text: str) -> float:
     """Log-odds per raw score; raises if a shift of the raw score would not mean anything."""
-    found = _objective(text)
+    found = read_objective(text)
     if found is None:  # custom: only the user knows what a margin is
         return 1.0
     name, *settings = found

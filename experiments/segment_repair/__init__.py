@@ -1,0 +1,1 @@
+"""Segments that moved: repaired by trees inside the model, by logits, by a peer."""

@@ -1,0 +1,438 @@
+"""Segments that moved, repaired inside a trained model: small trees on segment features, appended.
+
+Symbols: y labels 0 and 1, w weights, z the model's log-odds in the population, o = -log r what the
+log-odds in a sample are above them, W the sum of w; (n,) all but W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gbdt_objectives import _checks
+from gbdt_objectives._boosters import library_of
+from gbdt_objectives._checks import Array, RandomState, shown
+from gbdt_objectives._folds import Split, held_out_once
+from gbdt_objectives._mistakes import in_order
+from gbdt_objectives._values import table
+
+LEARNING_RATE, DEPTH, L2, LEAST_HESSIAN = 0.2, 3, 5.0, 1.0
+"""Of the trees that are appended."""
+
+EACH_CATEGORY = 100_000
+"""Below so many categories a split takes one of them out; splits of sorted categories overfit."""
+
+LEAST_OF_A_LABEL = 20
+"""Segments with a lower weight of a label have no logit of their own in the comparison."""
+
+NO_PROBABILITY = "whose prediction is not the probability of label 1 from log-odds: "
+TRAIN_BINARY = "train a log-loss objective of this package, or the library's own binary one"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentRepair:
+    """A repaired model, and what was found; made by :func:`repair_segments`.
+
+    Attributes
+    ----------
+    booster : xgboost.Booster or lightgbm.Booster
+        The given rounds, and behind them the appended trees.
+    n_trees : int
+        How many trees were appended.
+    shift : float
+        What was added to all margins, so that the mean probability of the rows is their mean label.
+        0 if nothing was found: then there is no tree either, and the model predicts as before.
+    segment_features : tuple of str or int
+        The features on which these trees may split.
+    log_loss : dict of str to float
+        The out-of-fold log loss of the rows: of the model "as is"; with a "global logit", one
+        slope and intercept for all rows; with "logits by segment", a slope and an intercept for
+        each combination of segment features with a weight of at least 20 rows of each label,
+        elsewhere the global one; and "repaired".
+    gain, standard_error : float
+        By how much trees and shift lower the out-of-fold log loss at the number of trees where it
+        is least, and the standard error. Something is found if the first exceeds the second.
+    """
+
+    booster: Any
+    n_trees: int
+    shift: float
+    segment_features: tuple[str | int, ...]
+    log_loss: dict[str, float]
+    gain: float
+    standard_error: float
+
+    def __repr__(self) -> str:
+        features = ", ".join(map(str, self.segment_features))
+        found = f"nothing found in {features}"
+        if self.shift:
+            found = f"{self.n_trees} trees on {features}, and a shift of {self.shift:+.2g}"
+        gain = f"gain {self.gain:.2g} +- {self.standard_error:.2g}"
+        columns = table(
+            model=np.array([*self.log_loss]), log_loss=np.array([*self.log_loss.values()])
+        )
+        return f"SegmentRepair: {found} ({gain})\n{columns}"
+
+
+@in_order
+def repair_segments(
+    booster: Any,
+    X: Any,
+    y: ArrayLike,
+    segment_features: Sequence[str | int],
+    *,
+    sample_weight: ArrayLike | None = None,
+    negative_keep_rate: float | None = None,
+    keep_rate: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    max_trees: int = 100,
+    cv: Any = 5,
+    random_state: RandomState = 0,
+) -> SegmentRepair:
+    """Correct the probabilities of segments that moved, by small trees appended to the model.
+
+    Trees of at most eight leaves, which split on ``segment_features`` only, are trained on held-out
+    rows, starting at the model's own margin::
+
+        loss  sum w log(1 + exp(-(2y-1) (z + o + f(segment features)))),  o = -log(keep rate)
+
+    with an L2 penalty of 5 and a learning rate of .2, and a shift of all margins makes up for what
+    they leave of the level. Their number is that of the least out-of-fold log loss, if this is
+    lower than that of the model as it is by more than one standard error; otherwise the model stays
+    as it is. The repaired model is one ordinary booster: one file, the same features, the
+    same ``predict``.
+
+    A level that is off in all rows is repaired, too. A slope is not, such as that of a model that
+    is too certain everywhere: where the log loss of the global logit is lower than "repaired",
+    calibrate (``LogitCalibrator``) instead.
+
+    Parameters
+    ----------
+    booster : xgboost.Booster or lightgbm.Booster
+        A model of log-odds that predicts the probability of label 1: trained on a log-loss
+        objective of this package, on ``binary:logistic`` or ``reg:logistic`` of XGBoost, or on
+        ``binary`` or ``cross_entropy`` of LightGBM. It is not changed. An estimator has it as
+        ``get_booster()`` (XGBoost) or ``booster_`` (LightGBM). Of a model that stopped early the
+        rounds up to the best one are taken. A model that needs a start of each row
+        (``base_margin``, ``init_score``) does not fit: its margins lack it.
+    X : array-like, sparse matrix or DataFrame of shape (n, features)
+        All features of the model, missing values as NaN, of rows on which it was not trained: this
+        cannot be checked, and on training rows a model looks better than it is.
+    y : array-like of shape (n,)
+        Labels 0 and 1.
+    segment_features : sequence of str or int
+        Names of features, or their positions. Categories and missing values are as in the model.
+    sample_weight : array-like of shape (n,), optional
+        Weights >= 0 that count rows: w means w copies of the row, but for folds and the standard
+        error a row counts as one. Divide amounts of money by their mean.
+    negative_keep_rate : float in (0, 1], optional
+        Rate at which negatives were kept among these rows, the same for all, where the model
+        predicts for the full population.
+    keep_rate : array-like of shape (n,), optional
+        Instead, a rate of each row, as in ``LogitCalibrator.fit``.
+    groups : array-like of shape (n,), optional
+        Whose row it is, where rows of one user, session or document belong together: they are held
+        out together, and the standard error counts them as one.
+    max_trees : int
+        The most trees that are appended.
+    cv : int or splitter
+        The number of stratified, shuffled folds, or a splitter that holds each row out once.
+    random_state : int, numpy Generator or RandomState, or None
+        Seed for shuffling the folds.
+
+    Returns
+    -------
+    SegmentRepair
+        With the new ``booster``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not a booster, its objective has no log-odds of label 1, or trees cannot be
+        appended to it (``dart`` and ``gblinear`` of XGBoost, ``num_parallel_tree``, ``rf`` of
+        LightGBM, several outputs); if columns of ``X`` are not the model's, or
+        ``segment_features`` are no columns; labels other than 0 and 1, one of them missing in the
+        rows or in the training part of a fold; bad weights, rates, groups or folds.
+    RuntimeError
+        If a tree split on another feature, or the model's own rounds changed.
+
+    See Also
+    --------
+    calibration_ratio_by_segment : which segments are off, and how surely.
+
+    References
+    ----------
+    Hebert-Johnson, Kim, Reingold & Rothblum (2018), "Multicalibration: calibration for the
+    (computationally-identifiable) masses", ICML, for the aim; the trees are those of the booster.
+
+    Examples
+    --------
+    >>> import numpy as np, xgboost as xgb
+    >>> from gbdt_objectives.adapters import repair_segments
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.random(8_000), rng.integers(0, 3, 8_000)])
+    >>> old = rng.random(8_000) < 0.1 + 0.3 * X[:, 0]
+    >>> new = rng.random(8_000) < 0.1 + 0.3 * X[:, 0] + 0.3 * (X[:, 1] == 2)
+    >>> params = {"objective": "binary:logistic", "max_depth": 2, "nthread": 1}
+    >>> booster = xgb.train(params, xgb.DMatrix(X, old), 20)
+    >>> repair = repair_segments(booster, X, new, [1])
+    >>> for name, model in {"as is": booster, "repaired": repair.booster}.items():
+    ...     p, segments = model.predict(xgb.DMatrix(X)), [X[:, 1] == k for k in range(3)]
+    ...     print(name, [f"{p[own].mean() / new[own].mean():.1f}" for own in segments])
+    as is ['1.0', '0.9', '0.4']
+    repaired ['1.0', '1.0', '1.0']
+    """
+    from scipy.special import expit, log_expit
+
+    from gbdt_objectives.calibration.likelihood import find_shift
+    from gbdt_objectives.calibration.rows import sampling_offset, score_rows
+
+    library = library_of(booster)
+    if library is None:
+        raise TypeError(
+            "booster must be a Booster of xgboost or lightgbm, found "
+            f"{type(booster).__module__}.{type(booster).__name__}"
+        )
+    trees = import_module(f"{__package__}.{library}.repair")
+    model = trees.complete(booster)
+    X, names = check_features(X, trees.feature_names(model), model)
+    columns = read_segment_features(segment_features, names, X.shape[1])
+    _checks.whole_number("max_trees", max_trees, 1)
+    labels = _checks.vector("y", y)
+    _checks.same_length("y", labels, "X", X.shape[0])
+    X = trees.as_trained(model, X)
+    rows = score_rows("y", labels, trees.margin(model, X), sample_weight)
+    offset = sampling_offset(negative_keep_rate, keep_rate, rows)
+    owner = None if groups is None else _checks.group_numbers(groups, rows.given)[rows.kept]
+    if not isinstance(rows.kept, slice):
+        X = take(X, np.flatnonzero(rows.kept))
+    _checks.generator(random_state)
+    splits = held_out_once(
+        rows.y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state
+    )
+    for train, _ in splits:
+        if np.ptp(rows.y[train]) == 0:
+            raise ValueError(
+                f"y has label {rows.y[train[0]]:g} only in the training part of a fold: pass more "
+                "rows of the other label, or use fewer folds"
+            )
+    right, o = 2 * rows.y - 1, np.broadcast_to(offset, rows.y.shape)
+    z, y_, w = rows.p, rows.y, rows.w
+
+    def row_loss(f: Array | float, at: Any = slice(None)) -> Array:
+        loss: Array = -log_expit(right[at] * (z[at] + o[at] + f))
+        return loss
+
+    def grow(at: Array, n_trees: int) -> Any:
+        rates = np.exp(-o[at]) if o.any() else None
+        part = X if len(at) == len(y_) else take(X, at)
+        return trees.grow(model, part, y_[at], w[at], rates, columns, n_trees)
+
+    def stages(grown: Any, train: Array, test: Array) -> Iterator[Array]:
+        """What 0, 1, 2, ... appended trees and the shift that then fits the rows of training add to
+        the margins of held-out rows; where there are fewer trees, all of them."""
+        both, n = np.concatenate([train, test]), len(train)
+        s = z[both] + o[both]
+        f = np.zeros(len(both))
+        d = find_shift(y_[train], s[:n], w[train])
+        steps = trees.added(grown, take(X, both), model)
+        for k in range(max_trees + 1):
+            if k:
+                f = f + next(steps, 0.0)
+                p = expit(
+                    s[:n] + f[:n] + d
+                )  # one step of Newton's method: a tree moves d by little
+                d += (w[train] @ (y_[train] - p)) / (w[train] @ (p * (1 - p)))
+            yield f[n:] + d
+
+    total = np.zeros(max_trees + 1)
+    folds = []
+    for train, test in splits:
+        grown = grow(train, max_trees)
+        folds.append((grown, train, test))
+        total += [w[test] @ row_loss(f, test) for f in stages(grown, train, test)]
+    best = int(np.argmin(total))
+    as_is, repaired = row_loss(0.0), np.empty(len(y_))
+    for grown, train, test in folds:
+        f = next(islice(stages(grown, train, test), best, None))
+        repaired[test] = row_loss(f, test)
+    gain, error = mean_and_error(as_is - repaired, w, owner)
+    moved = gain > error
+    losses = {
+        "as is": as_is,
+        "global logit": logit_losses(rows, offset, splits, None),
+        "logits by segment": logit_losses(rows, offset, splits, segment_numbers(X, columns)),
+        "repaired": repaired if moved else as_is,
+    }
+    result, d = model, 0.0
+    if moved:
+        grown = grow(np.arange(len(y_)), best) if best else model
+        d = find_shift(y_, trees.margin(grown, X) + o, w)
+        intercept = import_module(f"{__package__}.{library}.intercept")
+        result = intercept.shift_intercept(trees.without_odds(grown), d)
+    return SegmentRepair(
+        booster=result,
+        n_trees=trees.count(result) - trees.count(model),
+        shift=d,
+        segment_features=tuple(segment_features),
+        log_loss={name: float(w @ loss / w.sum()) for name, loss in losses.items()},
+        gain=gain,
+        standard_error=error,
+    )
+
+
+def mean_and_error(difference: Array, w: Array, owner: Array | None) -> tuple[float, float]:
+    """Weighted mean, and its standard error for independent rows, or owners of rows."""
+    W = float(w.sum())
+    mean = float(w @ difference) / W
+    residual: Array = w * (difference - mean)
+    if owner is not None:
+        residual = np.bincount(owner, residual)
+    return mean, float(np.sqrt(residual @ residual)) / W
+
+
+def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any, list[str] | None]:
+    """X with as many columns as the model, and their names, which must be the model's."""
+    _checks.not_dask("X", X)
+    if hasattr(X, "get_label"):
+        raise TypeError(
+            f"X must be features, found a {type(X).__name__}: pass the array or DataFrame that it "
+            "was made of"
+        )
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"X must be features, (n, features), found shape {tuple(X.shape)}")
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()  # which has rows
+    found = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    if of_model is not None:
+        if found is None:
+            raise ValueError(
+                f"X is an array, but the model was trained on columns named {shown(of_model)}: "
+                "pass a DataFrame of these columns, in this order"
+            )
+        if of_model not in (
+            found,
+            [name.replace(" ", "_") for name in found],
+        ):  # as LightGBM has it
+            missing = [name for name in of_model if name not in found]
+            wrong = (
+                f"lacks the model's {shown(missing)}"
+                if missing
+                else f"has the columns {shown(found)} where the model has {shown(of_model)}"
+            )
+            raise ValueError(
+                f"X {wrong}: pass the columns that the model was trained on, in their order"
+            )
+    d = model.num_feature() if hasattr(model, "num_feature") else model.num_features()
+    if X.shape[1] != d:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, but the model {d} features: pass all of them"
+        )
+    return X, found or of_model
+
+
+def read_segment_features(given: Any, names: list[str] | None, d: int) -> list[int]:
+    """Positions of features that are given by names or positions."""
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise TypeError(
+            f"segment_features must be a list of names or positions, found {shown(given)}: for one "
+            'feature write ["country"]'
+        )
+    if len(given) == 0:
+        raise ValueError(
+            "segment_features is empty: name at least one feature that tells the segments apart"
+        )
+    columns = []
+    for feature in given:
+        if isinstance(feature, str):
+            if feature not in (names or ()):
+                there = f"which are {shown(names)}" if names else "which have no names"
+                instead = "name some of these" if names else "give positions, from 0"
+                raise ValueError(
+                    f"segment_features holds {feature!r}, which is not among the model's features, "
+                    f"{there}: {instead}"
+                )
+            columns.append(names.index(feature))  # type: ignore[union-attr]
+            continue
+        position = _checks.whole_number("a position in segment_features", feature, 0)
+        if position >= d:
+            raise ValueError(
+                f"segment_features holds position {position}, but the model has {d} features: "
+                f"positions go from 0 to {d - 1}"
+            )
+        columns.append(position)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"segment_features names a feature twice, found {shown(list(given))}")
+    return columns
+
+
+def take(X: Any, rows: Array) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def segment_numbers(X: Any, columns: list[int]) -> Array:
+    """The combination of these columns' values in each row, as numbers 0..; missing is a value."""
+    codes = []
+    for k in columns:
+        if hasattr(X, "iloc"):
+            codes.append(X.iloc[:, k].astype("category").cat.codes.to_numpy())
+        else:
+            column = X[:, [k]].toarray() if hasattr(X, "toarray") else X[:, k]
+            codes.append(np.unique(column, return_inverse=True)[1].ravel())
+    found: Array = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].ravel()
+    return found
+
+
+def logit_losses(rows: Any, offset: Any, splits: list[Split], segments: Array | None) -> Array:
+    """The out-of-fold log loss of each row with a logit of all rows, or of each segment that has
+    rows enough."""
+    from gbdt_objectives.calibration.rows import LabelledRows
+    from gbdt_objectives.estimators import LogitCalibrator
+    from gbdt_objectives.estimators.calibrator_choice import held_out_losses
+
+    logit = LogitCalibrator(input_space="margin")
+    loss = held_out_losses(logit, rows, splits, offset)
+    if segments is None:
+        return loss
+    sides = [np.zeros(len(rows.y), np.int8) for _ in splits]  # 1 where trained on, 2 where held out
+    for side, (train, test) in zip(sides, splits, strict=True):
+        side[train], side[test] = 1, 2
+    order = np.argsort(segments, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(segments))[:-1]):
+        if not enough(rows.y[own], rows.w[own]):
+            continue
+        part = LabelledRows(rows.y[own], rows.p[own], rows.w[own], slice(None))
+        o = offset[own] if isinstance(offset, np.ndarray) else offset
+        for side in sides:
+            train, test = (np.flatnonzero(side[own] == k) for k in (1, 2))
+            if len(test) and enough(part.y[train], part.w[train]):
+                found = held_out_losses(logit, part, [(train, test)], o)[test]
+                loss[own[test]] = np.where(np.isfinite(found), found, loss[own[test]])
+    return loss
+
+
+def enough(y: Array, w: Array) -> bool:
+    return bool(min(w @ y, w @ (1 - y)) >= LEAST_OF_A_LABEL)
+
+
+def check_grown(before: Array, after: Array, split_on: set[int], columns: list[int]) -> None:
+    """Raise if trees split on other columns, or the margin of the model's own rounds changed."""
+    others = split_on - set(columns)
+    if others:
+        raise RuntimeError(
+            f"the appended trees split on columns {sorted(others)}, which are no segment features: "
+            "trees cannot be kept to them with this version of the booster"
+        )
+    if not (np.abs(after - before) <= 1e-4 * (1 + np.abs(before))).all():
+        raise RuntimeError(
+            "the model's own rounds predict other margins after training than before: trees cannot "
+            "be appended with this version of the booster"
+        )

@@ -1,0 +1,79 @@
+"""Segments that moved: a quick run, and the committed results beside the README."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from experiments._common import read_json
+from experiments.segment_repair import __main__ as experiment
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.ci
+def test_quick_run_writes_everything(tmp_path, capsys) -> None:
+    assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
+    assert "better than the global logit" in capsys.readouterr().out
+    names = {"draws.csv", "summary.csv", "table.md", "environment.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    summary = pd.read_csv(tmp_path / "summary.csv")
+    arms = 4 if experiment.MCGrad is None else 5
+    assert len(summary) == 2 * len(experiment.CASES) * arms
+    assert np.isfinite(summary.excess).all()
+    nothing = summary[(summary.moved == "nothing") & (summary.method == experiment.AS_IS)]
+    assert (nothing.excess.abs() < 1e-9).all()
+
+
+def test_measures() -> None:
+    t = np.array([-1.0, 0.5, 2.0])
+    assert experiment.excess(t, expit(t)) == pytest.approx(0, abs=1e-12)
+    q, p = expit(t), np.full(3, 0.5)
+    by_hand = np.mean(q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)))
+    assert experiment.excess(t, p) == pytest.approx(1e3 * by_hand)
+    X = pd.DataFrame({"country": pd.Categorical(["a", "a", "b"])})
+    expected = [abs(np.log(1 / q[:2].sum())), abs(np.log(0.5 / q[2]))]
+    np.testing.assert_allclose(experiment.segment_errors(X, t, p), expected)
+
+
+def test_the_rule_counts_errors() -> None:
+    columns = ["booster", "moved", "draw", "method", "excess", "segment error", "others", "trees"]
+    lines = []
+    for case in experiment.CASES:
+        for method in (experiment.AS_IS, experiment.LOGIT, experiment.LOGITS, experiment.OURS):
+            worse = 0.0 if method == experiment.OURS else 1.0
+            for draw in range(6):
+                value = worse + 0.1 * (draw % 3) * worse
+                lines.append(("XGBoost", case, draw, method, value, value, 0.0, 1))
+    draws = pd.DataFrame(lines, columns=columns).assign(changed=False)
+    assert experiment.judge(experiment.summarize(draws))[1]
+    often = draws.assign(changed=(draws.method == experiment.OURS))
+    assert not experiment.judge(experiment.summarize(often))[1]  # 6 of 6 changed
+    tied = draws.copy()
+    some = (draws.moved == "many segments") & (draws.method == experiment.LOGIT)
+    tied.loc[some, "segment error"] = [-1.0, 1.0, -1.0, 1.0, -1.0, 1.1]
+    assert not experiment.judge(experiment.summarize(tied))[1]
+
+
+def test_readme_and_docs_say_what_the_results_say() -> None:
+    readme = (experiment.HERE / "README.md").read_text(encoding="utf-8")
+    assert (experiment.RESULTS / "table.md").read_text(encoding="utf-8").strip() in readme
+    found = pd.read_csv(experiment.RESULTS / "summary.csv")
+    draws = pd.read_csv(experiment.RESULTS / "draws.csv")
+    pd.testing.assert_frame_equal(
+        experiment.summarize(draws).round(3), found.round(3), check_dtype=False, atol=2e-3
+    )
+    assert draws.draw.nunique() == read_json(experiment.CONFIG)["draws"]
+    claim, holds = experiment.judge(found)
+    assert claim in " ".join(readme.split())
+    assert ("**It holds.**" if holds else "**It fails.**") in readme
+    page = (experiment.HERE.parents[1] / "docs" / "probabilities.md").read_text(encoding="utf-8")
+    at = found.set_index(["booster", "moved", "method"])
+    for booster in ("XGBoost", "LightGBM"):
+        for case in experiment.CASES:
+            cells = [
+                f"{at.loc[(booster, case, method), 'excess']:.2f}" for method in experiment.ARMS
+            ]
+            assert f"| {booster}: {case} | {' | '.join(cells)} |" in page
