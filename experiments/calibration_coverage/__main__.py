@@ -189,7 +189,7 @@ def summarize(cells: pd.DataFrame, settings: dict[str, Any]) -> pd.DataFrame:
             "above": float((own.truth > own.high).mean()),
             "coverage": coverage,
             "rejected": rejected,
-            "holds": abs(found - wanted) <= settings["within"],
+            "holds": round(abs(found - wanted), 9) <= settings["within"],
         })  # fmt: skip
     return pd.DataFrame(lines)
 

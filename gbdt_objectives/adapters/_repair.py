@@ -6,7 +6,7 @@ log-odds in a sample are above them, W the sum of w; (n,) all but W.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
@@ -90,6 +90,7 @@ def repair_segments(
     sample_weight: ArrayLike | None = None,
     negative_keep_rate: float | None = None,
     keep_rate: ArrayLike | None = None,
+    class_keep_rates: Mapping[Any, float] | None = None,
     groups: ArrayLike | None = None,
     max_trees: int = 100,
     cv: Any = 5,
@@ -131,11 +132,9 @@ def repair_segments(
     sample_weight : array-like of shape (n,), optional
         Weights >= 0 that count rows: w means w copies of the row, but for folds and the standard
         error a row counts as one. Divide amounts of money by their mean.
-    negative_keep_rate : float in (0, 1], optional
-        Rate at which negatives were kept among these rows, the same for all, where the model
-        predicts for the full population.
-    keep_rate : array-like of shape (n,), optional
-        Instead, a rate of each row, as in ``LogitCalibrator.fit``.
+    negative_keep_rate, keep_rate, class_keep_rates : optional
+        How these rows were sampled, as in ``LogitCalibrator.fit``, where the model predicts for the
+        full population.
     groups : array-like of shape (n,), optional
         Whose row it is, where rows of one user, session or document belong together: they are held
         out together, and the standard error counts them as one.
@@ -191,7 +190,7 @@ def repair_segments(
     from scipy.special import expit, log_expit
 
     from gbdt_objectives.calibration.likelihood import find_shift
-    from gbdt_objectives.calibration.rows import sampling_offset, score_rows
+    from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
 
     library = library_of(booster)
     if library is None:
@@ -208,7 +207,7 @@ def repair_segments(
     _checks.same_length("y", labels, "X", X.shape[0])
     X = trees.as_trained(model, X)
     rows = score_rows("y", labels, trees.margin(model, X), sample_weight)
-    offset = sampling_offset(negative_keep_rate, keep_rate, rows)
+    offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = None if groups is None else _checks.group_numbers(groups, rows.given)[rows.kept]
     if not isinstance(rows.kept, slice):
         X = take(X, np.flatnonzero(rows.kept))
@@ -285,16 +284,6 @@ def repair_segments(
         gain=gain,
         standard_error=error,
     )
-
-
-def mean_and_error(difference: Array, w: Array, owner: Array | None) -> tuple[float, float]:
-    """Weighted mean, and its standard error for independent rows, or owners of rows."""
-    W = float(w.sum())
-    mean = float(w @ difference) / W
-    residual: Array = w * (difference - mean)
-    if owner is not None:
-        residual = np.bincount(owner, residual)
-    return mean, float(np.sqrt(residual @ residual)) / W
 
 
 def check_features(X: Any, of_model: list[str] | None, model: Any) -> tuple[Any, list[str] | None]:

@@ -296,3 +296,13 @@ def sums_of_groups(x: Array, owner: Array, g: Array, G: int) -> Any:
     sums = csr_array((x, (owner, g)), (int(owner.max()) + 1, G))
     sums.sum_duplicates()
     return sums
+
+
+def mean_and_error(x: Array, w: Array, owner: Array | None) -> tuple[float, float]:
+    """The weighted mean of x, and its standard error for independent rows, or owners of rows."""
+    W = float(w.sum())
+    mean = float(w @ x) / W
+    residual: Array = w * (x - mean)
+    if owner is not None:
+        residual = np.bincount(owner, residual)
+    return mean, float(np.sqrt(residual @ residual)) / W

@@ -16,7 +16,12 @@ from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, RandomState, group_numbers
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
-from gbdt_objectives.calibration.rows import LabelledRows, sampling_offset, score_rows
+from gbdt_objectives.calibration.rows import (
+    LabelledRows,
+    mean_and_error,
+    sampling_offset,
+    score_rows,
+)
 from gbdt_objectives.estimators._base import check_score
 from gbdt_objectives.estimators.calibrators import (
     BetaCalibrator,
@@ -178,13 +183,8 @@ def clearly_less(loss: Array, other: Array, w: Array, group: Array | None) -> bo
         return False
     if not np.isfinite(other).all():
         return True
-    difference = loss - other
-    mean = np.average(difference, weights=w)
-    deviation = w * (difference - mean)
-    if group is not None:
-        deviation = np.bincount(group, deviation)
-    error = np.sqrt(deviation @ deviation) / w.sum()
-    return bool(mean < -CLEARLY * error)
+    mean, error = mean_and_error(loss - other, w, group)
+    return mean < -CLEARLY * error
 
 
 def held_out_losses(
