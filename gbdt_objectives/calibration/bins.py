@@ -103,9 +103,14 @@ def reliability_bins(
            3          0.2     0.3333
            3          0.7     0.6667
     """
-    n_bins = check_bins(n_bins, strategy)
     columns = label_1_columns(y_true, probability, sample_weight)
     columns["keep_rate"] = read_rates(negative_keep_rate, keep_rate, class_keep_rates)
+    return make_bins(columns, n_bins, strategy)
+
+
+def make_bins(columns: dict[str, Any], n_bins: int, strategy: Strategy) -> ReliabilityBins:
+    """The bins of rows with probabilities (n,)."""
+    n_bins = check_bins(n_bins, strategy)
     if strategy == "uniform":
         sums: Array = total(partial(uniform_sums, n_bins), columns)
     else:
@@ -193,11 +198,8 @@ def expected_calibration_error(
         check_label_1_sampled(rate)
         rows = predicted_class(probability_rows(y_true, probability, labels, sample_weight))
         y_true, probability, sample_weight = rows.y, rows.p, rows.w
-    bins = reliability_bins(
-        y_true, probability, n_bins=n_bins, strategy=strategy, sample_weight=sample_weight,
-        negative_keep_rate=negative_keep_rate, keep_rate=keep_rate,
-        class_keep_rates=class_keep_rates,
-    )  # fmt: skip
+    columns = label_1_columns(y_true, probability, sample_weight) | {"keep_rate": rate}
+    bins = make_bins(columns, n_bins, strategy)
     gap = np.abs(bins.probability - bins.frequency)
     return float(np.average(gap, weights=bins.weight))
 
