@@ -188,6 +188,7 @@ def repair_segments(
     repaired ['1.0', '1.0', '1.0']
     """
     from scipy.special import expit, log_expit
+    from sklearn.utils import _safe_indexing
 
     from gbdt_objectives.calibration.likelihood import find_shift
     from gbdt_objectives.calibration.rows import mean_and_error, sampling_offset, score_rows
@@ -210,7 +211,7 @@ def repair_segments(
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
     owner = None if groups is None else _checks.group_numbers(groups, rows.given)[rows.kept]
     if not isinstance(rows.kept, slice):
-        X = take(X, np.flatnonzero(rows.kept))
+        X = _safe_indexing(X, np.flatnonzero(rows.kept))
     _checks.generator(random_state)
     splits = held_out_once(
         rows.y.astype(np.int64), cv, owner, shuffle=True, random_state=random_state
@@ -230,7 +231,7 @@ def repair_segments(
 
     def grow(at: Array, n_trees: int) -> Any:
         rates = np.exp(-o[at]) if o.any() else None
-        part = X if len(at) == len(y_) else take(X, at)
+        part = X if len(at) == len(y_) else _safe_indexing(X, at)
         return trees.grow(model, part, y_[at], w[at], rates, columns, n_trees)
 
     def stages(grown: Any, train: Array, test: Array) -> Iterator[Array]:
@@ -240,7 +241,7 @@ def repair_segments(
         s = z[both] + o[both]
         f = np.zeros(len(both))
         d = find_shift(y_[train], s[:n], w[train])
-        steps = trees.added(grown, take(X, both), model)
+        steps = trees.added(grown, _safe_indexing(X, both), model)
         for k in range(max_trees + 1):
             if k:
                 f = f + next(steps, 0.0)
@@ -361,10 +362,6 @@ def read_segment_features(given: Any, names: list[str] | None, d: int) -> list[i
     if len(set(columns)) < len(columns):
         raise ValueError(f"segment_features names a feature twice, found {shown(list(given))}")
     return columns
-
-
-def take(X: Any, rows: Array) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def segment_numbers(X: Any, columns: list[int]) -> Array:
