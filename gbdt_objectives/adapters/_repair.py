@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from gbdt_objectives._checks import Array, RandomState, shown
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives._values import table
+
+if TYPE_CHECKING:
+    from gbdt_objectives.calibration.rows import LabelledRows
 
 LEARNING_RATE, DEPTH, L2, LEAST_HESSIAN = 0.2, 3, 5.0, 1.0
 """Of the trees that are appended."""
@@ -266,8 +269,10 @@ def repair_segments(
     moved = gain > error
     losses = {
         "as is": as_is,
-        "global logit": logit_losses(rows, offset, splits, None),
-        "logits by segment": logit_losses(rows, offset, splits, segment_numbers(X, columns)),
+        "global logit": row_loss(logit_margins(rows, o, splits, np.zeros(len(z), int)) - z),
+        "logits by segment": row_loss(
+            logit_margins(rows, o, splits, segment_numbers(X, columns)) - z
+        ),
         "repaired": repaired if moved else as_is,
     }
     result, d = model, 0.0
@@ -377,36 +382,28 @@ def segment_numbers(X: Any, columns: list[int]) -> Array:
     return found
 
 
-def logit_losses(rows: Any, offset: Any, splits: list[Split], segments: Array | None) -> Array:
-    """The out-of-fold log loss of each row with a logit of all rows, or of each segment that has
-    rows enough."""
-    from gbdt_objectives.calibration.rows import LabelledRows
-    from gbdt_objectives.estimators import LogitCalibrator
-    from gbdt_objectives.estimators.calibrator_choice import held_out_losses
+def logit_margins(rows: LabelledRows, o: Array, splits: list[Split], g: Array) -> Array:
+    """The margins of held-out rows by a logit of each segment 0, 1, ... of g, or of all rows where
+    a segment has too few."""
+    from gbdt_objectives.calibration.likelihood import fit_logistic
 
-    logit = LogitCalibrator(input_space="margin")
-    loss = held_out_losses(logit, rows, splits, offset)
-    if segments is None:
-        return loss
-    sides = [np.zeros(len(rows.y), np.int8) for _ in splits]  # 1 where trained on, 2 where held out
-    for side, (train, test) in zip(sides, splits, strict=True):
+    def fit(at: Array) -> tuple[float, ...] | None:
+        y, z, w = rows.y[at], rows.p[at], rows.w[at]
+        if min(w @ y, w @ (1 - y)) < LEAST_OF_A_LABEL or z[y == 0].max() <= z[y == 1].min():
+            return None
+        return fit_logistic([z], y, w, offset=o[at])
+
+    m = np.empty(len(rows.y))
+    segments = np.split(np.argsort(g, kind="stable"), np.cumsum(np.bincount(g))[:-1])
+    for train, test in splits:
+        side = np.zeros(len(m), np.int8)
         side[train], side[test] = 1, 2
-    order = np.argsort(segments, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(segments))[:-1]):
-        if not enough(rows.y[own], rows.w[own]):
-            continue
-        part = LabelledRows(rows.y[own], rows.p[own], rows.w[own], slice(None))
-        o = offset[own] if isinstance(offset, np.ndarray) else offset
-        for side in sides:
-            train, test = (np.flatnonzero(side[own] == k) for k in (1, 2))
-            if len(test) and enough(part.y[train], part.w[train]):
-                found = held_out_losses(logit, part, [(train, test)], o)[test]
-                loss[own[test]] = np.where(np.isfinite(found), found, loss[own[test]])
-    return loss
-
-
-def enough(y: Array, w: Array) -> bool:
-    return bool(min(w @ y, w @ (1 - y)) >= LEAST_OF_A_LABEL)
+        every = fit(train) or (1.0, 0.0)
+        for own in segments:
+            slope, intercept = fit(own[side[own] == 1]) or every
+            held_out = own[side[own] == 2]
+            m[held_out] = slope * rows.p[held_out] + intercept
+    return m
 
 
 def check_grown(before: Array, after: Array, split_on: set[int], columns: list[int]) -> None:
