@@ -34,6 +34,7 @@ from gbdt_objectives._command_line.options import (
     RATES,
     SCORE,
     WEIGHT,
+    Commands,
     check_rates,
     option,
     read,
@@ -50,7 +51,7 @@ MOST_METRICS = 7  # side by side
 SAVED = ("ThresholdClassifier", *CALIBRATORS.values())  # what a file that --output wrote may hold
 
 
-@click.group()
+@click.group(cls=Commands)
 @click.version_option(__version__, prog_name="gbdt_objectives")
 def cli() -> None:
     """Thresholds and true probabilities for scores in a file, and checks of objectives.

@@ -79,6 +79,8 @@ def numbers(table: Table, option: str, name: str, hint: str = "correct or remove
         return column.astype(np.int64)
     if column.dtype.kind in "iuf":
         return column
+    if column.dtype.kind in "mM":
+        raise InputError(f"{option} {name} must hold numbers, found {column[0]} at row 0: {hint}")
     found = np.empty(len(column))
     for row, value in enumerate(column):
         try:

@@ -34,19 +34,37 @@ COLUMNS = {
 
 PHRASES = {
     "pass -score": "give a column of -score",
-    "or, for one rate, negative_keep_rate=; if a pilot tells labels apart so well, sample at "
-    "numpy.minimum(rates, 0.999)": "or, for one rate, --negative-keep-rate",
+    r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
     ", as pilot_keep_rates does": "",
-    ": margins need the logistic function or softmax first": ": margins need the logistic "
-    "function first",
-    "pass quantities >= 0, or 0 for rows to be ignored": "write 0 for rows to be ignored",
+    "margins need the logistic function or softmax first": "give --input-space margin for margins",
     " and no such weights": ", and leave --weight out",
+    "not in labels": "not in --labels",
+    "every class in labels": "every class in --labels",
+    "raise its rate": "raise --negative-keep-rate",
+    r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",
+    r"pass class_keep_rates=.*": "give --train-prior and --target-prior",
+    r"delta must have shape .*": "a shift is for models of one output, for label 1",
 }
-"""Words of functions that are no arguments, and what they are on the command line."""
+"""What functions call things that are no arguments of a command, and what they are called here."""
 
 
 class Refused(click.ClickException):
     exit_code = 2
+
+
+class Commands(click.Group):
+    """A group that refuses bad usage in one line, too."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            where = context.command_path if error.ctx is None else error.ctx.command_path
+            said = " ".join(error.format_message().split()).rstrip(".")
+            said = re.sub(r"not a valid (float|integer)$", "no number", said)
+            raise Refused(f"{said}: see {where} --help") from error
 
 
 def in_options(message: str, context: click.Context) -> str:
@@ -72,7 +90,9 @@ def in_options(message: str, context: click.Context) -> str:
     words = "|".join(options)
     message = " ".join(message.split())
     for phrase, instead in PHRASES.items():
-        message = message.replace(phrase, instead)
+        option = re.search(r"--[a-z-]+", instead)
+        if option is None or any(option[0] in one.opts for one in context.command.params):
+            message = re.sub(phrase, instead, message)
     message = re.sub(r"^segments\[(['\"])(.*?)\1\]", lambda found: f"--segment {found[2]}", message)
     as_argument = rf"(?<![\w-])(?P<name>{words})=(?P<value>\[[^]]*\]|'[^']*'|[^\s,:;]+)"
     return re.sub(rf"{as_argument}|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -60,6 +61,7 @@ CALIBRATORS = {
     "venn-abers": "VennAbersCalibrator",
     "hull": "ROCConvexHullCalibrator",
 }
+FEWEST_GROUPS = 30
 MOST_SEGMENTS = 20  # in a table, those with the most evidence
 
 
@@ -138,6 +140,7 @@ def calibrate(o: SimpleNamespace) -> None:
             "one, for instance --method spline"
         )
     check_rates(o)
+    _checks.generator(o.random_state)
     table = read(o)
     y, s, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
     rates, g = read_rates(table, o), read_groups(table, o)
@@ -199,7 +202,17 @@ def entropy_of(y: Array, p: Array, w: Array | None, rates: Mapping[str, Any]) ->
 
 
 def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
-    return None if o.groups is None else table.columns[o.groups]
+    if o.groups is None:
+        return None
+    groups = table.columns[o.groups]
+    found = int(_checks.group_numbers(groups, table.rows).max()) + 1
+    if found < FEWEST_GROUPS:
+        warnings.warn(
+            f"groups is in {found} groups: limits and p-values need some {FEWEST_GROUPS}, and may "
+            "mislead",
+            stacklevel=2,
+        )
+    return groups
 
 
 @click.command()
@@ -235,6 +248,7 @@ def calibration(o: SimpleNamespace) -> None:
             f"--alarm must be above 0 and below 1, found {o.alarm:g}: 0.01 raises a false alarm in "
             "one report of a hundred"
         )
+    _checks.generator(o.random_state)
     table = read(o)
     y, p, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
     rates = read_rates(table, o)
@@ -248,7 +262,7 @@ def calibration(o: SimpleNamespace) -> None:
     tell(report, report_as_text(report), o.style)
     write_report(o, report)
     if alarms:
-        others = f"; {len(alarms) - 1} more below it" if len(alarms) > 1 else ""
+        others = f"; {len(alarms) - 1} more are" if len(alarms) > 1 else ""
         click.echo(f"Alarm: {alarms[0]}, below --alarm {o.alarm:g}{others}", err=True)
         click.get_current_context().exit(1)
 

@@ -48,19 +48,20 @@ def word(value: Any) -> str:
 
 def columns_as_text(columns: Mapping[str, Any]) -> str:
     """A table no wider than a terminal: words and names are shortened as far as they must be."""
-    from gbdt_objectives._values import table
+    from gbdt_objectives._values import columns_text
 
     arrays = {name: np.atleast_1d(values) for name, values in columns.items()}
     text = ""
-    for longest in range(LONGEST, SHORTEST - 1, -1):
+    for least, longest in [(8, LONGEST), *((0, n) for n in range(LONGEST, SHORTEST - 1, -1))]:
         shortened = {
             short(name, longest): np.array([
                 short(value, longest) if isinstance(value, str) else value for value in values
             ], object)
             for name, values in arrays.items()
         }  # fmt: skip
-        text = table(**shortened)
-        if max(map(len, text.splitlines())) <= WIDTH:
+        lines = [line.rstrip() for line in columns_text(shortened, least=least).splitlines()]
+        text = "\n".join(lines)
+        if max(map(len, lines)) <= WIDTH:
             break
     return text
 

@@ -36,9 +36,8 @@ def read_model(path: str) -> Any:
     except ImportError as error:
         raise ImportError(f"{path} needs {library}: pip install {library}") from error
     if library == "lightgbm":  # which prints what it finds before it raises
-        with open(path, "rb") as file:
-            begins_well = file.read(5).rstrip(b"\r\n") == b"tree"
-        if not begins_well:
+        text = Path(path).read_bytes()
+        if not text.startswith(b"tree") or b"\nnum_class=" not in text or b"\nend of" not in text:
             raise ValueError(f"{path} is no model of LightGBM: save it with booster.save_model")
     try:
         return booster_of(model_file=path)
