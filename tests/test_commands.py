@@ -666,21 +666,41 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
+PARTS = re.split(r"(?m)^(?=## The month of|## In a script)", PAGE.read_text())
+STEP = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", flags=re.M | re.S)
+
+
 def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
+    assert len(PARTS) == 3
+    runs_as_printed(PARTS[0] + PARTS[2], tmp_path, monkeypatch)
+
+
+def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
+    for name in ("pyarrow", "lightgbm"):
+        pytest.importorskip(name)
+    runs_as_printed(PARTS[1], tmp_path, monkeypatch)
+
+
+def runs_as_printed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks in their order; those of Python share their names."""
     monkeypatch.chdir(tmp_path)
-    page = PAGE.read_text()
-    exec(re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)[0], {})
-    blocks = re.findall(r"^```console\n(.*?)^```", page, flags=re.M | re.S)
-    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
-    assert len(steps) >= 7
-    for step in steps:
-        command, _, printed = step.partition("\n")
-        assert command.startswith("python -m gbdt_objectives ")
-        result = run(command.removeprefix("python -m gbdt_objectives "))
-        found = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
-        assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
-        assert result.exit_code == (2 if "Error" in printed else 0)
-        # numbers are printed in four digits, of which the last may be rounded either way
-        assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
-            [float(x) for x in NUMBER.findall(printed)], rel=2e-3
-        )
+    namespace: dict[str, object] = {}
+    steps = 0
+    for language, block in STEP.findall(text):
+        if language == "python":
+            exec(block, namespace)
+            continue
+        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = step.partition("\n")
+            assert command.startswith("python -m gbdt_objectives ")
+            result = run(command.removeprefix("python -m gbdt_objectives "))
+            found = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
+            assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
+            expected = 2 if "Error: " in printed else 1 if "Alarm: " in printed else 0
+            assert result.exit_code == expected
+            # numbers are printed in four digits, of which the last may be rounded either way
+            assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
+                [float(x) for x in NUMBER.findall(printed)], rel=2e-3
+            )
+            steps += 1
+    assert steps >= 5

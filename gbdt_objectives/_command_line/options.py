@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any
@@ -90,8 +90,8 @@ def in_options(message: str, context: click.Context) -> str:
     words = "|".join(options)
     message = " ".join(message.split())
     for phrase, instead in PHRASES.items():
-        option = re.search(r"--[a-z-]+", instead)
-        if option is None or any(option[0] in one.opts for one in context.command.params):
+        named = re.search(r"--[a-z-]+", instead)
+        if named is None or any(named[0] in one.opts for one in context.command.params):
             message = re.sub(phrase, instead, message)
     message = re.sub(r"^segments\[(['\"])(.*?)\1\]", lambda found: f"--segment {found[2]}", message)
     as_argument = rf"(?<![\w-])(?P<name>{words})=(?P<value>\[[^]]*\]|'[^']*'|[^\s,:;]+)"
@@ -236,7 +236,7 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
     return {} if o.negative_keep_rate is None else {"negative_keep_rate": o.negative_keep_rate}
 
 
-def standing_weights(y: Array, w: Array | None, rates: dict[str, Any]) -> Array | None:
+def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:
     """Weights in which each negative stands for those that were not kept."""
     if not rates:
         return w
@@ -248,9 +248,9 @@ def standing_weights(y: Array, w: Array | None, rates: dict[str, Any]) -> Array 
 def weights_of_all(table: Table, o: SimpleNamespace, y: Array) -> Array | None:
     """Weights for the rows that were there before the sampling, which labels 0 and 1 need."""
     rates = read_rates(table, o)
-    other = [] if not rates else np.flatnonzero((y != 0) & (y != 1))
-    if len(other):
-        row = int(other[0])
+    right = (y == 0) | (y == 1)
+    if rates and not right.all():
+        row = int(np.argmin(right))
         given = "--keep-rate-column" if o.negative_keep_rate is None else "--negative-keep-rate"
         raise InputError(
             f"{given} is for labels 0 and 1, but --label {o.y_true} holds {shown(y[row])} at row "

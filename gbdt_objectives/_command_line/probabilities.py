@@ -208,8 +208,8 @@ def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
     found = int(_checks.group_numbers(groups, table.rows).max()) + 1
     if found < FEWEST_GROUPS:
         warnings.warn(
-            f"groups is in {found} groups: limits and p-values need some {FEWEST_GROUPS}, and may "
-            "mislead",
+            f"groups holds {found} different value{'s' if found > 1 else ''}: limits and p-values "
+            f"need some {FEWEST_GROUPS}, and may mislead",
             stacklevel=2,
         )
     return groups
@@ -357,8 +357,8 @@ def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
 
 
 def report_as_text(report: Mapping[str, Any]) -> str:
-    def text(value: float | None) -> str:
-        return "" if value is None else f"{value:.4g}"
+    def text(value: float | None, digits: int = 4) -> str:
+        return "" if value is None else f"{value:.{digits}g}"
 
     ratio, error = report["ratio"], report["calibration_error"]
     lines: dict[str, dict[str, float]] = {
@@ -387,7 +387,7 @@ def report_as_text(report: Mapping[str, Any]) -> str:
             "weight": "weight", "ratio": "ratio", "low": "low", "high": "high",
             "rest": "rest_ratio", "adjusted": "p_value_adjusted",
         }.items():  # fmt: skip
-            table[head] = [text(one[name]) for one in shown]
+            table[head] = [text(one[name], 6 if name == "weight" else 4) for one in shown]
         told += ["", columns_as_text(table)]
         if len(segments) > len(shown):
             told.append(f"... {len(segments) - len(shown)} more with less evidence ...")

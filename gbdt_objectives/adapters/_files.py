@@ -15,8 +15,8 @@ def check_model_paths(model: str, output: str) -> None:
     endings = [Path(path).suffix for path in (model, output)]
     if endings[0] not in LIBRARY_OF:
         raise ValueError(
-            f"{model} must end in .json or .ubj (XGBoost) or .txt (LightGBM): save the model by "
-            "save_model under such a name"
+            f"{model} must end in .json or .ubj (XGBoost) or .txt (LightGBM): save the "
+            "model by save_model under such a name"
         )
     library = LIBRARY_OF[endings[0]]
     own = [ending for ending, name in LIBRARY_OF.items() if name == library]
@@ -38,12 +38,12 @@ def read_model(path: str) -> Any:
     if library == "lightgbm":  # which prints what it finds before it raises
         text = Path(path).read_bytes()
         if not text.startswith(b"tree") or b"\nnum_class=" not in text or b"\nend of" not in text:
-            raise ValueError(f"{path} is no model of LightGBM: save it with booster.save_model")
+            raise ValueError(f"{path} is no model of LightGBM: save it with save_model")
     try:
         return booster_of(model_file=path)
     except Exception as error:  # of the library's own kinds, in many lines
         raise ValueError(
-            f"{path} cannot be read as a model of {library}: save it with booster.save_model"
+            f"{path} cannot be read as a model of {library}: save it with save_model"
         ) from error
 
 
