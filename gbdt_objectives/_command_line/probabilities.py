@@ -281,7 +281,7 @@ def check_of(
     rest_p = np.empty(0) if found is None else found.rest_p_value
     tests = 2 + int(np.count_nonzero(~np.isnan(rest_p)))
     # as many samples as let an error that none of them reaches be seen at this level
-    n_resamples = max(2000, math.ceil(2 * tests / alarm) if alarm else 0)
+    n_resamples = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
     error = go.calibration.calibration_error_test(
         y, p, n_resamples=n_resamples, random_state=seed, **known
     )
