@@ -158,6 +158,7 @@ PROBABILITY = option("--score", "COLUMN", "Predicted probability of label 1.", r
 WEIGHT = option("--weight", "COLUMN", "How many rows each row stands for.", "sample_weight")
 LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
 GROUPS = option("--groups", "COLUMN", "Whose row it is; rows of one group stay in one fold.")
+OWNERS = option("--groups", "COLUMN", "Whose row it is; outcomes of one group may depend.")
 NEGATIVE_KEEP_RATE = option(
     "--negative-keep-rate", "RATE", "0.1: one in ten of label 0 was kept.", type=float
 )

@@ -25,6 +25,7 @@ from gbdt_objectives._command_line.options import (
     LABEL_01,
     NEW_COLUMN,
     OUTPUT,
+    OWNERS,
     PROBABILITY,
     RANDOM_STATE,
     RATES,
@@ -220,7 +221,7 @@ def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
 @LABEL_01
 @PROBABILITY
 @option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
-@GROUPS
+@OWNERS
 @WEIGHT
 @RATES
 @option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float)
@@ -234,8 +235,9 @@ def calibration(o: SimpleNamespace) -> None:
     The ratio is mean prediction over mean outcome, with limits of 95 %; rest is the ratio of all
     rows outside the segment. Three hypotheses are tested: that the ratio of all rows is 1, that
     the calibration error is chance, and that a segment has the ratio of the rest. Adjusted
-    p-values (Holm) allow for all tests of the report: --alarm 0.01 raises a false alarm in one
-    report of a hundred at most. Segments with the most evidence come first.
+    p-values (Holm) allow for all tests of the report, so that --alarm 0.01 raises a false alarm in
+    about one report of a hundred, and in more if segments have fewer than 20 events. Segments with
+    the most evidence come first.
 
     \b
     Example:
