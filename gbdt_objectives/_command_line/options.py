@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from types import SimpleNamespace
 from typing import Any
@@ -55,16 +56,26 @@ class Refused(click.ClickException):
 class Commands(click.Group):
     """A group that refuses bad usage in one line, too."""
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with usage_in_one_line():
+            return super().make_context(*args, **more)
+
     def invoke(self, context: click.Context) -> Any:
-        try:
+        with usage_in_one_line():
             return super().invoke(context)
-        except click.exceptions.NoArgsIsHelpError:
-            raise
-        except click.UsageError as error:
-            where = context.command_path if error.ctx is None else error.ctx.command_path
-            said = " ".join(error.format_message().split()).rstrip(".")
-            said = re.sub(r"not a valid (float|integer)$", "no number", said)
-            raise Refused(f"{said}: see {where} --help") from error
+
+
+@contextmanager
+def usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        said = " ".join(error.format_message().split()).rstrip(".")
+        said = re.sub(r"not a valid (float|integer)$", "no number", said)
+        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
+        raise Refused(f"{said}{where}") from error
 
 
 def in_options(message: str, context: click.Context) -> str:

@@ -140,6 +140,7 @@ NONSENSE = [
      "--output must end in .json or .ubj for a model of xgboost, found 'new.txt'"),
     ("correct log.csv --score neg --negative-keep-rate 0.1",
      "--score neg must be in [0, 1], found -0."),
+    ("--nonsense kappa", "No such option"),
     ("nonsense", "No such command 'nonsense': see cli --help"),
     (f"{CHECK} --nonsense", "No such option"),
 ]  # fmt: skip
