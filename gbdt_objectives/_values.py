@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -143,10 +144,15 @@ def read_row_values(name: str, values: ArrayLike) -> RowValues:
 
 def table(**columns: Array) -> str:
     """Columns of words, and of numbers in four digits, under their names."""
+    return columns_text(columns, least=8)
+
+
+def columns_text(columns: Mapping[str, Array], *, least: int) -> str:
+    """:func:`table`, of columns that are at least so wide."""
     n = len(next(iter(columns.values())))
     shown = np.arange(n) if n <= LONGEST else np.r_[: LONGEST // 2, n - LONGEST // 2 : n]
     cells = [[name, *map(cell_text, np.asarray(column)[shown])] for name, column in columns.items()]
-    width = [max(8, *map(len, column)) for column in cells]
+    width = [max(least, *map(len, column)) for column in cells]
     lines = [
         "  ".join(cell.rjust(w) for cell, w in zip(row, width, strict=True))
         for row in zip(*cells, strict=True)

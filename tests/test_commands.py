@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import gbdt_objectives as go
 from gbdt_objectives._command_line.commands import CALIBRATORS, cli
@@ -21,17 +19,12 @@ from gbdt_objectives.checking.probe import Api
 from gbdt_objectives.metrics.classes import NAMED
 from gbdt_objectives.objectives.base import HessianKind
 from gbdt_objectives.thresholds.methods import METHODS
+from tests.commands import Columns, read_column, refused, report, run, write
 
 pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
 WORDS = np.array(["low", "mid", "high"])
-Columns = dict[str, np.ndarray]
-
-
-def write(path: str, columns: Columns, rows: slice = slice(None), delimiter: str = ",") -> None:
-    lines = [list(columns), *zip(*(c[rows].tolist() for c in columns.values()), strict=True)]
-    Path(path).write_text("".join(delimiter.join(map(str, line)) + "\n" for line in lines))
 
 
 @pytest.fixture
@@ -63,22 +56,6 @@ def clicks(tmp_path, monkeypatch) -> Columns:
     columns = {"y": y, "p": p, "w": rng.integers(1, 4, 600), "z": np.log(p / (1 - p)).round(6)}
     write("clicks.csv", columns)
     return columns
-
-
-def run(command: str, input: str | None = None) -> Result:
-    return CliRunner().invoke(cli, shlex.split(command), input=input)
-
-
-def report(command: str) -> dict:
-    """What it prints as JSON; the input was taken without a word."""
-    result = run(f"{command} --format json")
-    assert (result.exit_code, result.stderr) == (0, "")
-    return json.loads(result.stdout)
-
-
-def read_column(path: str, name: str) -> list[str]:
-    header, *lines = (line.split(",") for line in Path(path).read_text().splitlines())
-    return [line[header.index(name)] for line in lines]
 
 
 class TestThresholds:
@@ -396,18 +373,6 @@ FILES = {  # what is wrong with them: the beginning of the error, and what it mu
 }
 
 
-def refused(command: str) -> str:
-    """The one line that it is refused with."""
-    before = sorted(Path().iterdir())
-    result = run(command)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: ")
-    assert sorted(Path().iterdir()) == before
-    return line.removeprefix("Error: ")
-
-
 @pytest.mark.parametrize("text", FILES, ids=range(len(FILES)))
 def test_bad_files(tmp_path, monkeypatch, text) -> None:
     monkeypatch.chdir(tmp_path)
@@ -543,9 +508,9 @@ def test_calibrating_on_kept_negatives(clicks) -> None:
         np.testing.assert_allclose(found.predict(p), expected.predict(p), rtol=1e-6)
     w = np.where(y == 0, 1 / rate, 1.0)
     as_it_is = go.calibration.calibration_ratio(y, p, sample_weight=w)
-    for report in reports:
-        assert report["as it is"]["calibration_ratio"] == pytest.approx(as_it_is)
-        assert report["calibrated"]["calibration_ratio"] == pytest.approx(1, abs=0.1)
+    for found in reports:
+        assert found["as it is"]["calibration_ratio"] == pytest.approx(as_it_is)
+        assert found["calibrated"]["calibration_ratio"] == pytest.approx(1, abs=0.1)
     assert abs(as_it_is - 1) > 0.3
 
 
@@ -646,6 +611,10 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
         "    w = 0 * f + 1 if w is None else w\n"
         "    return w * (f - y), w\n"
     )
+    if name == "shift":
+        lgb = pytest.importorskip("lightgbm")
+        data = lgb.Dataset(p[:, np.newaxis], y)
+        lgb.train({"objective": "binary", "verbose": -1}, data, 2).save_model("model.txt")
     monkeypatch.syspath_prepend(tmp_path)  # restores sys.path, on which check puts the folder
     text = run(f"{name} --help").stdout
     lists = {"--metric": list(NAMED), "--method": list(METHODS)}
@@ -666,21 +635,41 @@ def test_help_lists_what_there_is_and_its_examples_run(name, tmp_path, monkeypat
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
+PARTS = re.split(r"(?m)^(?=## The month of|## In a script)", PAGE.read_text())
+STEP = re.compile(r"^```(python|console)[^\n]*\n(.*?)^```", flags=re.M | re.S)
+
+
 def test_the_page_runs_as_printed(tmp_path, monkeypatch) -> None:
+    assert len(PARTS) == 3
+    runs_as_printed(PARTS[0] + PARTS[2], tmp_path, monkeypatch)
+
+
+def test_the_month_runs_as_printed(tmp_path, monkeypatch) -> None:
+    for name in ("pyarrow", "lightgbm"):
+        pytest.importorskip(name)
+    runs_as_printed(PARTS[1], tmp_path, monkeypatch)
+
+
+def runs_as_printed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks in their order; those of Python share their names."""
     monkeypatch.chdir(tmp_path)
-    page = PAGE.read_text()
-    exec(re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)[0], {})
-    blocks = re.findall(r"^```console\n(.*?)^```", page, flags=re.M | re.S)
-    steps = [step for block in blocks for step in re.split(r"^\$ ", block, flags=re.M)[1:]]
-    assert len(steps) >= 7
-    for step in steps:
-        command, _, printed = step.partition("\n")
-        assert command.startswith("python -m gbdt_objectives ")
-        result = run(command.removeprefix("python -m gbdt_objectives "))
-        found = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
-        assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
-        assert result.exit_code == (2 if "Error" in printed else 0)
-        # numbers are printed in four digits, of which the last may be rounded either way
-        assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
-            [float(x) for x in NUMBER.findall(printed)], rel=2e-3
-        )
+    namespace: dict[str, object] = {}
+    steps = 0
+    for language, block in STEP.findall(text):
+        if language == "python":
+            exec(block, namespace)
+            continue
+        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = step.partition("\n")
+            assert command.startswith("python -m gbdt_objectives ")
+            result = run(command.removeprefix("python -m gbdt_objectives "))
+            found = "".join(f"{line.rstrip()}\n" for line in result.output.splitlines())
+            assert NUMBER.sub("#", found) == NUMBER.sub("#", printed)
+            expected = 2 if "Error: " in printed else 1 if "Alarm: " in printed else 0
+            assert result.exit_code == expected
+            # numbers are printed in four digits, of which the last may be rounded either way
+            assert [float(x) for x in NUMBER.findall(found)] == pytest.approx(
+                [float(x) for x in NUMBER.findall(printed)], rel=2e-3
+            )
+            steps += 1
+    assert steps >= 5

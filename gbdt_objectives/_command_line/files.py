@@ -29,14 +29,22 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file."""
+    """Columns of n rows by name: text of a CSV file, whatever they are of a Parquet file.
+
+    ``arrow``: all that was read of a Parquet file, as it is; ``columns``: those that options name.
+    """
 
     path: str
     columns: dict[str, Array]
+    arrow: Any = None
 
     @property
     def rows(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.columns) if self.arrow is None else list(self.arrow.column_names)
 
 
 def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool = False) -> Table:
@@ -47,16 +55,16 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
             raise InputError(f"{used[name]} and {option} are both {name!r}: give two columns")
         used.setdefault(name, option)
     if path.endswith(".parquet"):
-        columns = _read_parquet(path, used, others)
+        table = _read_parquet(path, wanted, used, others)
     else:
-        columns = _read_csv(path, delimiter, used, others)
-    table = Table(path, columns)
+        table = Table(path, _read_csv(path, delimiter, used, others))
     if table.rows == 0:
         raise InputError(f"{path} has no rows below its header: give a file with at least one")
     for option, name in wanted:
-        if option == "--keep" or columns[name].dtype.kind != "O":
+        if option == "--keep" or table.columns[name].dtype.kind != "O":
             continue
-        missing = [row for row, value in enumerate(columns[name]) if value is None or value == ""]
+        column = table.columns[name]
+        missing = [row for row, value in enumerate(column) if value is None or value == ""]
         if missing:
             raise InputError(
                 f"{option} {name} is empty at row {missing[0]} ({len(missing)} such of "
@@ -67,8 +75,12 @@ def read_table(path: str, delimiter: str | None, wanted: Wanted, *, others: bool
 
 def numbers(table: Table, option: str, name: str, hint: str = "correct or remove the row") -> Array:
     column = table.columns[name]
-    if column.dtype.kind != "O":
+    if column.dtype.kind == "b":
+        return column.astype(np.int64)
+    if column.dtype.kind in "iuf":
         return column
+    if column.dtype.kind in "mM":
+        raise InputError(f"{option} {name} must hold numbers, found {column[0]} at row 0: {hint}")
     found = np.empty(len(column))
     for row, value in enumerate(column):
         try:
@@ -119,6 +131,10 @@ def check_output(path: str | None, force: bool) -> None:
     """Raise before the work is done, if its result could not be written."""
     if path is None:
         return
+    if Path(path).is_dir():
+        raise InputError(f"--output {path} is a folder: add the name of a file")
+    if path.endswith(".parquet"):
+        _pyarrow()
     if Path(path).exists() and not force:
         raise InputError(f"--output {path} exists: give another name, or --force to replace it")
     if not Path(path).absolute().parent.is_dir():
@@ -128,22 +144,65 @@ def check_output(path: str | None, force: bool) -> None:
         raise InputError(f"--output {path} cannot be written, {place} is read-only: name another")
 
 
-def write_table(path: str | None, columns: Mapping[str, Array]) -> None:
-    """Columns as a file; as CSV to standard output for None."""
+def check_json(path: str | None) -> None:
+    """Raise for a name of a table where a saved estimator is to be written."""
+    if path is not None and path.endswith((".parquet", ".csv", ".tsv")):
+        raise InputError(
+            f"--output {path} would hold JSON, not a table: give a name that ends in .json"
+        )
+
+
+def write_table(
+    path: str | None,
+    table: Table,
+    names: Sequence[str],
+    new: Mapping[str, Array] | None = None,
+    *,
+    rows: Array | None = None,
+) -> None:
+    """Columns of a table, and new ones, as a file; as CSV to standard output for None.
+
+    ``rows``: the positions of those that are written, all if None.
+    """
+    new, names = new or {}, list(dict.fromkeys(names))
+    at = slice(None) if rows is None else rows
     if path is not None and path.endswith(".parquet"):
         pyarrow = _pyarrow()
-        pyarrow.parquet.write_table(pyarrow.table(dict(columns)), path)
-    elif path is None:
-        _write_csv(sys.stdout, columns)
+        if table.arrow is None:
+            kept = pyarrow.table({name: table.columns[name][at] for name in names})
+        else:
+            kept = table.arrow.select(names)
+            kept = kept if rows is None else kept.take(rows)
+        for name, values in new.items():
+            kept = kept.append_column(name, pyarrow.array(values))
+        pyarrow.parquet.write_table(kept, path)
+        return
+    if table.arrow is None:
+        columns = {name: table.columns[name][at].tolist() for name in names}
     else:
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            _write_csv(file, columns)
+        kept = table.arrow.select(names)
+        kept = kept if rows is None else kept.take(rows)
+        columns = {name: _python_values(kept.column(name)) for name in names}
+    columns |= {name: values.tolist() for name, values in new.items()}
+    if path is None:
+        _write_csv(sys.stdout, columns)
+        return
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        _write_csv(file, columns, "\t" if path.endswith(".tsv") else ",")
 
 
-def _write_csv(file: TextIO, columns: Mapping[str, Array]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
+def _write_csv(file: TextIO, columns: Mapping[str, Sequence[Any]], delimiter: str = ",") -> None:
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+    writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _python_values(column: Any) -> list[Any]:
+    """Values of a column of Arrow; times in nanoseconds, which Python does not have, as text."""
+    if str(column.type).startswith(("timestamp[ns", "time64[ns", "duration[ns")):
+        column = column.cast("string")
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 @contextmanager
@@ -209,22 +268,27 @@ def _full_rows(path: str, reader: Any, fields: int) -> Iterator[list[str]]:
         yield values
 
 
-def _read_parquet(path: str, used: Mapping[str, str], others: bool) -> dict[str, Array]:
+def _read_parquet(path: str, wanted: Wanted, used: Mapping[str, str], others: bool) -> Table:
     pyarrow = _pyarrow()
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder: give one of the Parquet files in it, or join them")
     try:
         schema = pyarrow.parquet.read_schema(path)
         _check_names(path, schema.names, used, "")
+        if others:
+            _check_repeated(path, schema.names, schema.names)
         names = schema.names if others else list(used)
-        table = pyarrow.parquet.read_table(path, columns=names)
+        arrow = pyarrow.parquet.read_table(path, columns=names).select(names)
     except FileNotFoundError:
         raise InputError(NO_FILE.format(path=path, folder=os.getcwd())) from None
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} is no Parquet file: {' '.join(str(error).split())}") from None
-    return {  # objects with None where a value is missing, so that integers stay integers
+    columns = {  # objects with None where a value is missing, so that integers stay integers
         name: np.array(c.to_pylist(), object) if c.null_count else np.asarray(c)
-        for name in names
-        for c in [table.column(name)]
+        for name in dict.fromkeys(name for option, name in wanted if option != "--keep")
+        for c in [arrow.column(name)]
     }
+    return Table(path, columns, arrow)
 
 
 def _pyarrow() -> Any:

@@ -1,0 +1,300 @@
+"""Options that several commands have, what is read with them, and messages in their words."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import wraps
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import numpy as np
+
+import gbdt_objectives as go
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array, shown
+from gbdt_objectives._command_line import files
+from gbdt_objectives._command_line.files import InputError, Table
+from gbdt_objectives._command_line.reports import told
+from gbdt_objectives._mistakes import SWAPPED
+
+COLUMNS = {
+    "y_true": ("y_true", "y"),
+    "y_pred": ("y_pred",),
+    "score": ("score", "probability", "margin"),
+    "sample_weight": ("sample_weight",),
+    "groups": ("groups",),
+    "keep_rate": ("keep_rate",),
+    "key": ("key",),
+    "segments": ("segments",),
+}
+"""Parameters that name a column, and what the functions behind them call its values."""
+
+PHRASES = {
+    "pass -score": "give a column of -score",
+    r"one rate, negative_keep_rate=; .*": "one rate, --negative-keep-rate",
+    ", as pilot_keep_rates does": "",
+    "margins need the logistic function or softmax first": "give --input-space margin for margins",
+    " and no such weights": ", and leave --weight out",
+    "not in labels": "not in --labels",
+    "every class in labels": "every class in --labels",
+    "raise its rate": "raise --negative-keep-rate",
+    r"convert it with .astype\(str\), or .*": "write it as text, or as whole numbers",
+    r"pass class_keep_rates=.*": "give --train-prior and --target-prior",
+    r"delta must have shape .*": "a shift is for models of one output, for label 1",
+}
+"""What functions call things that are no arguments of a command, and what they are called here."""
+
+
+class Refused(click.ClickException):
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """A group that refuses bad usage in one line, too."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with usage_in_one_line():
+            return super().make_context(*args, **more)
+
+    def invoke(self, context: click.Context) -> Any:
+        with usage_in_one_line():
+            return super().invoke(context)
+
+
+@contextmanager
+def usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        said = " ".join(error.format_message().split()).rstrip(".")
+        said = re.sub(r"not a valid (float|integer)$", "no number", said)
+        where = "" if error.ctx is None else f": see {error.ctx.command_path} --help"
+        raise Refused(f"{said}{where}") from error
+
+
+def in_options(message: str, context: click.Context) -> str:
+    """A message about arguments of a function as one line about options of the command."""
+    options: dict[str, tuple[str, str]] = {}
+    metavars: dict[str, str] = {}
+    for parameter in context.command.params:
+        option, name = parameter.opts[-1], str(parameter.name)
+        column = context.params.get(name) if name in COLUMNS else None
+        if option.startswith("--"):
+            for word in COLUMNS.get(name, (name,)):
+                options[word] = option, f" {column}" if isinstance(column, str) else ""
+                metavars[word] = str(parameter.metavar)
+
+    def written(found: re.Match[str]) -> str:
+        word, name, value = found[0], found["name"], found["value"]
+        if name is None:
+            return "".join(options.get(word, (word,)))
+        items = (item.strip(" '\"") for item in value.strip("[]").split(","))
+        text = metavars[name] if value == "[...]" else ",".join(items)
+        return f"{options[name][0]} {text}"
+
+    words = "|".join(options)
+    message = " ".join(message.split())
+    for phrase, instead in PHRASES.items():
+        named = re.search(r"--[a-z-]+", instead)
+        if named is None or any(named[0] in one.opts for one in context.command.params):
+            message = re.sub(phrase, instead, message)
+    message = re.sub(r"^segments\[(['\"])(.*?)\1\]", lambda found: f"--segment {found[2]}", message)
+    as_argument = rf"(?<![\w-])(?P<name>{words})=(?P<value>\[[^]]*\]|'[^']*'|[^\s,:;]+)"
+    return re.sub(rf"{as_argument}|^(?:{words})\b|\b[a-z]+_\w+\b", written, message)
+
+
+def refuse_in_one_line(command: Callable[[SimpleNamespace], None]) -> Callable[..., None]:
+    """Errors of input as one line and exit code 2, warnings as one line each."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        context = click.get_current_context()
+        left: click.exceptions.Exit | None = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                command(SimpleNamespace(**options))
+            except click.exceptions.Exit as exit:
+                left = exit
+            except BrokenPipeError:
+                raise  # of `| head`: click ends in silence
+            except InputError as error:
+                raise Refused(str(error)) from error
+            except (ImportError, OSError, TypeError, ValueError) as error:
+                said, _, _ = str(error).partition(SWAPPED)  # options have no order
+                raise Refused(in_options(said, context)) from error
+        told = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+        for text in dict.fromkeys(told):
+            click.echo(f"Warning: {in_options(text, context)}", err=True)
+        if left is not None:
+            raise left
+
+    return run
+
+
+def options_of(*options: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Any) -> Any:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return decorate
+
+
+def option(
+    name: str, metavar: str | None, help: str, to: str | None = None, **more: Any
+) -> Callable[..., Any]:
+    """An option of one value, whose default, if it has one, is shown in the help."""
+    names = [name] if to is None else [name, to]
+    more = {"show_default": "default" in more, **more}
+    return click.option(*names, metavar=metavar, help=help, **more)
+
+
+METRICS = "[qwk|linear|kappa|accuracy|mae|macro_recall|matthews|f1|youden]"
+HESSIAN_KINDS = "[exact|constant|upper_bound|bounded|undeclared]"
+FILE = options_of(
+    click.argument("file"),
+    option("--delimiter", "CHARACTER", "It separates values.  [comma; tab in .tsv]"),
+)
+LABEL = option("--label", "COLUMN", "True classes.", "y_true", required=True)
+LABEL_01 = option("--label", "COLUMN", "0 or 1.", "y_true", required=True)
+SCORE = option("--score", "COLUMN", "What the model predicts.", required=True)
+PROBABILITY = option("--score", "COLUMN", "Predicted probability of label 1.", required=True)
+WEIGHT = option("--weight", "COLUMN", "How many rows each row stands for.", "sample_weight")
+LABELS = option("--labels", "A,B,...", "All classes, lowest first; words need it.  [min to max]")
+GROUPS = option("--groups", "COLUMN", "Whose row it is; rows of one group stay in one fold.")
+OWNERS = option("--groups", "COLUMN", "Whose row it is; outcomes of one group may depend.")
+NEGATIVE_KEEP_RATE = option(
+    "--negative-keep-rate", "RATE", "0.1: one in ten of label 0 was kept.", type=float
+)
+RATES = options_of(
+    NEGATIVE_KEEP_RATE,
+    option("--keep-rate-column", "COLUMN", "Or the rate at which each row was kept.", "keep_rate"),
+)
+SHIFT = options_of(
+    NEGATIVE_KEEP_RATE,
+    option("--positive-keep-rate", "RATE", "0.1: one in ten of label 1 was kept.", type=float),
+    option("--train-prior", "SHARE", "Share of label 1 in training.", type=float),
+    option("--target-prior", "SHARE", "Share of label 1 where the model is used.", type=float),
+)
+RANDOM_STATE = option("--random-state", "SEED", "Seed of what is drawn.", default=0)
+CV = options_of(
+    option("--cv", "FOLDS", "Cross-validation.", default=5),
+    option("--random-state", "SEED", "Seed of the folds.", default=0),
+)
+INPUT_SPACE = option(
+    "--input-space", "[probability|margin]", "A margin is in log-odds.", default="probability"
+)
+TABLE_OR_JSON = click.Choice(["table", "json"])
+FORMAT = option("--format", None, "How to report.", "style", type=TABLE_OR_JSON, default="table")
+
+
+def output(help: str = "Where to write the result.", **more: Any) -> Callable[..., Any]:
+    return options_of(
+        click.option("-o", "--output", metavar="PATH", help=help, **more),
+        click.option("--force", is_flag=True, help="Replace the file of that name."),
+    )
+
+
+OUTPUT = output()
+KEEP = option("--keep", "COLUMN", "Copy it; repeat it for more.  [all columns]", multiple=True)
+NEW_COLUMN = options_of(
+    option("--column", "NAME", "Name of the new column.", default="prediction"), KEEP
+)
+
+
+def read(o: SimpleNamespace, *, others: bool = False) -> Table:
+    """The columns that the options name, of those that are given, and on request the others."""
+    wanted = []
+    for parameter in click.get_current_context().command.params:
+        name = str(parameter.name)
+        if name in COLUMNS or name == "keep":
+            given = getattr(o, name)
+            given = [given] if isinstance(given, str) else given or ()
+            wanted += [(parameter.opts[-1], column) for column in dict.fromkeys(given)]
+    return files.read_table(o.file, o.delimiter, wanted, others=others)
+
+
+def weights(table: Table, o: SimpleNamespace) -> Array | None:
+    name = o.sample_weight
+    return None if name is None else files.numbers(table, "--weight", name)
+
+
+def labels_01(table: Table, o: SimpleNamespace) -> Array:
+    hint = "write 1 for the event and 0 for everything else"
+    return files.numbers(table, "--label", o.y_true, hint)
+
+
+def check_rates(o: SimpleNamespace) -> None:
+    if o.negative_keep_rate is not None and o.keep_rate is not None:
+        raise InputError(
+            "--negative-keep-rate and --keep-rate-column are both given: leave one out"
+        )
+    if o.negative_keep_rate is not None:
+        _checks.keep_rate("negative_keep_rate", o.negative_keep_rate)
+
+
+def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
+    """How the rows were sampled, as functions take it."""
+    if o.keep_rate is not None:
+        column = files.numbers(table, "--keep-rate-column", o.keep_rate)
+        return {"keep_rate": _checks.keep_rates("keep_rate", column)}
+    return {} if o.negative_keep_rate is None else {"negative_keep_rate": o.negative_keep_rate}
+
+
+def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:
+    """Weights in which each negative stands for those that were not kept."""
+    if not rates:
+        return w
+    (rate,) = rates.values()
+    stands: Array = (1.0 if w is None else w) * np.where(y == 0, 1 / rate, 1.0)
+    return stands
+
+
+def weights_of_all(table: Table, o: SimpleNamespace, y: Array) -> Array | None:
+    """Weights for the rows that were there before the sampling, which labels 0 and 1 need."""
+    rates = read_rates(table, o)
+    right = (y == 0) | (y == 1)
+    if rates and not right.all():
+        row = int(np.argmin(right))
+        given = "--keep-rate-column" if o.negative_keep_rate is None else "--negative-keep-rate"
+        raise InputError(
+            f"{given} is for labels 0 and 1, but --label {o.y_true} holds {shown(y[row])} at row "
+            f"{row}: give --weight, a column of how many rows each stands for"
+        )
+    return standing_weights(y, weights(table, o), rates)
+
+
+def read_shift(o: SimpleNamespace) -> Any:
+    """The shift of the log-odds that the options of ``SHIFT`` describe."""
+    rates, priors = (o.negative_keep_rate, o.positive_keep_rate), (o.train_prior, o.target_prior)
+    if (rates == (None, None)) == (priors == (None, None)):
+        raise InputError(
+            "give either --negative-keep-rate, --positive-keep-rate or both, or --train-prior and "
+            "--target-prior"
+        )
+    return go.log_odds_shift(
+        negative_keep_rate=o.negative_keep_rate,
+        positive_keep_rate=o.positive_keep_rate,
+        train_prior=o.train_prior,
+        target_prior=o.target_prior,
+    )
+
+
+def read_with_others(o: SimpleNamespace) -> Table:
+    """The score, and the columns that are to be copied."""
+    table = read(o, others=not o.keep)
+    if o.column in (o.keep or table.names):
+        raise InputError(f"--column {o.column} is in {o.file} already: give another name")
+    return table
+
+
+def write_with(o: SimpleNamespace, table: Table, values: Array) -> None:
+    files.write_table(o.output, table, o.keep or table.names, {o.column: values})
+    told(o.output, f"{table.rows} rows")

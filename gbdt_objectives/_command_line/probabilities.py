@@ -1,0 +1,429 @@
+"""Commands on probabilities: correct, calibrate, and check whether they still hold."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import numpy as np
+
+import gbdt_objectives as go
+from gbdt_objectives import _checks
+from gbdt_objectives._checks import Array
+from gbdt_objectives._command_line import files
+from gbdt_objectives._command_line.files import InputError, Table
+from gbdt_objectives._command_line.options import (
+    CV,
+    FILE,
+    FORMAT,
+    GROUPS,
+    INPUT_SPACE,
+    LABEL_01,
+    NEW_COLUMN,
+    OUTPUT,
+    OWNERS,
+    PROBABILITY,
+    RANDOM_STATE,
+    RATES,
+    SCORE,
+    SHIFT,
+    WEIGHT,
+    check_rates,
+    labels_01,
+    option,
+    output,
+    read,
+    read_rates,
+    read_shift,
+    read_with_others,
+    refuse_in_one_line,
+    standing_weights,
+    weights,
+    write_with,
+)
+from gbdt_objectives._command_line.reports import (
+    as_json,
+    columns_as_text,
+    save,
+    tell,
+    told,
+    word,
+)
+
+CALIBRATORS = {
+    "intercept": "InterceptCalibrator",
+    "logit": "LogitCalibrator",
+    "beta": "BetaCalibrator",
+    "spline": "SplineCalibrator",
+    "venn-abers": "VennAbersCalibrator",
+    "hull": "ROCConvexHullCalibrator",
+}
+FEWEST_GROUPS = 30
+MOST_SEGMENTS = 20  # in a table, those with the most evidence
+
+
+@click.command()
+@FILE
+@SCORE
+@SHIFT
+@INPUT_SPACE
+@NEW_COLUMN
+@OUTPUT
+@refuse_in_one_line
+def correct(o: SimpleNamespace) -> None:
+    """True probabilities from a model trained on a sample of the negatives.
+
+    Give the rates at which rows were kept, or the share of label 1 in the training data and where
+    the model is used. Margins stay margins. The file with the new column goes to -o, or to
+    standard output.
+
+    \b
+    Example:
+      python -m gbdt_objectives correct test.csv --score p --negative-keep-rate 0.1 \\
+        --column probability -o corrected.csv
+    """
+    files.check_output(o.output, o.force)
+    _checks.choice("input_space", o.input_space, ("probability", "margin"))
+    shift = read_shift(o)
+    table = read_with_others(o)
+    s = files.numbers(table, "--score", o.score)
+    correction = go.priors.correct_margin if o.input_space == "margin" else go.correct_probability
+    corrected = correction(s, shift)
+    write_with(o, table, corrected)
+    click.echo(f"mean {o.input_space} {s.mean():.4g}, corrected {corrected.mean():.4g}", err=True)
+
+
+@click.command()
+@FILE
+@LABEL_01
+@SCORE
+@WEIGHT
+@option(
+    "--method", f"[auto|{'|'.join(CALIBRATORS)}]",
+    "auto: the best in cross-validated log loss.  [the spline, shrunk]",
+)  # fmt: skip
+@RATES
+@INPUT_SPACE
+@CV
+@GROUPS
+@FORMAT
+@OUTPUT
+@refuse_in_one_line
+def calibrate(o: SimpleNamespace) -> None:
+    """A map from scores to the probability of label 1.
+
+    Fitted to rows that the model was not trained on. The report is of probabilities as they are
+    in the file, and calibrated by maps fitted without the row's fold. Without --method the map is a
+    spline that few events leave nearly as it is. If only some rows of label 0 were kept, say at
+    what rate: map and report are then for all rows. Write the map with -o for the command apply.
+
+    \b
+    Example:
+      python -m gbdt_objectives calibrate oof.csv --label y --score p -o calibrator.json
+    """
+    from sklearn.model_selection import cross_val_predict
+
+    from gbdt_objectives._folds import held_out_once
+    from gbdt_objectives.estimators.calibrator_choice import fit_default
+
+    files.check_output(o.output, o.force)
+    files.check_json(o.output)
+    if o.method is not None:
+        _checks.choice("method", o.method, ("auto", *CALIBRATORS))
+    _checks.choice("input_space", o.input_space, ("probability", "margin"))
+    if o.method == "auto" and o.input_space == "margin":
+        raise InputError(
+            "--method auto compares calibrators of probabilities: with --input-space margin name "
+            "one, for instance --method spline"
+        )
+    check_rates(o)
+    _checks.generator(o.random_state)
+    table = read(o)
+    y, s, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
+    rates, g = read_rates(table, o), read_groups(table, o)
+    log_loss = {}
+    if o.method == "auto":
+        choice = go.estimators.choose_calibrator(
+            y, s, w, cv=o.cv, random_state=o.random_state, groups=g, **rates
+        )
+        calibrator, log_loss = choice.calibrator.fit(s, y, w, **rates), choice.log_loss
+    elif o.method is None:
+        calibrator = fit_default(s, y, w, input_space=o.input_space, **rates)
+    else:
+        calibrator = getattr(go.estimators, CALIBRATORS[o.method])()
+        if "input_space" in calibrator.get_params():
+            calibrator.set_params(input_space=o.input_space)
+        calibrator.fit(s, y, w, **rates)
+    owner = None if g is None else _checks.group_numbers(g, len(y))
+    held_out = cross_val_predict(
+        calibrator, s[:, np.newaxis], y,
+        cv=held_out_once(y, o.cv, owner, shuffle=True, random_state=o.random_state),
+        params=rates if w is None else {**rates, "sample_weight": w},
+    )  # fmt: skip
+    judged = {"as it is": s} if o.input_space == "probability" else {}
+    judged["calibrated"] = held_out
+    quality = {name: quality_of(y, p, w, g, rates, o.random_state) for name, p in judged.items()}
+    report = {
+        "rows": table.rows,
+        "method": type(calibrator).__name__,
+        "log_loss": log_loss,
+        "quality": quality,
+    }
+    text = [f"{type(calibrator).__name__} of {table.rows} rows, judged by {o.cv} folds"]
+    if log_loss:
+        losses = {"calibrator": list(log_loss), "log loss": list(log_loss.values())}
+        text += [columns_as_text(losses), ""]
+    measures = {name: list(of.values()) for name, of in quality.items()}
+    text.append(columns_as_text({"": list(quality["calibrated"]), **measures}))
+    tell(report, "\n".join(text), o.style)
+    save(calibrator, o.output)
+
+
+def quality_of(
+    y: Array, p: Array, w: Array | None, g: Array | None, rates: Mapping[str, Any], seed: int
+) -> dict[str, float]:
+    """How well probabilities are calibrated, and how much they tell, in all rows."""
+    sampled: dict[str, Any] = {"sample_weight": w, **rates}
+    test = go.calibration.calibration_error_test(y, p, groups=g, random_state=seed, **sampled)
+    return {
+        "calibration_ratio": go.calibration.calibration_ratio(y, p, **sampled),
+        "calibration_error": test.error,
+        "error_by_chance": test.null_error,
+        "p_value": test.p_value,
+        "normalized_entropy": entropy_of(y, p, w, rates),
+    }
+
+
+def entropy_of(y: Array, p: Array, w: Array | None, rates: Mapping[str, Any]) -> float:
+    return go.calibration.normalized_entropy(y, p, sample_weight=standing_weights(y, w, rates))
+
+
+def read_groups(table: Table, o: SimpleNamespace) -> Array | None:
+    if o.groups is None:
+        return None
+    groups = table.columns[o.groups]
+    found = int(_checks.group_numbers(groups, table.rows).max()) + 1
+    if found < FEWEST_GROUPS:
+        warnings.warn(
+            f"groups holds {found} different value{'s' if found > 1 else ''}: limits and p-values "
+            f"need some {FEWEST_GROUPS}, and may mislead",
+            stacklevel=2,
+        )
+    return groups
+
+
+@click.command()
+@FILE
+@LABEL_01
+@PROBABILITY
+@option("--segment", "COLUMN", "Repeat it for several columns.", "segments", multiple=True)
+@OWNERS
+@WEIGHT
+@RATES
+@option("--alarm", "LEVEL", "Exit code 1 if an adjusted p-value is below.", type=float)
+@RANDOM_STATE
+@FORMAT
+@output("Where to write the report: .json, or its table as .csv or .parquet.")
+@refuse_in_one_line
+def calibration(o: SimpleNamespace) -> None:
+    """Whether probabilities still hold, overall and by segment.
+
+    The ratio is mean prediction over mean outcome, with limits of 95 %; rest is the ratio of all
+    rows outside the segment. Three hypotheses are tested: that the ratio of all rows is 1, that
+    the calibration error is chance, and that a segment has the ratio of the rest. Adjusted
+    p-values (Holm) allow for all tests of the report, so that --alarm 0.01 raises a false alarm in
+    about one report of a hundred, and in more if segments have fewer than 20 events. Segments with
+    the most evidence come first.
+
+    \b
+    Example:
+      python -m gbdt_objectives calibration test.csv --label y --score p --alarm 0.01
+    """
+    check_report(o)
+    check_rates(o)
+    if o.alarm is not None and not 0 < o.alarm < 1:
+        raise InputError(
+            f"--alarm must be above 0 and below 1, found {o.alarm:g}: 0.01 raises a false alarm in "
+            "one report of a hundred"
+        )
+    _checks.generator(o.random_state)
+    table = read(o)
+    y, p, w = labels_01(table, o), files.numbers(table, "--score", o.score), weights(table, o)
+    rates = read_rates(table, o)
+    checked = check_of(
+        y, p, w, read_groups(table, o), rates, {name: table.columns[name] for name in o.segments},
+        o.alarm, o.random_state,
+    )  # fmt: skip
+    report = {"rows": table.rows, "events": int(np.count_nonzero(y == 1)), **checked}
+    alarms = alarms_of(report, o.alarm)
+    report["alarm"] = o.alarm and {"level": o.alarm, "raised": bool(alarms), "reasons": alarms}
+    tell(report, report_as_text(report), o.style)
+    write_report(o, report)
+    if alarms:
+        others = f"; {len(alarms) - 1} more are" if len(alarms) > 1 else ""
+        click.echo(f"Alarm: {alarms[0]}, below --alarm {o.alarm:g}{others}", err=True)
+        click.get_current_context().exit(1)
+
+
+def check_of(
+    y: Array, p: Array, w: Array | None, g: Array | None, rates: Mapping[str, Any],
+    columns: Mapping[str, Array], alarm: float | None, seed: int,
+) -> dict[str, Any]:  # fmt: skip
+    """Ratio, calibration error and segments, with p-values adjusted for all tests together."""
+    from gbdt_objectives.calibration.segments import holm
+
+    known: dict[str, Any] = {"sample_weight": w, "groups": g, **rates}
+    ratio_of = go.calibration.calibration_ratio_by_segment
+    every = ratio_of(y, p, "prediction", n_bins=1, **known)
+    found = ratio_of(y, p, columns, **known).by_evidence() if columns else None
+    rest_p = np.empty(0) if found is None else found.rest_p_value
+    tests = 2 + int(np.count_nonzero(~np.isnan(rest_p)))
+    # as many samples as let an error that none of them reaches be seen at this level
+    n_resamples = 2000 if alarm is None else math.ceil(min(max(2 * tests / alarm, 2000), 20_000))
+    error = go.calibration.calibration_error_test(
+        y, p, n_resamples=n_resamples, random_state=seed, **known
+    )
+    adjusted = holm(np.r_[every.p_value, error.p_value, rest_p])
+    report = {
+        "weight": every.weight[0],
+        "mean_prediction": every.probability[0],
+        "mean_outcome": every.frequency[0],
+        "ratio": {
+            "value": every.ratio[0],
+            "low": every.low[0],
+            "high": every.high[0],
+            "p_value": every.p_value[0],
+            "p_value_adjusted": adjusted[0],
+        },
+        "calibration_error": {
+            "value": error.error,
+            "low": error.interval[0],
+            "high": error.interval[1],
+            "by_chance": error.null_error,
+            "p_value": error.p_value,
+            "p_value_adjusted": adjusted[1],
+        },
+        "normalized_entropy": entropy_of(y, p, w, rates) if len(np.unique(y)) > 1 else math.nan,
+        "tests": tests,
+        "segments": [],
+    }
+    if found is not None:
+        report["segments"] = [
+            {
+                "column": found.column[k],
+                "segment": found.segment[k],
+                "weight": found.weight[k],
+                "mean_prediction": found.probability[k],
+                "mean_outcome": found.frequency[k],
+                "ratio": found.ratio[k],
+                "low": found.low[k],
+                "high": found.high[k],
+                "rest_ratio": found.rest_ratio[k],
+                "p_value": found.rest_p_value[k],
+                "p_value_adjusted": adjusted[2 + k],
+            }
+            for k in range(len(rest_p))
+        ]
+    return report
+
+
+def alarms_of(report: Mapping[str, Any], level: float | None) -> list[str]:
+    """A line about each test whose adjusted p-value is below the level."""
+    if level is None:
+        return []
+    ratio, error = report["ratio"], report["calibration_error"]
+    tested = [
+        (f"the ratio of all rows is {ratio['value']:.4g}", ratio),
+        (
+            f"the calibration error is {error['value']:.4g}, {error['by_chance']:.4g} by chance",
+            error,
+        ),
+    ]
+    tested += [
+        (
+            f"--segment {one['column']} has the ratio {one['ratio']:.4g} in "
+            f"{word(one['segment'])}, {one['rest_ratio']:.4g} in the rest",
+            one,
+        )
+        for one in report["segments"]
+    ]
+    raised = [
+        (what, of["p_value_adjusted"]) for what, of in tested if of["p_value_adjusted"] < level
+    ]
+    raised.sort(key=lambda pair: pair[1])
+    return [f"{what}: adjusted p-value {p:.3g}" for what, p in raised]
+
+
+def report_as_text(report: Mapping[str, Any]) -> str:
+    def text(value: float | None, digits: int = 4) -> str:
+        return "" if value is None else f"{value:.{digits}g}"
+
+    ratio, error = report["ratio"], report["calibration_error"]
+    lines: dict[str, dict[str, float]] = {
+        "mean prediction": {"value": report["mean_prediction"]},
+        "mean outcome": {"value": report["mean_outcome"]},
+        "ratio": ratio,
+        "calibration error": error,
+        "error by chance": {"value": error["by_chance"]},
+        "normalized entropy": {"value": report["normalized_entropy"]},
+    }
+    names = {"": "value", "low": "low", "high": "high", "p-value": "p_value"}
+    names["adjusted"] = "p_value_adjusted"
+    measures: dict[str, list[str]] = {"all rows": list(lines)}
+    for head, name in names.items():
+        measures[head] = [text(of.get(name)) for of in lines.values()]
+    told = [f"{report['rows']} rows, {report['events']} with label 1", columns_as_text(measures)]
+    segments = report["segments"]
+    if segments:
+        shown = segments[:MOST_SEGMENTS]
+        several = len({one["column"] for one in segments}) > 1
+        table: dict[str, Any] = {"column": [one["column"] for one in shown]} if several else {}
+        table["segment" if several else segments[0]["column"]] = [
+            word(one["segment"]) for one in shown
+        ]
+        for head, name in {
+            "weight": "weight", "ratio": "ratio", "low": "low", "high": "high",
+            "rest": "rest_ratio", "adjusted": "p_value_adjusted",
+        }.items():  # fmt: skip
+            table[head] = [text(one[name], 6 if name == "weight" else 4) for one in shown]
+        told += ["", columns_as_text(table)]
+        if len(segments) > len(shown):
+            told.append(f"... {len(segments) - len(shown)} more with less evidence ...")
+    return "\n".join(told)
+
+
+def check_report(o: SimpleNamespace) -> None:
+    files.check_output(o.output, o.force)
+    if o.output is not None and not o.output.endswith((".json", ".csv", ".tsv", ".parquet")):
+        raise InputError(
+            f"--output {o.output} must end in .json for the report, or in .csv, .tsv or .parquet "
+            "for its table"
+        )
+
+
+def write_report(o: SimpleNamespace, report: Mapping[str, Any]) -> None:
+    """The report as JSON, or a row for all rows and one for each segment."""
+    if o.output is None:
+        return
+    if o.output.endswith(".json"):
+        with open(o.output, "w", encoding="utf-8") as file:
+            file.write(as_json(report) + "\n")
+        told(o.output, "the report")
+        return
+    ratio = report["ratio"]
+    every = {
+        "column": "", "segment": "", "weight": report["weight"],
+        "mean_prediction": report["mean_prediction"], "mean_outcome": report["mean_outcome"],
+        "ratio": ratio["value"], "low": ratio["low"], "high": ratio["high"],
+        "rest_ratio": math.nan, "p_value": ratio["p_value"],
+        "p_value_adjusted": ratio["p_value_adjusted"],
+    }  # fmt: skip
+    rows = [every, *report["segments"]]
+    words = {name: np.array([word(row[name]) for row in rows], object) for name in list(every)[:2]}
+    numbers = {name: np.array([row[name] for row in rows], float) for name in list(every)[2:]}
+    files.write_table(o.output, Table(o.output, words), list(words), numbers)
+    told(o.output, f"{len(rows)} rows")

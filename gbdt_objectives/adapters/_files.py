@@ -1,0 +1,55 @@
+"""Models in files: which library wrote them, read and written by their names' endings."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm"}
+
+
+def check_model_paths(model: str, output: str) -> None:
+    """Raise if no library could read the one and write the other."""
+    endings = [Path(path).suffix for path in (model, output)]
+    if endings[0] not in LIBRARY_OF:
+        raise ValueError(
+            f"{model} must end in .json or .ubj (XGBoost) or .txt (LightGBM): save the "
+            "model by save_model under such a name"
+        )
+    library = LIBRARY_OF[endings[0]]
+    own = [ending for ending, name in LIBRARY_OF.items() if name == library]
+    if endings[1] not in own:
+        raise ValueError(
+            f"output must end in {' or '.join(own)} for a model of {library}, found {output!r}"
+        )
+    if not Path(model).is_file():
+        raise ValueError(f"{model} does not exist: give the path of a file, from {os.getcwd()}")
+
+
+def read_model(path: str) -> Any:
+    """The booster in a file."""
+    library = LIBRARY_OF[Path(path).suffix]
+    try:
+        booster_of = import_module(library).Booster
+    except ImportError as error:
+        raise ImportError(f"{path} needs {library}: pip install {library}") from error
+    if library == "lightgbm":  # which prints what it finds before it raises
+        text = Path(path).read_bytes()
+        if not text.startswith(b"tree") or b"\nnum_class=" not in text or b"\nend of" not in text:
+            raise ValueError(f"{path} is no model of LightGBM: save it with save_model")
+    try:
+        return booster_of(model_file=path)
+    except Exception as error:  # of the library's own kinds, in many lines
+        raise ValueError(
+            f"{path} cannot be read as a model of {library}: save it with save_model"
+        ) from error
+
+
+def write_model(booster: Any, path: str) -> None:
+    """The whole booster: later rounds than the best, if there are any, stay."""
+    if LIBRARY_OF[Path(path).suffix] == "lightgbm":
+        booster.save_model(path, num_iteration=-1)
+    else:
+        booster.save_model(path)

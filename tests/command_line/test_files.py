@@ -1,0 +1,146 @@
+"""Parquet files in and out of every command."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gbdt_objectives as go
+from tests.commands import refused, report, run, write
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+pytestmark = pytest.mark.slow
+
+REPORTS = (
+    "thresholds {} --label y --score p --weight w",
+    "thresholds {} --label word --labels no,yes --score p --groups user",
+    "kappa {} --label y --prediction grade --metric f1 --keep-rate-column r",
+    "kappa {} --label word --labels no,yes --score p --thresholds words.json",
+    "calibrate {} --label y --score p --groups user --keep-rate-column r --method logit",
+    "calibration {} --label y --score p --segment land --segment day --groups user --weight w",
+)
+TABLES = (
+    "apply thresholds.json {} --score p",
+    "apply words.json {} --score p --keep land --keep y",
+    "correct {} --score p --negative-keep-rate 0.1 --keep at",
+    "sample {} --label y --negative-keep-rate 0.5",
+)
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """500 rows in log.parquet and, as text, in log.csv."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    p = rng.random(500).round(6)
+    y = (rng.random(500) < p).astype(int)
+    days = np.datetime64("2026-03-01") + rng.integers(0, 4, 500)
+    columns = {
+        "y": y, "p": p, "w": rng.integers(1, 4, 500), "r": np.maximum(p, 0.2),
+        "grade": (p > 0.4).astype(int), "word": np.where(y, "yes", "no"),
+        "land": rng.choice(["AT", "DE", "FR"], 500), "day": days,
+        "user": [f"{k:04d}" for k in rng.integers(0, 90, 500)],
+    }  # fmt: skip
+    write("log.csv", {name: np.asarray(values) for name, values in columns.items()})
+    at = pa.array(
+        days.astype("datetime64[ns]") + np.timedelta64(7, "ns"), pa.timestamp("ns", "UTC")
+    )
+    found = pa.table({
+        **columns, "is_event": y.astype(bool), "at": at, "gaps": [None, *range(499)],
+        "land": pa.array(columns["land"]).dictionary_encode(), "tags": [["a", "b"]] * 500,
+        "a.b": pa.array(p.astype(np.float32)),
+    }).replace_schema_metadata({"made": "here"})  # fmt: skip
+    pq.write_table(found, "log.parquet", row_group_size=70)
+    found = pq.read_table("log.parquet")
+    Path("thresholds.json").write_text(go.ThresholdClassifier().fit(p, y).to_json())
+    words = go.ThresholdClassifier(labels=["no", "yes"]).fit(p, columns["word"])
+    Path("words.json").write_text(words.to_json())
+    return found
+
+
+@pytest.mark.parametrize("command", REPORTS)
+def test_reports_are_those_of_csv(table, command) -> None:
+    assert report(command.format("log.parquet")) == report(command.format("log.csv"))
+
+
+def test_true_and_false_are_labels(table) -> None:
+    for command in ("calibration", "calibrate --method logit", "thresholds --metric f1"):
+        known = f"{command} log.parquet --score p --label"
+        assert report(f"{known} is_event") == report(f"{known} y")
+    result = run("sample log.parquet --label is_event --negative-keep-rate 0.5 -o kept.parquet")
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("command", TABLES)
+def test_columns_stay_as_they_are(table, command) -> None:
+    result = run(f"{command.format('log.parquet')} -o new.parquet")
+    assert result.exit_code == 0, result.output
+    new = pq.read_table("new.parquet")
+    names = re.findall(r"--keep (\w+)", command) or table.column_names
+    expected = table.select(names)
+    if command.startswith("sample"):
+        expected = expected.take(go.negative_downsample(table["y"].to_numpy(), 0.5, random_state=0))
+    else:
+        names = [*names, "prediction"]
+    assert new.column_names == names
+    assert new.select(expected.column_names).equals(expected, check_metadata=True)
+
+
+def test_predictions_have_the_types_of_labels(table) -> None:
+    for name, kind in {"thresholds": "int64", "words": "string"}.items():
+        run(f"apply {name}.json log.parquet --score p -o {name}.parquet")
+        classifier = go.ThresholdClassifier.from_json(Path(f"{name}.json").read_text())
+        found = pq.read_table(f"{name}.parquet")["prediction"]
+        assert str(found.type) == kind
+        assert found.to_pylist() == classifier.predict(table["p"].to_numpy()).tolist()
+    run("correct log.parquet --score a.b --negative-keep-rate 0.1 -o single.parquet")
+    assert str(pq.read_schema("single.parquet").field("prediction").type) in ("double", "float")
+
+
+def test_between_parquet_and_csv(table) -> None:
+    run("apply thresholds.json log.parquet --score p -o new.csv")
+    header, first, *_ = Path("new.csv").read_text().splitlines()
+    assert header.split(",") == [*table.column_names, "prediction"]
+    day = table["day"][0].as_py()
+    assert isinstance(day, datetime.date)
+    assert f",{day}," in first
+    assert f",{day} 00:00:00.000000007Z,,\"['a', 'b']\"," in first
+    run("apply thresholds.json log.csv --score p -o new.parquet")
+    found = pq.read_table("new.parquet")
+    assert found["user"].to_pylist() == table["user"].to_pylist()  # 0012 is still 0012
+    assert str(found.schema.field("prediction").type) == "int64"
+    run("apply thresholds.json log.csv --score p --keep user -o new.tsv")
+    assert Path("new.tsv").read_text().splitlines()[0] == "user\tprediction"
+
+
+def test_frames_of_pandas(table) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = table.select(["y", "p", "land"]).to_pandas().set_index(pd.Index(range(500, 1000)))
+    frame.to_parquet("frame.parquet")
+    run("correct frame.parquet --score p --negative-keep-rate 0.1 -o new.parquet")
+    new = pd.read_parquet("new.parquet")
+    pd.testing.assert_frame_equal(new.drop(columns="prediction"), frame)
+
+
+def test_the_table_of_a_report(table) -> None:
+    command = "calibration log.parquet --label y --score p --segment land"
+    found = report(command)["segments"]
+    run(f"{command} -o report.parquet")
+    rows = pq.read_table("report.parquet").to_pylist()
+    assert (rows[0]["column"], rows[0]["weight"]) == ("", 500)
+    assert rows[1:] == found
+
+
+def test_missing_pyarrow_is_said_before_the_work(table, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for command in (*TABLES, "calibration {} --label y --score p"):
+        for read, written in (("log.csv", "new.parquet"), ("log.parquet", "new.csv")):
+            line = refused(f"{command.format(read).removesuffix(' --keep at')} -o {written}")
+            assert line == "Parquet files need pyarrow: pip install pyarrow"

@@ -1,0 +1,225 @@
+"""Whatever is wrong is said in one line, in the words of the command line, with exit code 2."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gbdt_objectives as go
+from tests.cases import each
+from tests.commands import refused, run, write
+
+pytestmark = pytest.mark.slow
+
+CHECK = "calibration log.csv --label y --score p"
+CALIBRATE = "calibrate log.csv --label y --score p"
+THRESHOLDS = "thresholds log.csv --label y --score p"
+KAPPA = "kappa log.csv --label y --prediction grade"
+SAMPLE = "sample log.csv --label y --negative-keep-rate 0.5 -o new.csv"
+SHIFT = "shift model.txt -o new.txt"
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 4, 200).round(5)
+    y = (rng.random(200) < p).astype(int)
+    columns = {
+        "y": y, "p": p, "grade": 1 + (p > 0.2), "text": np.where(p > 0.2, "a", "b"),
+        "zero": np.zeros(200, int), "one": np.ones(200, int), "neg": -p, "two": np.full(200, 2),
+        "by": np.where(y == 1, 1.0, 0.5), "land": np.where(p > 0.2, "AT", "DE"),
+    }  # fmt: skip
+    write("log.csv", columns)
+    write("gap.csv", {**columns, "land": np.where(p > 0.9, "AT", "")})
+    Path("empty.csv").write_text("")
+    Path("header.csv").write_text("y,p\n")
+    Path("folder").mkdir()
+    grades = go.ThresholdClassifier().fit(p, columns["grade"])
+    Path("grades.json").write_text(grades.to_json())
+
+
+RATE_COMMANDS = (CHECK, CALIBRATE, THRESHOLDS, KAPPA)
+LABEL_COMMANDS = ("calibration", "calibrate", "thresholds")
+BAD_RATES = {
+    "--negative-keep-rate 0": "--negative-keep-rate must be in (0, 1], found 0.0: it is the",
+    "--negative-keep-rate 2": "--negative-keep-rate must be in (0, 1], found 2.0: it is the",
+    "--negative-keep-rate nan": "--negative-keep-rate must be finite, found nan",
+    "--negative-keep-rate x": "Invalid value for '--negative-keep-rate': 'x' is no number: see cli",
+    "--negative-keep-rate 0.1 --keep-rate-column p":
+        "--negative-keep-rate and --keep-rate-column are both given: leave one out",
+    "--keep-rate-column text": "--keep-rate-column text must hold numbers, found '",
+    "--keep-rate-column zero": "--keep-rate-column zero must be in (0, 1], found 0.0 at row 0",
+    "--keep-rate-column two": "--keep-rate-column two must be in (0, 1], found 2.0 at row 0",
+    "--keep-rate-column no": "--keep-rate-column no is no column of log.csv: it has y, p",
+    "--weight neg": "--weight neg must not be negative, found -0.",
+    "--weight zero": "--weight zero is 0 in all 200 rows: at least one row must count",
+}  # fmt: skip
+NONSENSE = [
+    *((f"{command} {option}", said) for command in RATE_COMMANDS
+      for option, said in BAD_RATES.items()),
+    *((f"{command} {file} --label y --score p", said) for command in LABEL_COMMANDS
+      for file, said in {
+          "empty.csv": "empty.csv is empty: its first line must name the columns",
+          "header.csv": "header.csv has no rows below its header",
+          "folder": "folder cannot be read: Is a directory",
+          "none.csv": "none.csv does not exist: give the path of a file, from ",
+      }.items()),
+    *((f"{command} log.csv --label y --score p -o folder --force",
+       "--output folder is a folder: add the name of a file") for command in LABEL_COMMANDS),
+    *((f"{command} log.csv --label text --score p",
+       "--label text must hold numbers, found '") for command in LABEL_COMMANDS),
+    *((f"{command} log.csv --label y --score text",
+       "--score text must hold numbers, found '") for command in LABEL_COMMANDS),
+    *((f"{command} log.csv --label y --score p --groups no",
+       "--groups no is no column of log.csv") for command in LABEL_COMMANDS),
+    *((f"{command} log.csv --label y --score p --random-state -1",
+       "--random-state must not be negative, found -1") for command in LABEL_COMMANDS),
+    *((f"{command} log.csv --label y --score p --groups one",
+       "--cv = 5 folds need at least 5 groups, found 1: use fewer folds")
+      for command in ("calibrate", "thresholds")),
+    *((f"{command} --keep-rate-column by",
+       "--keep-rate-column by is 1 in every row with label 1, but not in every other: rates must "
+       "not follow the label. Give a positive the rate at which a negative in its place would be "
+       "kept, or, for one rate, --negative-keep-rate") for command in (CHECK, CALIBRATE)),
+    *((f"{command} log.csv --label zero --score p",
+       "--label zero holds the single class 0") for command in ("calibrate", "thresholds")),
+    *((f"{command} log.csv --label grade --score p",
+       "--label grade must be 0 (negative) or 1 (positive), found ")
+      for command in ("calibrate", "calibration")),
+    (f"{CHECK} --segment no", "--segment no is no column of log.csv: it has y, p, grade"),
+    (f"{CHECK} --segment p", "--score and --segment are both 'p': give two columns"),
+    ("calibration gap.csv --label y --score p --segment land", "--segment land is empty at row "),
+    (f"{CHECK} --alarm 0", "--alarm must be above 0 and below 1, found 0: 0.01 raises"),
+    (f"{CHECK} --alarm 1", "--alarm must be above 0 and below 1, found 1: 0.01 raises"),
+    (f"{CHECK} -o report.txt", "--output report.txt must end in .json for the report, or in .csv"),
+    ("calibration log.csv --label y --score neg", "--score neg must be in [0, 1], found -0."),
+    ("calibrate log.csv --label y --score neg", "--score neg must be in [0, 1], found -0."),
+    (f"{CALIBRATE} -o map.csv", "--output map.csv would hold JSON, not a table: give a name that"),
+    (f"{THRESHOLDS} -o t.parquet", "--output t.parquet would hold JSON, not a table: give a name"),
+    (f"{THRESHOLDS} --cv x", "Invalid value for '--cv': 'x' is no number: see cli thresholds"),
+    ("thresholds log.csv --label y", "Missing option '--score': see cli thresholds --help"),
+    ("thresholds log.csv --label grade --score p --negative-keep-rate 0.5",
+     "--negative-keep-rate is for labels 0 and 1, but --label grade holds "),
+    ("kappa log.csv --label text --labels a,b --score p --thresholds grades.json",
+     "--labels are ['a', 'b'], but grades.json has the classes [1, 2]: leave --labels out"),
+    ("kappa log.csv --label grade --score p --thresholds grades.json --keep-rate-column by",
+     "--keep-rate-column is for labels 0 and 1, but --label grade holds "),
+    ("kappa log.csv --label text --prediction grade --labels a,b",
+     "--prediction grade holds '1' at row 0, which is not in --labels ['a', 'b']: list every class "
+     "in --labels"),
+    (SAMPLE.replace("0.5", "0"), "--negative-keep-rate must be in (0, 1], found 0.0"),
+    (SAMPLE.replace("0.5", "1e-9"),
+     "--label y has 154 rows of the label 0, of which the sample has none: raise --negative-"),
+    (f"{SAMPLE.replace('0.5', '1e-9')} --key land",
+     "--label y has negatives, of which the sample has none: raise --negative-keep-rate"),
+    (SAMPLE.replace("label y", "label one"), "--label one has 0 rows of the label 0"),
+    (SAMPLE.replace("label y", "label text"), "--label text must hold numbers, found '"),
+    (SAMPLE.replace("label y", "label two"), "--label two must hold the labels [0, 1], found 2"),
+    (SAMPLE.replace("new.csv", "log.csv"), "--output log.csv exists: give another name, or --f"),
+    (SAMPLE.replace(" -o new.csv", ""), "Missing option '-o' / '--output': see cli sample --help"),
+    (f"{SAMPLE} --key no", "--key no is no column of log.csv"),
+    (f"{SAMPLE} --keep no", "--keep no is no column of log.csv"),
+    (f"{SAMPLE} --random-state -1", "--random-state must "),
+    (SHIFT, "give either --negative-keep-rate, --positive-keep-rate or both, or --train-prior"),
+    (f"{SHIFT} --negative-keep-rate 0", "--negative-keep-rate must be above 0, found 0.0"),
+    (f"{SHIFT} --negative-keep-rate 3",
+     "--negative-keep-rate must be at most 1, found 3: it is the fraction that was kept, 1/3 for "
+     "one in 3; if each negative was copied, give --train-prior and --target-prior"),
+    (f"{SHIFT} --train-prior 0.1", "--target-prior is missing: a shift between priors needs both"),
+    (f"{SHIFT} --negative-keep-rate 0.1", "model.txt does not exist: give the path of a file"),
+    ("shift log.csv --negative-keep-rate 0.1 -o new.csv",
+     "log.csv must end in .json or .ubj (XGBoost) or .txt (LightGBM): save the model by "),
+    ("shift model.txt --negative-keep-rate 0.1 -o new.json",
+     "--output must end in .txt for a model of lightgbm, found 'new.json'"),
+    ("shift grades.json --negative-keep-rate 0.1 -o new.txt",
+     "--output must end in .json or .ubj for a model of xgboost, found 'new.txt'"),
+    ("correct log.csv --score neg --negative-keep-rate 0.1",
+     "--score neg must be in [0, 1], found -0."),
+    ("--nonsense kappa", "No such option"),
+    ("nonsense", "No such command 'nonsense': see cli --help"),
+    (f"{CHECK} --nonsense", "No such option"),
+]  # fmt: skip
+
+
+PYTHONS = re.compile(
+    r"\b[a-z]+_[a-z_]+=|\w\(\)|numpy|\bpass [a-z]+_|\.astype|np\.|[a-z]+_[a-z]+_rate"
+)
+
+
+@each(("command", "said"), NONSENSE, ids=str)
+def test_nonsense(log, command, said) -> None:
+    line = refused(command)
+    assert line.startswith(said)
+    assert not PYTHONS.search(line), line
+
+
+def test_models_that_cannot_be_shifted(log) -> None:
+    lgb, xgb = pytest.importorskip("lightgbm"), pytest.importorskip("xgboost")
+    rng = np.random.default_rng(0)
+    X, y = rng.random((90, 2)), np.arange(90) % 3
+    quiet = {"verbose": -1, "num_leaves": 3}
+    counts = lgb.train({"objective": "poisson", **quiet}, lgb.Dataset(X, y), 2)
+    counts.save_model("counts.txt")
+    softmax = {"objective": "multi:softprob", "num_class": 3, "max_depth": 1}
+    xgb.train(softmax, xgb.DMatrix(X, y), 2).save_model("three.json")
+    Path("cut.txt").write_text(Path("counts.txt").read_text()[:300])
+    Path("word.txt").write_text("hello")
+    Path("binary.ubj").write_bytes(b"\x00\x01")
+    for model, said in {
+        "counts.txt": "the booster's objective is 'poisson', whose margin is neither in label",
+        "three.json": "the booster has 3 outputs: a shift is for models of one output, for label 1",
+        "cut.txt": "cut.txt is no model of LightGBM: save it with save_model",
+        "word.txt": "word.txt is no model of LightGBM: save it with save_model",
+        "binary.ubj": "binary.ubj cannot be read as a model of xgboost: save it with save_model",
+        "grades.json": "grades.json cannot be read as a model of xgboost: save it with save_model",
+    }.items():
+        output = f"new{Path(model).suffix}"
+        line = refused(f"shift {model} --negative-keep-rate 0.1 -o {output}")
+        assert line.startswith(said)
+
+
+def test_parquet_that_is_none(log) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    Path("text.parquet").write_text("y,p\n1,2\n")
+    Path("nothing.parquet").write_text("")
+    Path("parts.parquet").mkdir()
+    columns = {"y": [0, 1], "p": [0.1, 0.2], "gap": [None, "AT"], "nan": [float("nan"), 1.0],
+               "when": np.array(["2026-01-01", "2026-01-02"], "datetime64[D]")}  # fmt: skip
+    pq.write_table(pa.table(columns), "two.parquet")
+    pq.write_table(pa.table(columns).slice(0, 0), "none.parquet")
+    for arguments, said in {
+        "text.parquet --label y --score p": "text.parquet is no Parquet file: ",
+        "nothing.parquet --label y --score p": "nothing.parquet is no Parquet file: ",
+        "parts.parquet --label y --score p": "parts.parquet is a folder: give one of the Parquet",
+        "none.parquet --label y --score p": "none.parquet has no rows below its header",
+        "two.parquet --label y --score when":
+            "--score when must hold numbers, found 2026-01-01 at row 0",
+        "two.parquet --label y --score p --segment gap": "--segment gap is empty at row 0 (1 such",
+        "two.parquet --label y --score p --segment nan":
+            "--segment nan must be finite, found nan at row 0",
+    }.items():  # fmt: skip
+        assert refused(f"calibration {arguments}").startswith(said)
+    for key, said in {"nan": "dtype float64", "when": "dtype datetime64[D]"}.items():
+        command = f"sample two.parquet --label y --negative-keep-rate 0.5 --key {key} -o new.csv"
+        assert refused(command) == (
+            f"--key {key} must hold integers or strings, found {said}: write it as text, or as "
+            "whole numbers"
+        )
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    result = run("")
+    assert "Commands:" in result.output
+    assert "calibration" in result.output
+
+
+def test_help_names_no_booster(log, monkeypatch) -> None:
+    for library in ("lightgbm", "xgboost"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert run(CHECK).exit_code == 0
+    assert run(SAMPLE).exit_code == 0
