@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
+from scipy.special import betainc, ndtr, ndtri
 
 from gbdt_objectives import _checks
 from gbdt_objectives._checks import Array, is_dask
@@ -38,6 +38,7 @@ from gbdt_objectives.calibration.rows import (
     sums_of_groups,
 )
 
+TINY = 1e-300
 SIMILAR = 15  # the number of groups of similar predictions
 
 
@@ -96,7 +97,7 @@ class SegmentRatios:
 
         Of equal ones that with the least ``p_value`` is first.
         """
-        equal = np.around(np.log(np.maximum(self.rest_p_value, 1e-300)), 6)  # but for rounding
+        equal = np.around(np.log(np.maximum(self.rest_p_value, TINY)), 6)  # but for rounding
         order = np.lexsort((self.p_value, equal))
         return SegmentRatios(**{name: values[order] for name, values in vars(self).items()})
 
@@ -631,10 +632,31 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
     pairs = pair_variance(inside - 2 * k * across + k**2 * everywhere, u)
     V = (1 - k) ** 2 * (u * b + u**2 * a) + k**2 * (u * b_r + u**2 * a_r) + pairs
     D = A - u * B
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.abs(D) / np.sqrt(np.maximum(V, 0.0))
-    p_value: Array = 2 * ndtr(-np.where(np.abs(D) <= 1e-12 * A_all, 0.0, z))  # sums round
-    return ratio, p_value
+    chance = 1.0 * (np.abs(D) <= 1e-12 * A_all)  # sums round
+    some = (chance == 0) & (V > 0) & (k > 0) & (k < 1)
+    chance[some] = shares_test(A[some], A_all, k[some], V[some])
+    return ratio, chance
+
+
+def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
+    """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V.
+
+    A/e is taken for a binomial number of N = A_all/e trials, e = V/(A_all k (1-k)), which is the
+    normal approximation for many outcomes, and has the skewness of few. Half of what is found
+    counts as beyond it.
+    """
+    N = A_all**2 * k * (1 - k) / V
+    X = np.minimum(N * (A / A_all), N)
+    p_value: Array = np.minimum(2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k)), 1.0)
+    return p_value
+
+
+def tail(X: Array, N: Array, k: Array) -> Array:
+    """The probability of more than X successes in N trials, and half that of X."""
+    at_least = np.where(X > 0, betainc(np.maximum(X, TINY), N - X + 1, k), 1.0)
+    above = np.where(X < N, betainc(X + 1, np.maximum(N - X, TINY), k), 0.0)
+    found: Array = (at_least + above) / 2
+    return found
 
 
 def holm(p_value: Array) -> Array:

@@ -12,6 +12,7 @@ from scipy.stats import binomtest, false_discovery_control, norm
 
 import gbdt_objectives as go
 from gbdt_objectives.calibration import segments
+from gbdt_objectives.calibration.segments import shares_test
 from tests.cases import each
 
 
@@ -445,3 +446,37 @@ def test_adjusted_p_values_by_hand() -> None:
     found = go.calibration.calibration_ratio_by_segment(y, p, g)
     np.testing.assert_allclose(found.p_value_holm, segments.holm(found.p_value))
     np.testing.assert_allclose(found.rest_p_value_bh, false_discovery_control(found.rest_p_value))
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.1])
+def test_few_outcomes_raise_no_false_alarms_against_the_rest(rate) -> None:
+    """Of 20 segments with five expected outcomes each, Holm's least p-value."""
+    rng, alarms, flagged, draws, segments = np.random.default_rng(0), 0, 0, 300, 20
+    for _ in range(draws):
+        p = rng.beta(1, 49, 5000)
+        y = rng.random(5000) < p
+        kept = y | (rng.random(5000) < rate)
+        found = go.calibration.calibration_ratio_by_segment(
+            y[kept], p[kept], rng.integers(0, segments, kept.sum()), negative_keep_rate=rate
+        )
+        alarms += found.rest_p_value_holm.min() < 0.01
+        flagged += (found.rest_p_value < 0.05).sum()
+    assert alarms / draws < 0.012  # .02 and .025 by the normal approximation, in 400 draws
+    assert abs(flagged / draws / segments - 0.05) < 0.02  # which is below .05 for few outcomes
+
+
+def test_the_test_of_shares_is_the_binomial_one() -> None:
+    from scipy.stats import binom
+
+    N, k = 30, 0.2
+    for x in range(N + 1):
+        upper = binom.sf(x, N, k) + binom.pmf(x, N, k) / 2
+        expected = min(2 * min(upper, 1 - upper), 1)
+        found = shares_test(
+            np.array([float(x)]), float(N), np.array([k]), np.array([N * k * (1 - k)])
+        )
+        assert found[0] == pytest.approx(expected, rel=1e-9)
+        heavy = shares_test(
+            np.array([7.0 * x]), 7.0 * N, np.array([k]), np.array([49 * N * k * (1 - k)])
+        )
+        assert heavy[0] == pytest.approx(expected, rel=1e-9)  # rows of weight 7
