@@ -278,7 +278,9 @@ Part = tuple[slice, Array, Array]
 
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
     """Of rows in order, of z and the target, and the sum of shares; for each of the groups."""
-    starts = np.linspace(0, len(z), GROUPS, endpoint=False).astype(int)
+    starts = np.append(0, np.flatnonzero(z[1:] != z[:-1]) + 1)  # of equal ones, if they are few
+    if len(starts) > GROUPS:
+        starts = np.linspace(0, len(z), GROUPS, endpoint=False).astype(int)
     sums = np.add.reduceat(share, starts)
     own = np.maximum(sums, np.finfo(float).tiny)
     z, target = (np.add.reduceat(share * values, starts) / own for values in (z, target))
