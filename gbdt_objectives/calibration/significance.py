@@ -117,7 +117,8 @@ def calibration_error_test(
     ------
     ValueError
         An argument that :func:`expected_calibration_error` refuses; a rate outside (0, 1] or with
-        (n, K), weights that follow the label, a bad confidence level, too few resamples.
+        (n, K), weights that follow the label, a bad confidence level, too few resamples, a
+        single group.
 
     References
     ----------

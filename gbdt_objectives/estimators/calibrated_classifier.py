@@ -156,10 +156,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
             full population. Those of the estimator should be as well: correct them in it, for
-            instance by ``offset_logloss_objective``. ``SplineCalibrator``, ``LogitCalibrator``,
-            ``InterceptCalibrator``, ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` make up
-            for it if they are those of the sample; the default, which shrinks, only with many
-            events.
+            instance by ``offset_logloss_objective``. If the estimator's are those of the sample
+            instead, ``SplineCalibrator``, ``LogitCalibrator``, ``InterceptCalibrator``,
+            ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` correct them, too; the default,
+            which shrinks, does so only with many events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         class_keep_rates : mapping, optional

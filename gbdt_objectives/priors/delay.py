@@ -185,8 +185,9 @@ def delay_distribution(
     Raises
     ------
     ValueError, TypeError
-        Ages or delays that are negative, not finite or no numbers; a delay above its age; no label
-        within the horizon; a delay that no rows link to the shorter ones, as all of these are from
+        Ages or delays that are negative, not finite or no numbers; a delay above its age; delays
+        that are the age in most rows, as for labels that have not arrived; no label within the
+        horizon; a delay that no rows link to the shorter ones, as all of these are from
         rows too young to have shown it.
 
     References

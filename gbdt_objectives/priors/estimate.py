@@ -139,7 +139,8 @@ def estimate_prior(
     ------
     ValueError
         Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
-        fewer than two held-out rows of a class, or equal predictions for all.
+        fewer than two held-out rows of a class, or equal predictions for all; fewer groups than
+        classes.
 
     References
     ----------
