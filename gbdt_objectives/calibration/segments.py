@@ -178,8 +178,8 @@ def calibration_ratio_by_segment(
     Raises
     ------
     ValueError, TypeError
-        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level, a single group; rows and
-        bins that :func:`reliability_bins` refuses.
+        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level, a single
+        group; rows and bins that :func:`reliability_bins` refuses.
 
     References
     ----------
