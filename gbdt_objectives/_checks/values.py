@@ -40,7 +40,8 @@ INTEGER_HINT = (
 
 def number(name: str, value: object) -> float:
     """A finite real number."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    wrong = bool | np.bool_ | np.timedelta64  # the last is an integer to numpy
+    if isinstance(value, wrong) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, found {type(value).__name__} {shown(value)}")
     try:
         found = float(value)
@@ -409,6 +410,19 @@ def positions(
 def group_numbers(groups: ArrayLike, rows: int, name: str = "groups") -> Array:
     """Groups of any one type as numbers 0.., (n,)."""
     return distinct_groups(groups, rows, name)[1]
+
+
+def check_groups(name: str, numbers: Array, least: int = 2) -> Array:
+    """The numbers of groups, if these are enough for what varies between them to show."""
+    found = len(np.unique(numbers))
+    if len(numbers) > 1 and found < least:
+        raise ValueError(
+            f"{name} must be at least {least} different ones, better 30 or more, found {found} "
+            f"among {len(numbers)} rows of weight above 0: what outcomes of one group have in "
+            "common shows only between groups; pass whose row it is, or leave it out if rows are "
+            "independent"
+        )
+    return numbers
 
 
 def distinct_groups(

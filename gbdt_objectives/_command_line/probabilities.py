@@ -236,8 +236,7 @@ def calibration(o: SimpleNamespace) -> None:
     rows outside the segment. Three hypotheses are tested: that the ratio of all rows is 1, that
     the calibration error is chance, and that a segment has the ratio of the rest. Adjusted
     p-values (Holm) allow for all tests of the report, so that --alarm 0.01 raises a false alarm in
-    about one report of a hundred, and in more if segments have fewer than 20 events. Segments with
-    the most evidence come first.
+    one report of a hundred at most. Segments with the most evidence come first.
 
     \b
     Example:

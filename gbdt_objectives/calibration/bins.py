@@ -79,8 +79,8 @@ def reliability_bins(
     n_bins, strategy, sample_weight
         Bins, and weights >= 0, as in :func:`expected_calibration_error`.
     negative_keep_rate, keep_rate, class_keep_rates : optional
-        How the rows were sampled, as in :func:`calibration_ratio`; bins are then those of the rows
-        that they stand for.
+        How the rows were sampled, as in :func:`calibration_ratio`; a bin's weight is then that of
+        all rows that the kept ones stand for.
 
     Returns
     -------

@@ -165,13 +165,14 @@ def check_label_1_sampled(rate: Any) -> None:
         )
 
 
-def negative_rate(class_keep_rates: Mapping[Any, float]) -> float:
-    """The rate of label 0 from ``{0: rate, 1: 1.0}``."""
-    rates = read_class_rates(class_keep_rates, [0, 1])
+def negative_rate(class_keep_rates: Mapping[Any, float], labels: Sequence[Any] = (0, 1)) -> float:
+    """The rate of the first label, ``{0: rate, 1: 1.0}``; the second is the positive one."""
+    rates = read_class_rates(class_keep_rates, list(labels))
     if rates[1] != 1:
+        one = shown(labels[1])
         raise ValueError(
-            f"class_keep_rates[1] must be 1, found {rates[1]:g}: where label 1 was dropped or "
-            f"copied as well pass sample_weight, 1 over the rate of each row's label"
+            f"class_keep_rates[{one}] must be 1, found {rates[1]:g}: where label {one} was dropped "
+            "or copied as well pass sample_weight, 1 over the rate of each row's label"
         )
     return float(rates[0])
 
@@ -179,15 +180,22 @@ def negative_rate(class_keep_rates: Mapping[Any, float]) -> float:
 def read_class_rates(class_keep_rates: Mapping[Any, float], labels: list[Any]) -> Array:
     """The rate in (0, 1] of each label, (K,)."""
     name = "class_keep_rates"
+    remedy = "pass one rate of all negatives as negative_keep_rate="
+    if hasattr(class_keep_rates, "to_dict"):
+        remedy = f"pass {name}.to_dict(), if its index are the labels"
+    elif isinstance(class_keep_rates, list | tuple | np.ndarray):
+        remedy = f"write {{{', '.join(f'{shown(label)}: rate' for label in labels)}}}"
     if not isinstance(class_keep_rates, Mapping):
         raise TypeError(
             f"{name} must be a mapping {{label: rate}}, as measured_keep_rates gives it, found "
-            f"{shown(class_keep_rates)}: pass one rate of all negatives as negative_keep_rate="
+            f"{shown(class_keep_rates)}: {remedy}"
         )
     if set(class_keep_rates) != set(labels):
         raise ValueError(
             f"{name} must have a rate for each of the labels {shown(labels)} and no other, found "
-            f"{shown(sorted(class_keep_rates, key=str))}"
+            f"{shown(sorted(class_keep_rates, key=str))}: write "
+            f"{{{', '.join(f'{shown(label)}: rate' for label in labels)}}}, 1 for a label that is "
+            "kept whole"
         )
     rates = [
         _checks.keep_rate(f"{name}[{shown(label)}]", class_keep_rates[label]) for label in labels

@@ -50,7 +50,7 @@ def calibration_ratio(
         ``y_true == label`` and its column.
     negative_keep_rate : float in (0, 1], optional
         How the rows were sampled, if negatives were dropped: the rate at which each was kept, the
-        same for all. Every positive was kept. Weights do not count it.
+        same for all. Every positive was kept. ``sample_weight`` must not count the rate as well.
     keep_rate : array-like of shape (n,), optional
         Instead, the rate in (0, 1] of each row; a positive was kept anyway, but has the rate of a
         negative in its place, as ``pilot_keep_rates`` gives.

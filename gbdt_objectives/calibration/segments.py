@@ -181,8 +181,8 @@ def calibration_ratio_by_segment(
     Raises
     ------
     ValueError, TypeError
-        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level; rows and
-        bins that :func:`reliability_bins` refuses.
+        Missing segments or mixed types, a rate outside (0, 1], a bad confidence level, a single
+        group; rows and bins that :func:`reliability_bins` refuses.
 
     References
     ----------
@@ -377,7 +377,9 @@ def statistics_of(
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
     own, r = read_sampled_rows(y_true, probability, sample_weight, keep_rate)
-    owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
+    owner = None
+    if groups is not None:
+        owner = _checks.check_groups("groups", _checks.group_numbers(groups, own.given)[own.kept])
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if isinstance(r, np.ndarray):
         sides = [(d, r < 1 if d else r == 1) for d in (False, True)]

@@ -118,7 +118,8 @@ def calibration_error_test(
     ------
     ValueError
         An argument that :func:`expected_calibration_error` refuses; a rate outside (0, 1] or with
-        (n, K), weights that follow the label, a bad confidence level, too few resamples.
+        (n, K), weights that follow the label, a bad confidence level, too few resamples, a
+        single group.
 
     References
     ----------
@@ -157,7 +158,9 @@ def calibration_error_test(
         raise ValueError(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
         )
-    owner = None if groups is None else _checks.group_numbers(groups, own.given)[own.kept]
+    owner = None
+    if groups is not None:
+        owner = _checks.check_groups("groups", _checks.group_numbers(groups, own.given)[own.kept])
     bins = sum_bins(own, r, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
@@ -178,10 +181,15 @@ def refuse_weights_by_label(rows: LabelledRows) -> None:
         return
     one, zero = rows.w[positive], rows.w[~positive]
     if np.ptp(one) == 0 and np.ptp(zero) == 0 and one[0] != zero[0]:
+        rate, such = one[0] / zero[0], "For dropped negatives pass "
+        if rate > 1:
+            rate = 1 / rate
+            such = "For dropped positives pass 1 - y_true, 1 - probability, "
         raise ValueError(
             f"sample_weight follows the label, found {one[0]:g} for label 1 and {zero[0]:g} for "
-            "label 0: the test draws labels anew, with weights that belong to rows. For dropped "
-            f"negatives pass negative_keep_rate={one[0] / zero[0]:.4g} and no such weights"
+            "label 0: the test draws labels anew, with weights that belong to rows. "
+            f"{such}negative_keep_rate={rate:.4g} and no such weights; leave out weights that "
+            "only balanced the training"
         )
 
 

@@ -19,7 +19,12 @@ from gbdt_objectives._checks import Array, group_numbers, positions
 from gbdt_objectives._folds import Split, held_out_at_most_once
 from gbdt_objectives.adapters._imbalance import predict_probability
 from gbdt_objectives.adapters._wrapped import Data, find_stopping_rounds
-from gbdt_objectives.calibration.rows import read_class_rates, sampling_offset, weigh_rows
+from gbdt_objectives.calibration.rows import (
+    negative_rate,
+    read_class_rates,
+    sampling_offset,
+    weigh_rows,
+)
 from gbdt_objectives.estimators import _base
 from gbdt_objectives.estimators.calibrator_choice import (
     CalibratorChoice,
@@ -151,10 +156,10 @@ class CalibratedClassifier(_base.ProbabilityClassifier):
             Rate at which negatives, of the first of two classes, were kept among the calibrator's
             rows: those of X, or of ``eval_set``. The calibrated probabilities are then those of the
             full population. Those of the estimator should be as well: correct them in it, for
-            instance by ``offset_logloss_objective``. ``SplineCalibrator``, ``LogitCalibrator``,
-            ``InterceptCalibrator``, ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` make up
-            for it if they are those of the sample; the default, which shrinks, only with many
-            events.
+            instance by ``offset_logloss_objective``. If the estimator's are those of the sample
+            instead, ``SplineCalibrator``, ``LogitCalibrator``, ``InterceptCalibrator``,
+            ``VennAbersCalibrator`` and ``ROCConvexHullCalibrator`` correct them, too; the default,
+            which shrinks, does so only with many events.
         keep_rate : array-like of shape (n,), optional
             Instead, the rate of each of these rows; a positive has that of a negative in its place.
         class_keep_rates : mapping, optional
@@ -326,16 +331,23 @@ def check_rates(
                 "numpy.where(y == 1, 1, 1 / rate)"
             )
     position, w = rows
+    labels = position.astype(np.float64)
+    own = weigh_rows(labels, labels, w, "y")
+    if "keep_rate" in given and np.ndim(given["keep_rate"]):
+        given["keep_rate"] = np.asarray(given["keep_rate"])
+        if np.ndim(given["keep_rate"]) == 1 and len(given["keep_rate"]) != len(position):
+            raise ValueError(
+                f"keep_rate has {len(given['keep_rate'])} rows, but the labels have "
+                f"{len(position)}: pass the rate of each row of eval_set, or, without it, of X"
+            )
+    if isinstance(calibrator, TemperatureCalibrator):
+        class_offset(**rates | given, rows=own, classes=classes)
+    elif len(classes) == 2 and set(given) == {"class_keep_rates"}:
+        negative_rate(given["class_keep_rates"], classes.tolist())
     if "class_keep_rates" in given:
         found = read_class_rates(given["class_keep_rates"], classes.tolist())
         given["class_keep_rates"] = dict(enumerate(found.tolist()))
-    if "keep_rate" in given and np.ndim(given["keep_rate"]):
-        given["keep_rate"] = np.asarray(given["keep_rate"])
-    labels = position.astype(np.float64)
-    own = weigh_rows(labels, labels, w, "y")
-    if isinstance(calibrator, TemperatureCalibrator):
-        class_offset(**rates | given, rows=own, classes=np.arange(len(classes)))
-    elif len(classes) == 2:
+    if len(classes) == 2 and not isinstance(calibrator, TemperatureCalibrator):
         offset = sampling_offset(**rates | given, rows=own)
         if isinstance(calibrator, VennAbersCalibrator | ROCConvexHullCalibrator):
             one_shift(calibrator, offset)

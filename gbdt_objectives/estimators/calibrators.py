@@ -71,7 +71,7 @@ class Calibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[misc]
             for the full population, as ``predict`` will get it.
         y, sample_weight : array-like of shape (n,)
             Labels 0 and 1 of the kept rows, both occurring; if given, weights >= 0, where w means w
-            copies of a row. They do not count the rates.
+            copies of a row. They must not count the rates as well.
         negative_keep_rate : float in (0, 1], optional
             Rate at which negatives were kept, the same for all. Every positive was kept.
         keep_rate : array-like of shape (n,), optional

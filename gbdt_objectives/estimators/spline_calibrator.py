@@ -279,12 +279,15 @@ Part = tuple[slice, Array, Array]
 def group_means(z: Array, target: Array, share: Array) -> tuple[Array, Array, Array]:
     """Of rows in order, of z and the target, and the sum of shares; for each of the groups.
 
-    Half of their limits are equally many rows apart, the other half at equal distances in z: rows
-    in the tails weigh most in a slope, and their means alone would move the penalty.
+    Equal z are a group if they are few. Otherwise half of the limits are equally many rows apart,
+    and the other half at equal distances in z: rows in the tails weigh most in a slope, and their
+    means alone would move the penalty.
     """
-    places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)
-    counts = np.linspace(0, len(z), GROUPS // 2, endpoint=False).astype(int)
-    starts = np.unique(np.append(counts, np.searchsorted(z, places)))
+    starts = np.append(0, np.flatnonzero(z[1:] != z[:-1]) + 1)
+    if len(starts) > GROUPS:
+        places = np.linspace(z[0], z[-1], GROUPS // 2, endpoint=False)
+        counts = np.linspace(0, len(z), GROUPS // 2, endpoint=False).astype(int)
+        starts = np.unique(np.append(counts, np.searchsorted(z, places)))
     sums = np.add.reduceat(share, starts)
     own = np.maximum(sums, np.finfo(float).tiny)
     z, target = (np.add.reduceat(share * values, starts) / own for values in (z, target))

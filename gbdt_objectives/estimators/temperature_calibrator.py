@@ -127,8 +127,8 @@ class TemperatureCalibrator(_json.SavedAsJSON, BaseEstimator):  # type: ignore[m
             Classes of the kept rows; if given, weights >= 0, where w means the same as w copies of
             the row.
         negative_keep_rate, keep_rate : optional
-            Of two classes, rates at which rows of the first were kept: one for all, or (n,), as in
-            ``LogitCalibrator.fit``. ``predict`` is for the full population.
+            Of two classes, rates at which rows of the first of ``labels`` were kept: one for all,
+            or (n,), as in ``LogitCalibrator.fit``. ``predict`` is for the full population.
         class_keep_rates : mapping, optional
             Instead, also of several classes, the rate in (0, 1] at which rows of each were kept, by
             label, as ``measured_keep_rates`` gives them.

@@ -289,9 +289,8 @@ class Objective:
             if values is None:
                 raise ValueError(
                     f"{self.equations.name} needs {name} of each row, but has only its name: call "
-                    f"fit(X, y, {name}={name}) of a drop-in estimator; elsewhere make it with the "
-                    f"values, rows={{{name!r}: {name}}}, or for a Loss use "
-                    f"objective.with_rows({{{name!r}: {name}}})"
+                    f"fit(X, y, {name}={name}) of a drop-in estimator; elsewhere give it the "
+                    f"values, objective.with_rows({{{name!r}: {name}}})"
                 )
             if len(values) != n:
                 raise ValueError(

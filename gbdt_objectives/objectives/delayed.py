@@ -51,6 +51,8 @@ class Arrived(RowValues):
 
 
 def read_arrived(values: ArrayLike) -> Arrived:
+    if callable(values):
+        raise TypeError(f"{NAME} is the distribution of delays itself: call it, F(age)")
     if _checks.as_array(NAME, values).dtype.kind == "b":
         raise TypeError(
             f"{NAME} must be probabilities in [0, 1], found True and False: it is not whether the "

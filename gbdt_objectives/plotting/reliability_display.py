@@ -294,7 +294,7 @@ def _curve(
         effect: Array | float = 1.0
         if groups is not None:
             rows = label_1_rows(y, p, sample_weight)
-            owner = _checks.group_numbers(groups, len(y))[rows.kept]
+            owner = _checks.check_groups("groups", _checks.group_numbers(groups, len(y))[rows.kept])
             b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
             effect = design_effect(rows.w * (rows.y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)

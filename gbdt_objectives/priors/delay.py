@@ -13,6 +13,7 @@ which have seen all such delays. Hence F(t) is the product of 1 - n(s)/R(s) over
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,10 @@ from gbdt_objectives._values import table
 
 ROUNDING = 1e-12
 """The weight at risk, as a share of all, that rounding may have made."""
+
+
+MANY_AGES = 5
+"""Fewer different ages may all be those of the delays by chance."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -180,8 +185,9 @@ def delay_distribution(
     Raises
     ------
     ValueError, TypeError
-        Ages or delays that are negative, not finite or no numbers; a delay above its age; no label
-        within the horizon; a delay that no rows link to the shorter ones, as all of these are from
+        Ages or delays that are negative, not finite or no numbers; a delay above its age; delays
+        that are the age in most rows, as for labels that have not arrived; no label within the
+        horizon; a delay that no rows link to the shorter ones, as all of these are from
         rows too young to have shown it.
 
     References
@@ -203,6 +209,7 @@ def delay_distribution(
     w = _checks.weights("sample_weight", sample_weight, len(a))
     check_truncation(a, d)
     counted = np.ones(len(a), bool) if w is None else w > 0
+    check_not_censored(a[counted], d[counted])
     T = read_horizon(horizon, float(a[counted].max()))
     counted &= d <= T
     if not counted.any():
@@ -231,21 +238,37 @@ def sum_below(values: Array, w: Array, at: Array, side: Any) -> Array:
 def read_times(name: str, values: ArrayLike, remedy: str = "leave such rows out") -> Array:
     """Finite numbers >= 0, float64 (n,)."""
     array = _checks.as_array(name, values)
-    if array.dtype.kind in "mM":
+    if array.dtype.kind == "b":
+        raise TypeError(
+            f"{name} must be times, found True and False: it is not whether the label has arrived; "
+            f"{remedy}"
+        )
+    if array.dtype.kind in "mM" or (array.dtype.kind == "O" and is_time(array)):
         raise TypeError(
             f"{name} must hold real numbers, found dtype {array.dtype}: divide differences of "
             f"times by a unit, {name} / numpy.timedelta64(1, 'D') for days"
         )
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        row = int(np.argwhere(np.isnan(array))[0][0]) if array.ndim else 0
-        raise ValueError(f"{name} must be finite, found nan at row {row}: {remedy}")
+    if array.dtype.kind == "O" and any(value is None for value in array.flat):
+        raise TypeError(f"{name} must hold real numbers, found None: {remedy}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row = int(np.argwhere(~np.isfinite(array))[0][0]) if array.ndim else 0
+        raise ValueError(f"{name} must be finite, found {array.flat[row]:g} at row {row}: {remedy}")
+    if array.ndim == 0 and array.dtype.kind in "iuf":
+        raise ValueError(
+            f"{name} must be one-dimensional, found the number {array:g}: pass a list, [{array:g}]"
+        )
     times: Array = _checks.vector(name, values).astype(np.float64)
     _checks.each(
         name, times, times >= 0, "must not be negative",
         "it is the time since the row began, such as the click; is the difference the right way "
-        "round?",
+        f"round? Otherwise {remedy}",
     )  # fmt: skip
     return times
+
+
+def is_time(array: Array) -> bool:
+    """Whether Python's dates or differences of them are in an array of objects."""
+    return any(isinstance(value, date | timedelta) for value in array.flat)
 
 
 def read_horizon(horizon: float | None, oldest: float) -> float:
@@ -265,6 +288,9 @@ def check_truncation(a: Array, d: Array) -> None:
     late = d > a
     if late.any():
         row = int(np.argmax(late))
+        long, old = f"{d[row]:g}", f"{a[row]:g}"
+        if long == old:  # but for rounding, as of float32
+            long, old = f"{d[row]:.17g}", f"{a[row]:.17g}"
         hint = (
             "the two are swapped, call delay_distribution(age, delay)"
             if (d >= a).all()
@@ -272,8 +298,22 @@ def check_truncation(a: Array, d: Array) -> None:
             "the same moment as delays, and in the same unit"
         )
         raise ValueError(
-            f"delay must be at most the row's age, found delay {d[row]:g} at age {a[row]:g} at row "
+            f"delay must be at most the row's age, found delay {long} at age {old} at row "
             f"{row} ({int(late.sum())} such of {len(d)}): {hint}"
+        )
+
+
+def check_not_censored(a: Array, d: Array) -> None:
+    """Raise if most delays are the ages themselves, as rows without a label are often written.
+
+    Delays of labels would have to become more likely with every age by as much as all shorter ones.
+    """
+    old = a > 0
+    same = old & (d == a)
+    if 2 * same.sum() > old.sum() and len(np.unique(a[same])) >= MANY_AGES:
+        raise ValueError(
+            f"delay is the row's age in {int(same.sum())} of {int(old.sum())} rows, as where no "
+            "label has arrived: pass the rows whose label has arrived, and no others"
         )
 
 

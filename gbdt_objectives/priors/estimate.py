@@ -139,7 +139,8 @@ def estimate_prior(
     ------
     ValueError
         Bad probabilities or a bad prior; neither or both of ``train_prior`` and ``out_of_fold``;
-        fewer than two held-out rows of a class, or equal predictions for all.
+        fewer than two held-out rows of a class, or equal predictions for all; fewer groups than
+        classes.
 
     References
     ----------
@@ -236,14 +237,14 @@ def prior_shift_test(
         assert train_prior is not None
         pi0 = read_prior("train_prior", train_prior)
         r = probability_columns("probability", probability, len(pi0)) / pi0
-        owner, _ = read_groups(groups, len(r), None)
+        owner, _ = read_groups(groups, len(r), None, len(pi0))
         find = root if len(pi0) == 2 else maximize_expectation
         found = likelihood_estimate(r, pi0, *find(r, pi0, tol, max_iter), owner)
         of_label_1 = np.ndim(train_prior) == 0
     else:
         P, held_out, label = read_out_of_fold(probability, out_of_fold)
         pi0 = np.bincount(label) / len(label)
-        owners = read_groups(groups, len(P), len(held_out))
+        owners = read_groups(groups, len(P), len(held_out), len(pi0))
         found = match_moments(P / pi0, held_out / pi0, label, pi0, tol, max_iter, owners)
         of_label_1 = np.ndim(probability) == 1
     pi, n = found.pi, np.shape(probability)[0]
@@ -559,8 +560,13 @@ def match_moments(
     return Found(pi, covariance, n_iter, bool(change <= tol), statistic, moment, expected)
 
 
-def read_groups(groups: object, n: int, held_out: int | None) -> tuple[Array | None, Array | None]:
-    """The numbers of the groups of n unlabelled and, if there are any, of held-out rows."""
+def read_groups(
+    groups: object, n: int, held_out: int | None, K: int
+) -> tuple[Array | None, Array | None]:
+    """The numbers of the groups of n unlabelled and, if there are any, of held-out rows.
+
+    There must be as many as classes, K, for K-1 numbers to vary between them.
+    """
     if groups is None:
         return None, None
     if held_out is None:
@@ -569,7 +575,8 @@ def read_groups(groups: object, n: int, held_out: int | None) -> tuple[Array | N
                 f"groups must be of the n = {n} rows, (n,), found {shown(groups)}: a pair is for "
                 "out_of_fold"
             )
-        return _checks.group_numbers(groups, n), None  # type: ignore[arg-type]
+        own = _checks.group_numbers(groups, n)  # type: ignore[arg-type]
+        return _checks.check_groups("groups", own, K), None
     if not isinstance(groups, tuple) or len(groups) != 2:
         raise TypeError(
             "groups must be a pair (of probability, of out_of_fold), each (n,) or None, found "
@@ -577,7 +584,9 @@ def read_groups(groups: object, n: int, held_out: int | None) -> tuple[Array | N
         )
     names = "the groups of probability", "the groups of out_of_fold"
     found = [
-        None if own is None else _checks.group_numbers(own, rows, name)
+        None
+        if own is None
+        else _checks.check_groups(name, _checks.group_numbers(own, rows, name), K)
         for own, rows, name in zip(groups, (n, held_out), names, strict=True)
     ]
     return found[0], found[1]

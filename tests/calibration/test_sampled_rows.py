@@ -1,9 +1,11 @@
 """How rows were sampled has the same three spellings in all functions, and one meaning."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gbdt_objectives as go
+from gbdt_objectives import calibration, priors
 from gbdt_objectives.calibration import (
     calibration_error_test,
     calibration_ratio,
@@ -11,6 +13,7 @@ from gbdt_objectives.calibration import (
     expected_calibration_error,
     reliability_bins,
 )
+from gbdt_objectives.plotting import ReliabilityDisplay
 from gbdt_objectives.priors import measured_keep_rates
 
 RATE = 0.125  # of which 1/r is exact
@@ -146,3 +149,64 @@ def test_arguments_stay_as_they_are(name) -> None:
     FUNCTIONS[name](y, p, sample_weight=w, keep_rate=rates)
     for values, before in zip((y, p, w, rates), given, strict=True):
         np.testing.assert_array_equal(values, before)
+
+
+GROUPED = {
+    "test": lambda y, p, g: calibration.calibration_error_test(y, p, groups=g, n_resamples=100),
+    "segments": lambda y, p, g: calibration.calibration_ratio_by_segment(
+        y, p, "prediction", n_bins=1, groups=g
+    ),
+    "display": lambda y, p, g: ReliabilityDisplay.from_predictions(y, p, groups=g),
+    "prior": lambda y, p, g: priors.estimate_prior(p, 0.3, groups=g),
+    "out of fold": lambda y, p, g: priors.estimate_prior(p, out_of_fold=(y, p), groups=(g, None)),
+    "held out": lambda y, p, g: priors.estimate_prior(p, out_of_fold=(y, p), groups=(None, g)),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_a_single_group_tells_nothing_of_how_groups_differ(name) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    y = (rng.random(200) < p).astype(int)
+    with pytest.raises(
+        ValueError, match=r"must be at least 2 different ones, .* found 1 among 200"
+    ):
+        GROUPED[name](y, p, np.zeros(200))
+
+
+def test_priors_of_classes_need_as_many_groups() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    with pytest.raises(ValueError, match="groups must be at least 3 different ones, .* found 2"):
+        priors.estimate_prior(p, [0.3, 0.3, 0.4], groups=np.arange(200) % 2)
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ({0: 0.2}, r"found \[0\]: write \{0: rate, 1: rate\}, 1 for a label that is kept whole"),
+        ({"no": 0.2, "yes": 1}, r"labels \[0, 1\] .* write \{0: rate, 1: rate\}"),
+        ([0.2, 1], r"found \[0.2, 1\]: write \{0: rate, 1: rate\}"),
+        (pd.Series({0: 0.2, 1: 1.0}), r"pass class_keep_rates.to_dict\(\)"),
+    ],
+)
+def test_rates_of_labels_in_other_words(rates, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        calibration.calibration_ratio([0, 1], [0.2, 0.3], class_keep_rates=rates)
+
+
+def test_weights_of_dropped_positives_are_refused_with_what_works() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(3000)
+    y = (rng.random(3000) < p).astype(int)
+    kept = (y == 0) | (rng.random(3000) < 0.25)
+    y, p = y[kept], p[kept]
+    w = np.where(y == 1, 4.0, 1.0)
+    with pytest.raises(
+        ValueError, match=r"pass 1 - y_true, 1 - probability, negative_keep_rate=0.25"
+    ):
+        calibration.calibration_error_test(y, p, sample_weight=w)
+    found = calibration.calibration_error_test(
+        1 - y, 1 - p, strategy="uniform", negative_keep_rate=0.25, n_resamples=100
+    )
+    expected = calibration.expected_calibration_error(y, p, strategy="uniform", sample_weight=w)
+    assert found.error == pytest.approx(expected, rel=1e-9)

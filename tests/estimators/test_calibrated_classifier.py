@@ -884,3 +884,21 @@ def test_what_auto_needs(data) -> None:
     y_val[np.flatnonzero(y_val)[1:]] = 0
     with pytest.raises(ValueError, match="single row of one label"):
         CalibratedClassifier(GaussianNB(), "auto").fit(*data, eval_set=[(X_val, y_val)])
+
+
+def test_rates_in_the_words_of_the_labels() -> None:
+    """What is refused names labels as they stand in y, and whose rows the rates are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 0.5, "yes", "no")
+    model = CalibratedClassifier(LogisticRegression(), LogitCalibrator())
+    with pytest.raises(ValueError, match=r"class_keep_rates\['yes'\] must be 1, found 0.2"):
+        model.fit(X, y, class_keep_rates={"yes": 0.2, "no": 1})
+    with pytest.raises(
+        ValueError, match="keep_rate has 300 rows, but the labels have 99: .* eval_set"
+    ):
+        model.fit(X, y, eval_set=[(X[:99], y[:99])], keep_rate=np.full(300, 0.5))
+    three = np.array(["a", "b", "c"])[rng.integers(0, 3, 300)]
+    model = CalibratedClassifier(LogisticRegression(), TemperatureCalibrator())
+    with pytest.raises(ValueError, match=r"two classes, found 3, \['a', 'b', 'c'\]"):
+        model.fit(X, three, negative_keep_rate=0.2)

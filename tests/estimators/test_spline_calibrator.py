@@ -320,3 +320,14 @@ def test_shrunk_fits_of_separated_falling_and_sampled_scores() -> None:
     assert loaded.shrink is True
     assert loaded.to_json() == fitted.to_json()
     assert "shrink" not in SplineCalibrator().fit(p, y).to_json()
+
+
+def test_few_scores_of_many_rows_are_as_those_rows_weighed_together() -> None:
+    """Where the last score has a few rows only, no group of rows mixes it with the one before."""
+    count = {(0.1, 0): 28_212, (0.1, 1): 3_080, (0.2, 0): 554, (0.2, 1): 141, (0.3, 0): 11}
+    score, y = np.array(list(count)).T
+    n = np.array(list(count.values()))
+    one = SplineCalibrator().fit(score, y, n)
+    many = SplineCalibrator().fit(np.repeat(score, n), np.repeat(y, n))
+    at = [0.1, 0.15, 0.2, 0.25, 0.3]
+    np.testing.assert_allclose(many.predict(at), one.predict(at), rtol=1e-3)

@@ -46,9 +46,9 @@ def test_rates_of_1_for_positives_are_refused_although_some_negatives_have_it(
     with refused:
         offset_logloss_objective(rates)(y, np.zeros(len(y)))
     with refused:
-        calibration_error_test(y, p, negative_keep_rate=rates)
+        calibration_error_test(y, p, keep_rate=rates)
     with refused:
-        calibration_ratio_by_segment(y, p, "prediction", negative_keep_rate=rates)
+        calibration_ratio_by_segment(y, p, "prediction", keep_rate=rates)
     rates[np.flatnonzero(y == 1)[0]] = 0.1
     offset_logloss_objective(rates)(y, np.zeros(len(y)))
 

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 import gbdt_objectives as go
 from gbdt_objectives.objectives import delayed_logloss_objective
+from gbdt_objectives.priors import delay_distribution
 from tests.cases import each
 
 LABELS = np.array([0.0, 1, 0, 0, 1, 0])
@@ -192,3 +193,9 @@ def test_it_is_a_value_of_its_rows() -> None:
     assert "Arrived(6 rows, 0 to 1)" in repr(objective)
     assert objective.link == "logit"
     np.testing.assert_allclose(objective.class_probability([0.0]), [[0.5, 0.5]])
+
+
+def test_a_distribution_that_is_not_called() -> None:
+    distribution = delay_distribution([1, 1, 2, 5, 5, 9], [0, 1, 1, 2, 1, 4])
+    with pytest.raises(TypeError, match=r"arrived is the distribution of delays itself: call it"):
+        delayed_logloss_objective(distribution)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -218,3 +219,43 @@ def test_bad_distributions(how, message) -> None:
 def test_bad_ages(age) -> None:
     with pytest.raises((ValueError, TypeError), match="age must"):
         delay_distribution(AGE, DELAY)(age)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"delay": np.array(DELAY) > 0},
+            "delay must be times, found True and False.* and no other",
+        ),
+        (
+            {"delay": [0, 1, 1, 2, None, 4]},
+            "delay must hold real numbers, found None: pass the row",
+        ),
+        ({"delay": [0, 1, 1, 2, np.inf, 4]}, "found inf at row 4: pass the rows whose label has"),
+        ({"delay": [0, 1, 1, 2, -1, 4]}, "found -1.0 at row 4.*pass the rows whose label has arr"),
+        ({"age": [timedelta(k) for k in AGE]}, r"age / numpy.timedelta64\(1, 'D'\) for days"),
+        ({"age": 3}, r"age must be one-dimensional, found the number 3: pass a list, \[3\]"),
+        ({"horizon": np.timedelta64(3, "D")}, "horizon must be a number, found timedelta64"),
+    ],
+)
+def test_times_of_another_kind(values, message) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        delay_distribution(**{"age": AGE, "delay": DELAY} | values)
+
+
+def test_a_delay_that_exceeds_its_age_by_rounding_is_shown_in_full() -> None:
+    with pytest.raises(ValueError, match=r"delay 0.699999999\d+ at age 0.69999998\d+ at row 0"):
+        delay_distribution(np.array([0.7, 2], np.float32), [0.7, 0.5])
+
+
+def test_ages_in_place_of_the_delays_that_are_missing_are_refused() -> None:
+    """As durations of survival analysis are written; rows of weight 0 are none."""
+    rng = np.random.default_rng(0)
+    age, delay = rng.integers(0, 30, 300), rng.integers(0, 9, 300)
+    arrived = (rng.random(300) < 0.3) & (delay <= age)
+    with pytest.raises(ValueError, match="delay is the row's age in .* whose label has arrived"):
+        delay_distribution(age, np.where(arrived, delay, age))
+    found = delay_distribution(age, np.where(arrived, delay, age), arrived.astype(float))
+    expected = delay_distribution(age[arrived], delay[arrived], horizon=found.horizon)
+    np.testing.assert_allclose(found.probability, expected.probability)
