@@ -145,7 +145,7 @@ def study(folder: Path | None, settings: dict[str, Any]) -> _common.Findings:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    quick = {"repeats": 1, "folds": 2, "simulated": {"rows": 4000, "keep_rate": 0.1}}
+    quick = {"repeats": 1, "folds": 2, "simulated": {"rows": 1500, "keep_rate": 0.2}}
     return _common.run_study(HERE, __doc__, study, arguments, quick=quick, reads_files=True)
 
 

@@ -219,7 +219,7 @@ def study(_: Path | None, settings: dict[str, Any]) -> _common.Findings:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    quick = {"draws": 10, "pool_rows": 50_000}
+    quick = {"draws": 3, "pool_rows": 20_000}
     return _common.run_study(HERE, __doc__, study, arguments, quick=quick)
 
 

@@ -77,7 +77,7 @@ def test_coefficients_and_thresholds_by_a_free_minimiser() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)  # of up to 0.2 s each
+@settings(max_examples=10)  # of up to 0.2 s each
 @given(st.integers(0, 10_000), st.integers(2, 5), st.sampled_from([1, 2, 6, 40]))
 def test_cumulative_curves_never_cross_nor_fall(seed: int, K: int, distinct: int) -> None:
     rng = np.random.default_rng(seed)

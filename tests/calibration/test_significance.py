@@ -42,10 +42,10 @@ def test_the_null_level_is_that_of_drawn_labels(rare, weighted, rate) -> None:
     v = np.where(y == 1, w, w / rate)
     expected = go.calibration.expected_calibration_error(y, p, sample_weight=v)
     assert found.error == pytest.approx(expected, rel=1e-12)
-    null = brute_force(p, w, rate, rng, 1000)
-    # 1,000 draws of a spread of a fifth: .7 %. A scaled binomial stands for a sum of weights, and
-    # how much kept rows stand for varies with their labels: some percent
-    near = 0.03 if rate == 1 and not weighted else 0.08
+    null = brute_force(p, w, rate, rng, 1000 if weighted and rate < 1 else 400)
+    # a spread of a fifth, of 400 draws 1 %. A scaled binomial stands for a sum of weights, and how
+    # much kept rows stand for varies with their labels: some percent
+    near = 0.035 if rate == 1 and not weighted else 0.08
     assert found.null_error == pytest.approx(null.mean(), rel=near)
 
 
@@ -209,7 +209,7 @@ def test_groups_of_single_rows_are_no_groups(rate) -> None:
 
 @pytest.mark.parametrize("by_row", [False, True])
 def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by_row) -> None:
-    rng, covered, draws, rate = np.random.default_rng(8), 0, 50, 0.02
+    rng, covered, draws, rate = np.random.default_rng(8), 0, 30, 0.02
     margin = -6.5 + 1.8 * rng.normal(size=300_000)
     true, p = expit(margin), expit(-6.5 + 1.6 * (margin + 6.5))
     order = np.argsort(p)
@@ -229,6 +229,5 @@ def test_the_interval_of_kept_negatives_covers_where_scores_are_overconfident(by
         last = np.searchsorted(np.cumsum(v[rising]), np.cumsum(bins.weight)[:-1] * (1 - 1e-12))
         at = np.r_[0, np.searchsorted(p[order], p[i][rising][last], side="right"), len(p)]
         covered += low <= np.abs(np.diff(excess[at])).sum() / len(p) <= high
-    assert (
-        covered / draws > 0.8
-    )  # .9 less two binomial errors of .04 and the noise of 100 resamples
+    # .9 less two binomial errors of .055 and the noise of 100 resamples
+    assert covered / draws > 0.78

@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
 DEADLINE = 120
 """Seconds for anything that could hang."""
 
-TIMEOUT = 6
+TIMEOUT = 3
 """Seconds that workers wait for each other in a fit that is to fail."""
 
 ROUNDS = 12

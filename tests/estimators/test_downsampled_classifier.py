@@ -127,9 +127,13 @@ def test_is_the_path_written_out(data, new, correction, weighted) -> None:
     np.testing.assert_array_equal(classifier.predict(new[0]), expected > 0.5)
 
 
-@BOOSTERS
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("rates", [RATE, {0: RATE, 1: 0.8}, {1: 0.5}])
+@pytest.mark.parametrize(  # all pairs
+    ("booster", "weighted", "rates"),
+    [
+        (LGBM, False, RATE), (LGBM, True, {0: RATE, 1: 0.8}), (LGBM, False, {1: 0.5}),
+        (XGB, True, RATE), (XGB, False, {0: RATE, 1: 0.8}), (XGB, True, {1: 0.5}),
+    ],
+)  # fmt: skip
 def test_correction_after_is_offset_in_training(data, new, booster, weighted, rates) -> None:
     X, y = data
     w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else None
@@ -301,9 +305,13 @@ def test_bags_of_a_forest_are_no_worse_than_one(data, new) -> None:
     assert loss[5, "log_odds"] > loss[1, "probability"]
 
 
-@BOOSTERS
-@pytest.mark.parametrize("average", ["probability", "log_odds"])
-@pytest.mark.parametrize("correction", ["prior", "offset"])
+@pytest.mark.parametrize(  # all pairs
+    ("booster", "average", "correction"),
+    [
+        (LGBM, "probability", "prior"), (LGBM, "log_odds", "offset"),
+        (XGB, "probability", "offset"), (XGB, "log_odds", "prior"),
+    ],
+)  # fmt: skip
 def test_an_average_is_never_worse_than_its_bags_on_average(
     data, new, booster, correction, average
 ) -> None:
@@ -422,8 +430,13 @@ def test_alphabetical_order_does_not_decide_which_class_is_downsampled(data) -> 
     assert p.mean() == pytest.approx(y.mean(), rel=0.05)  # 600 positives
 
 
-@pytest.mark.parametrize("correction", ["prior", "weight", None])
-@pytest.mark.parametrize("estimator", [LGBM(), XGB(), LogisticRegression()])
+@pytest.mark.parametrize(
+    ("estimator", "correction"),
+    [
+        (LGBM(), "weight"), (XGB(), "prior"), (LogisticRegression(), None),
+        (LogisticRegression(), "prior"),
+    ],
+)  # fmt: skip
 def test_many_classes(estimator, correction) -> None:
     X, y = made_of_three(20_000)
     X_new, y_new = made_of_three(20_000, seed=1)
@@ -537,9 +550,10 @@ def test_groups_are_held_out_together(data) -> None:
     assert set(ungrouped.train_) & set(ungrouped.held_)
 
 
-@BOOSTERS
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("way", ["eval_set", "cv"])
+@pytest.mark.parametrize(  # all pairs
+    ("booster", "weighted", "way"),
+    [(LGBM, False, "cv"), (LGBM, True, "eval_set"), (XGB, False, "eval_set"), (XGB, True, "cv")],
+)
 def test_stops_on_rows_that_are_given(data, new, booster, weighted, way) -> None:
     """Explicit rows, or those a splitter holds out: they are not sampled, nor weighed back."""
     X, y = data

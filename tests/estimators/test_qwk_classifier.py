@@ -502,9 +502,10 @@ def test_the_steps_of_a_pipeline_see_their_folds_labels_only(booster) -> None:
     assert last_step(nested.estimators_[0]).get_params()["objective"] is not None
 
 
-@BOOSTERS
-@pytest.mark.parametrize("objective", ["qwk", None])
-@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize(  # all pairs
+    ("booster", "objective", "ensemble"),
+    [(LGBM, "qwk", True), (LGBM, None, False), (XGB, "qwk", False), (XGB, None, True)],
+)
 def test_probabilities(data, booster, objective, ensemble) -> None:
     X, y = data
     w = np.random.default_rng(0).uniform(0.5, 2, len(y))

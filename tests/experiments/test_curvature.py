@@ -47,7 +47,12 @@ def data() -> Data:
 
 @pytest.mark.ci
 def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
-    few = {"training": SETTINGS["training"] | {"most_rounds": 3}}
+    rows = {"train_rows": 1500, "validation_rows": 500, "test_rows": 500}
+    few = {
+        "training": SETTINGS["training"] | {"most_rounds": 3},
+        "cases": [["weighted", 10], ["positives weighed", 10], ["offset", 10]],
+        "simulated": SETTINGS["quick"]["simulated"] | rows,
+    }
     study = experiment.study
     monkeypatch.setattr(experiment, "study", lambda folder, settings: study(folder, settings | few))
     assert experiment.main(["--quick", "--output", str(tmp_path)]) == 0
@@ -55,7 +60,7 @@ def test_quick_run_writes_everything(tmp_path, capsys, monkeypatch) -> None:
     names = {"cells.csv", "summary.csv", "differences.csv", "counts.csv"}
     assert {path.name for path in tmp_path.iterdir()} == names | {"table.md", "environment.json"}
     cells = pd.read_csv(tmp_path / "cells.csv")
-    assert len(cells) == 2 * 4 * 2 * 2 * 5  # draws, cases, boosters, sizes, methods
+    assert len(cells) == 2 * 3 * 2 * 2 * 5  # draws, cases, boosters, sizes, methods
     assert cells.method.unique().tolist() == METHODS
     assert cells.rounds.between(1, 3).all()
     loss = cells.pivot_table(

@@ -79,7 +79,7 @@ def test_check_fails_when_the_gap_is_small_or_rounding_is_not_enough():
 
 @pytest.mark.ci
 def test_tiny_run_writes_everything(tmp_path, monkeypatch, capsys):
-    tiny = dataclasses.replace(experiment.QUICK, rows=1500, rounds=20, patience=3, cell=1.0)
+    tiny = dataclasses.replace(experiment.QUICK, rows=1000, rounds=8, patience=3, cell=1.0)
     monkeypatch.setattr(experiment, "QUICK", dataclasses.replace(tiny, gap=-1.0, rounding=1.0))
     arguments = ["--quick", "--seeds", "2", "--output", str(tmp_path)]
     assert experiment.main(arguments) == 0

@@ -30,7 +30,7 @@ from gbdt_objectives.adapters import lightgbm as our_lightgbm, xgboost as our_xg
 Array = np.ndarray[Any, Any]
 
 N, GROUPS = 240, 4
-ROUNDS = 40
+ROUNDS = 25
 CLOSE = 2e-3
 """Of predictions in natural units: XGBoost never splits for a gain below 1e-6, which leaves a
 group of 60 rows some 1e-4 from its optimum, and steps of half-bounded hessians end there too."""

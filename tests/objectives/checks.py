@@ -66,11 +66,11 @@ def central_difference(function: Callable[[Array], Any], x: Array, step: float) 
 
 
 def check_what_boosters_assume(case: ObjectiveCase) -> None:
-    """Gradient, hessian, weights, tails and calls, by the checker that users have. It tries half as
-    many leaves as theirs, which tests/checking/test_checks.py runs."""
+    """Gradient, hessian, weights, tails and calls, by the checker that users have. It tries a
+    quarter of the leaves of theirs, which tests/checking/test_checks.py runs."""
     labels = case.labels if case.of_positions is None else case.rows(600)[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checking, "LEAVES", checking.LEAVES // 2)
+        patch.setattr(checking, "LEAVES", checking.LEAVES // 4)
         go.check_objective(case.on(600), labels, margins=case.margins)
 
 

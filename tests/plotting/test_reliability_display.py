@@ -216,7 +216,6 @@ def test_zeros_stand_on_the_edges_of_logarithmic_axes() -> None:
         bars.get_segments(), [edge, 0.01, 0.1], curve.low, curve.high, strict=True
     ):
         np.testing.assert_allclose(segment, [[x, max(low, edge)], [x, high]])
-    display.figure_.canvas.draw()
     on_line = ReliabilityDisplay.from_predictions(y, p).ax_.get_lines()[0]
     np.testing.assert_array_equal(on_line.get_ydata(), [0.01, 0, 0.02])
 
@@ -228,9 +227,11 @@ def test_can_be_drawn(rows, strategy, scale) -> None:
     y, p = rows
     every = (p, {"a": p, "b": np.round(p, 1)}, np.full(3000, 0.2), np.zeros(3000), 1.0 * y)
     half = STRATEGIES.index(strategy) + SCALES.index(scale)  # each pair of two is drawn
-    for models in every[half % 2 :: 2]:
+    for k, models in enumerate(every[half % 2 :: 2]):
         display = ReliabilityDisplay.from_predictions(y, models, strategy=strategy, scale=scale)
-        display.figure_.canvas.draw()
+        # all artists are drawn, those of the first with pixels
+        draw = display.figure_.draw_without_rendering if k else display.figure_.canvas.draw
+        draw()
         upper, lower = display.ax_.get_position(), display.counts_ax_.get_position()
         assert upper.height > 0.5  # of the figure
         assert lower.height == pytest.approx(upper.height / 4)
@@ -343,7 +344,7 @@ def test_nothing_lies_beside_the_axes_or_is_cut_off(rows) -> None:
     y, p = rows
     for ax, scale in zip(axes, ("linear", "log"), strict=True):
         display = ReliabilityDisplay.from_predictions(y, {"a": p, "b": p**1.5}, scale=scale, ax=ax)
-        display.figure_.canvas.draw()
+        display.figure_.draw_without_rendering()
         inside, box = display.ax_.get_legend().get_window_extent(), display.ax_.bbox
         assert box.x0 <= inside.x0 < inside.x1 <= box.x1
         top = max(curve.high.max() for curve in display.curves.values())
@@ -390,7 +391,7 @@ def test_of_many_predictions_neighbours_are_taken_together() -> None:
 @pytest.mark.parametrize("shown", [None, "weights", "sampled"])
 def test_fits_of_right_predictions_lie_in_the_band(shown) -> None:
     rng = np.random.default_rng(2)
-    inside, draws, level = 0.0, 150, 0.8
+    inside, draws, level = 0.0, 60, 0.8
     p = rng.beta(1, 4, 600).round(2)
     for _ in range(draws):
         y, q = rng.random(600) < p, p
@@ -402,7 +403,8 @@ def test_fits_of_right_predictions_lie_in_the_band(shown) -> None:
         curve = _curve(y, q, 15, "isotonic", level, w)
         f = curve.bins.frequency
         inside += np.average((curve.low <= f) & (f <= curve.high), weights=curve.bins.weight)
-    assert abs(inside / draws - level) < 0.05  # of one draw .2, of the mean .017
+    # .2 of one draw, .026 of the mean; a band that forgets half of the variance is .17 off
+    assert abs(inside / draws - level) < 0.08
 
 
 def test_a_model_that_is_wrong_leaves_the_band(rows) -> None:
