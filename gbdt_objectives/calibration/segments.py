@@ -199,8 +199,8 @@ def calibration_ratio_by_segment(
     >>> calibration_ratio_by_segment(y, p, np.array(["AT", "AT", "AT", "DE", "DE", "DE"] * 50))
     SegmentRatios: 2 segments (rest: all other rows; holm: p of ratio = rest)
      segment    weight     ratio       low      high      rest       holm
-          AT       150       0.6    0.4798    0.7663      1.05  0.0001134
-          DE       150      1.05    0.9657     1.175       0.6  0.0001134
+          AT       150       0.6    0.4798    0.7663      1.05  0.0002494
+          DE       150      1.05    0.9657     1.175       0.6  0.0002494
     """
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     columns = label_1_columns(y_true, probability, sample_weight)
@@ -643,13 +643,15 @@ def rest_test(sums: Array) -> tuple[Array, Array]:
 def shares_test(A: Array, A_all: float, k: Array, V: Array) -> Array:
     """Two-sided p-value of outcomes A out of A_all where the share k is expected, with variance V.
 
-    A/e is taken for a binomial number of N = A_all/e trials, e = V/(A_all k (1-k)), which is the
-    normal approximation for many outcomes, and has the skewness of few. Half of what is found
-    counts as beyond it.
+    It is the larger of two, which are the same for many outcomes: that of the normal distribution,
+    and that of A/e as a binomial number of N = A_all/e trials, e = V/(A_all k (1-k)), which has the
+    skewness of few rare outcomes. Half of what is found counts as beyond it.
     """
     N = A_all**2 * k * (1 - k) / V
     X = np.minimum(N * (A / A_all), N)
-    p_value: Array = np.minimum(2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k)), 1.0)
+    binomial = 2 * np.minimum(tail(X, N, k), tail(N - X, N, 1 - k))
+    normal = 2 * ndtr(-np.abs(A - k * A_all) / np.sqrt(V))
+    p_value: Array = np.clip(binomial, normal, 1.0)
     return p_value
 
 

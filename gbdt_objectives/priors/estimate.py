@@ -154,15 +154,10 @@ def estimate_prior(
     >>> round(estimate.prior, 4), estimate.interval.round(2)
     (0.7032, array([0.52, 0.89]))
     """
-    return prior_shift_test(
-        probability,
-        train_prior,
-        out_of_fold=out_of_fold,
-        groups=groups,
-        confidence_level=confidence_level,
-        tol=tol,
-        max_iter=max_iter,
-    ).estimate
+    _, estimate, _ = find_prior(
+        probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
+    )
+    return estimate
 
 
 def prior_shift_test(
@@ -221,7 +216,33 @@ def prior_shift_test(
     >>> test.detectable.round(2)  # of a hundred rows
     array([0.26, 0.76])
     """
-    from scipy.special import chdtrc, ndtri
+    from scipy.special import chdtrc
+
+    found, estimate, pi0 = find_prior(
+        probability, train_prior, out_of_fold, groups, confidence_level, tol, max_iter
+    )
+    degrees = len(pi0) - 1
+    detectable = detectable_priors(found.expected, pi0)
+    return PriorShiftTest(
+        statistic=found.statistic,
+        degrees_of_freedom=degrees,
+        p_value=float(chdtrc(degrees, found.statistic)),
+        detectable=detectable[:, 1] if np.ndim(estimate.prior) == 0 else detectable,
+        estimate=estimate,
+    )
+
+
+def find_prior(
+    probability: ArrayLike,
+    train_prior: ArrayLike | None,
+    out_of_fold: tuple[ArrayLike, ArrayLike] | None,
+    groups: ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None,
+    confidence_level: float,
+    tol: float,
+    max_iter: int,
+) -> tuple[Found, PriorEstimate, Array]:
+    """What was found, the estimate that is made of it, and the prior of training, (K,)."""
+    from scipy.special import ndtri
 
     level = _checks.confidence_level("confidence_level", confidence_level, usual=0.95)
     tol = _checks.number("tol", tol)
@@ -272,15 +293,7 @@ def prior_shift_test(
         converged=found.converged,
         collapsed=collapsed,
     )
-    degrees = len(pi) - 1
-    p_value = float(chdtrc(degrees, found.statistic))
-    return PriorShiftTest(
-        statistic=found.statistic,
-        degrees_of_freedom=degrees,
-        p_value=p_value,
-        detectable=detectable_priors(found.expected, pi0)[:, every],
-        estimate=estimate,
-    )
+    return found, estimate, pi0
 
 
 def detectable_priors(expected: Moment, pi0: Array) -> Array:

@@ -462,16 +462,17 @@ def test_few_outcomes_raise_no_false_alarms_against_the_rest(rate) -> None:
         alarms += found.rest_p_value_holm.min() < 0.01
         flagged += (found.rest_p_value < 0.05).sum()
     assert alarms / draws < 0.012  # .02 and .025 by the normal approximation, in 400 draws
-    assert abs(flagged / draws / segments - 0.05) < 0.02  # which is below .05 for few outcomes
+    assert 0.02 < flagged / draws / segments < 0.06  # cautious with five outcomes
 
 
-def test_the_test_of_shares_is_the_binomial_one() -> None:
+def test_the_test_of_shares_is_the_larger_of_binomial_and_normal() -> None:
     from scipy.stats import binom
 
     N, k = 30, 0.2
     for x in range(N + 1):
         upper = binom.sf(x, N, k) + binom.pmf(x, N, k) / 2
-        expected = min(2 * min(upper, 1 - upper), 1)
+        z = abs(x - N * k) / np.sqrt(N * k * (1 - k))
+        expected = min(max(2 * min(upper, 1 - upper), 2 * norm.sf(z)), 1)
         found = shares_test(
             np.array([float(x)]), float(N), np.array([k]), np.array([N * k * (1 - k)])
         )
