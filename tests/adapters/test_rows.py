@@ -389,7 +389,7 @@ def test_continued_training(lib: Library) -> None:
 
 
 OTHER_LENGTH = "has 600 rows, but cost has 599: .*objective\\(function, rows=\\['cost'\\]\\)"
-NO_VALUES = "costly needs cost of each row.*rows={'cost': cost}"
+NO_VALUES = r"costly needs cost of each row.*with_rows\({'cost': cost}\)"
 
 
 @both
