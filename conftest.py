@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 EXTRAS = {
-    "click": "gbdt_objectives/_command_line/commands.py",
+    "click": "gbdt_objectives/_command_line",
     "dask": "gbdt_objectives/distributed/dask",
     "jax": "gbdt_objectives/objectives/autodiff.py",
     "pyspark": "gbdt_objectives/distributed/spark.py",
