@@ -250,11 +250,12 @@ def read_rates(table: Table, o: SimpleNamespace) -> dict[str, Any]:
 
 def standing_weights(y: Array, w: Array | None, rates: Mapping[str, Any]) -> Array | None:
     """Weights in which each negative stands for those that were not kept."""
+    from gbdt_objectives.calibration.rows import stand_for
+
     if not rates:
         return w
     (rate,) = rates.values()
-    stands: Array = (1.0 if w is None else w) * np.where(y == 0, 1 / rate, 1.0)
-    return stands
+    return stand_for(y, 1.0 if w is None else w, rate)
 
 
 def weights_of_all(table: Table, o: SimpleNamespace, y: Array) -> Array | None:

@@ -212,7 +212,7 @@ def repair_segments(
     X = trees.as_trained(model, X)
     rows = score_rows("y", labels, trees.margin(model, X), sample_weight)
     offset = sampling_offset(negative_keep_rate, keep_rate, class_keep_rates, rows)
-    owner = None if groups is None else _checks.group_numbers(groups, rows.given)[rows.kept]
+    owner = rows.owners(groups)
     if not isinstance(rows.kept, slice):
         X = _safe_indexing(X, np.flatnonzero(rows.kept))
     _checks.generator(random_state)

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, check_order, is_dask, positions, shown
+from gbdt_objectives._checks import (
+    Array,
+    check_order,
+    group_numbers,
+    is_dask,
+    positions,
+    shown,
+)
 from gbdt_objectives._places import BLOCK_BYTES, blocks
 
 
@@ -40,6 +47,12 @@ class LabelledRows:
     def given(self) -> int:
         """How many rows there were, those of weight 0 included."""
         return len(self.y) if isinstance(self.kept, slice) else len(self.kept)
+
+    def owners(self, groups: ArrayLike | None) -> Array | None:
+        """The number of each row's group, from those of the given rows; None without groups."""
+        if groups is None:
+            return None
+        return _checks.check_groups("groups", group_numbers(groups, self.given)[self.kept])
 
 
 def probability_rows(
@@ -106,7 +119,13 @@ def standing_rows(rows: LabelledRows, r: float | Array) -> LabelledRows:
     """The rows with the weights of what they stand for: w for positives, w/r for negatives."""
     if np.ndim(r) == 0 and r == 1:
         return rows
-    return LabelledRows(rows.y, rows.p, rows.w / np.where(rows.y == 1, 1.0, r), rows.kept)
+    return LabelledRows(rows.y, rows.p, stand_for(rows.y, rows.w, r), rows.kept)
+
+
+def stand_for(y: Array, w: Array | float, r: float | Array) -> Array:
+    """v, the weight that rows of labels 0 and 1 stand for if negatives were kept at the rate r."""
+    v: Array = w / np.where(y == 1, 1.0, r)
+    return v
 
 
 def read_rates(

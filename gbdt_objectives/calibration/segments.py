@@ -33,6 +33,7 @@ from gbdt_objectives.calibration.rows import (
     label_1_columns,
     read_rates,
     read_sampled_rows,
+    stand_for,
     standing_rows,
     sums_by,
     sums_of_groups,
@@ -377,9 +378,7 @@ def statistics_of(
     of similar predictions and the outcomes over predictions in each. ``groups``: whose each row is.
     """
     own, r = read_sampled_rows(y_true, probability, sample_weight, keep_rate)
-    owner = None
-    if groups is not None:
-        owner = _checks.check_groups("groups", _checks.group_numbers(groups, own.given)[own.kept])
+    owner = own.owners(groups)
     kinds: frozenset[tuple[bool, bool]] = frozenset()
     if isinstance(r, np.ndarray):
         sides = [(d, r < 1 if d else r == 1) for d in (False, True)]
@@ -503,7 +502,7 @@ def segment_sums(
     def terms(at: slice) -> list[Array]:
         y, p, w = rows.y[at], rows.p[at], rows.w[at]
         rate = r[at] if isinstance(r, np.ndarray) else r
-        v = w / np.where(y == 1, 1.0, rate)
+        v = stand_for(y, w, rate)
         wy, vp = w * y, v * p
         stands: float | Array = 1.0  # the expected (v/w)^2
         if similar is not None:

@@ -28,6 +28,7 @@ from gbdt_objectives.calibration.rows import (
     probability_rows,
     read_rates,
     row_rates,
+    stand_for,
     standing_rows,
     sums_by,
     sums_of_groups,
@@ -158,9 +159,7 @@ def calibration_error_test(
         raise ValueError(
             f"n_bins must be at most {MOST_GROUPED_BINS:,} with groups, found {n_bins}: 15 is usual"
         )
-    owner = None
-    if groups is not None:
-        owner = _checks.check_groups("groups", _checks.group_numbers(groups, own.given)[own.kept])
+    owner = own.owners(groups)
     bins = sum_bins(own, r, b, owner)
     error = bins.error(bins.d)
     null = bins.simulate(np.zeros_like(bins.d), 1.0, n_resamples, seed)
@@ -359,7 +358,7 @@ def sum_bins(rows: LabelledRows, r: float | Array, b: Array, owner: Array | None
     def standing(at: slice) -> tuple[Array, Array, Array, float | Array, Array]:
         y, p, w = rows.y[at], rows.p[at], rows.w[at] / unit
         rate = r[at] if isinstance(r, np.ndarray) else r
-        return y, p, w, rate, w / np.where(y == 1, 1.0, rate)
+        return y, p, w, rate, stand_for(y, w, rate)
 
     def terms(at: slice) -> list[Array]:
         y, p, w, rate, v = standing(at)

@@ -13,7 +13,7 @@ from scipy.special import expit, logit, xlog1py, xlogy
 from sklearn.base import clone
 
 from gbdt_objectives import _checks
-from gbdt_objectives._checks import Array, RandomState, group_numbers
+from gbdt_objectives._checks import Array, RandomState
 from gbdt_objectives._folds import Split, held_out_once
 from gbdt_objectives._mistakes import in_order
 from gbdt_objectives.calibration.rows import (
@@ -157,7 +157,7 @@ def choose_calibrator(
             "for instance InterceptCalibrator()"
         )
     _checks.generator(random_state)
-    group = None if groups is None else group_numbers(groups, rows.given)[rows.kept]
+    group = rows.owners(groups)
     splits = held_out_once(rows.y, cv, group, shuffle=True, random_state=random_state)
     held_out = {
         type(one).__name__: held_out_losses(one, rows, splits, offset) for one in CANDIDATES

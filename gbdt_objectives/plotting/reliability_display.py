@@ -292,9 +292,9 @@ def _curve(
         limits = _band(found, w1, w0, level)
     else:
         effect: Array | float = 1.0
-        if groups is not None:
-            rows = label_1_rows(y, p, sample_weight)
-            owner = _checks.check_groups("groups", _checks.group_numbers(groups, len(y))[rows.kept])
+        rows = label_1_rows(y, p, sample_weight)
+        owner = rows.owners(groups)
+        if owner is not None:
             b = np.unique(bin_numbers(rows, n_bins, strategy), return_inverse=True)[1]
             effect = design_effect(rows.w * (rows.y - found.frequency[b]), b, owner)
         limits = _interval(found, w1, w0, level, effect)
